@@ -1,0 +1,29 @@
+"""The prediction language of test suites: reading, checking, evaluating, chance level, prose.
+
+Pure Python and numpy. Text is never run as code: a tokenizer and a parser make a tree of eight node types,
+and the tree is interpreted. Language reference: docs/formulas.md.
+"""
+
+from .chance import ChanceLevel
+from .errors import FormulaError
+from .evaluation import FALSE, NOT_EVALUABLE, TIE, TRUE, ItemOutcomes
+from .formula import Formula, Piece, parse
+from .parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, READINGS, Reading
+
+__all__ = [
+    "FALSE",
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "MAX_NODES",
+    "NOT_EVALUABLE",
+    "READINGS",
+    "TIE",
+    "TRUE",
+    "ChanceLevel",
+    "Formula",
+    "FormulaError",
+    "ItemOutcomes",
+    "Piece",
+    "Reading",
+    "parse",
+]

@@ -1,0 +1,307 @@
+"""How often a formula is true when nothing but chance decides.
+
+The ideal: all distinct ``(condition, region)`` values are independent draws from one continuous
+distribution over positive numbers of bits. ``(*;%c%)`` counts as one more such value, whatever regions of
+``c`` occur beside it. Two different continuous quantities are then equal with probability 0, so that the
+tolerance of ``=`` plays no part.
+
+Exact answers come from four facts: parts that share no value are independent; a difference whose coefficients
+read the same with all signs turned is positive half of the time; a sum of positive values is positive; and
+where only the order of the values matters, all orders are equally likely and are counted (up to 8 values).
+Everything else is simulated with gamma-distributed surprisals (shape 2, mean 8 bits).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evaluation import ABSOLUTE_TOLERANCE, TRUE, evaluate
+from .nodes import (
+    Arithmetic,
+    Boolean,
+    Call,
+    Comparison,
+    Logic,
+    Negative,
+    Not,
+    Number,
+    Numeric,
+    Reference,
+    Region,
+    references,
+    walk,
+)
+
+MAX_COUNTED_VALUES = 8
+SAMPLES = 100_000
+GAMMA_SHAPE, GAMMA_SCALE = 2.0, 4.0
+_MAX_DRAWS = 2_000_000
+_MAX_BITS = 2_000
+_YES = Comparison("<", Number(0.0), Number(1.0))
+_NO = Comparison("<", Number(1.0), Number(0.0))
+_Key = tuple[str, Region]
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceLevel:
+    """Probability that a formula is true by chance.
+
+    ``exact`` levels have ``standard_error`` 0; the others are simulated and carry the standard error of the
+    simulation.
+    """
+
+    value: float
+    exact: bool
+    standard_error: float = 0.0
+
+
+@lru_cache(maxsize=512)
+def chance_level(root: Boolean, seed: int = 0) -> ChanceLevel:
+    """The chance level of a tree. The same tree and seed give the same answer."""
+    divisors = [term for term in _divisors(root) if not isinstance(term, Number) or term.value == 0]
+    if not divisors:
+        return _level(_simplify(root), seed)
+    for divisor in divisors:
+        form = _linear(divisor)
+        if form is not None and not form.coefficients and form.constant == 0:
+            return ChanceLevel(0.0, True)  # never evaluable
+    return _simulate(root, seed)
+
+
+def _divisors(root: Boolean) -> list[Numeric]:
+    terms = [term for node, _ in walk(root) if isinstance(node, Arithmetic) for term in node.rest]
+    return [term for operator, term in terms if operator == "/"]
+
+
+# --- independent parts
+
+
+def _level(node: Boolean, seed: int) -> ChanceLevel:
+    if isinstance(node, Not):
+        inner = _level(node.operand, seed)
+        return replace(inner, value=1.0 - inner.value)
+    if isinstance(node, Logic):
+        parts = [_part(node, members) for members in _connected(node.operands)]
+        if len(parts) > 1:
+            return _combine(node.operator, [_level(part, seed) for part in parts])
+    return _single(node, seed)
+
+
+def _part(node: Logic, operands: Sequence[Boolean]) -> Boolean:
+    return operands[0] if len(operands) == 1 else Logic(node.operator, tuple(operands))
+
+
+def _connected(operands: Iterable[Boolean]) -> list[list[Boolean]]:
+    """Operands grouped so that operands of different groups share no value."""
+    groups: list[tuple[set[_Key], list[Boolean]]] = []
+    for operand in operands:
+        keys = {reference.key for reference in references(operand)}
+        members = [operand]
+        apart = []
+        for other_keys, other_members in groups:
+            if keys & other_keys:
+                keys |= other_keys
+                members = other_members + members
+            else:
+                apart.append((other_keys, other_members))
+        groups = [*apart, (keys, members)]
+    return [members for _, members in groups]
+
+
+def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
+    """All of several independent events (``&``), or at least one of them (``|``)."""
+    values = [part.value if operator == "&" else 1.0 - part.value for part in parts]
+    product = math.prod(values)
+    value = product if operator == "&" else 1.0 - product
+    decided = any(part.exact and share == 0 for part, share in zip(parts, values, strict=True))
+    if decided or all(part.exact for part in parts):
+        return ChanceLevel(value, True)
+    spread = math.prod(v * v + part.standard_error**2 for part, v in zip(parts, values, strict=True))
+    return ChanceLevel(value, False, math.sqrt(max(spread - product * product, 0.0)))
+
+
+# --- one connected part
+
+
+def _single(node: Comparison | Logic, seed: int) -> ChanceLevel:
+    keys = _keys(node)
+    if not keys:
+        return ChanceLevel(float(evaluate(node, {}, 1).outcome[0] == TRUE), True)
+    if isinstance(node, Comparison):
+        known = _compared(node)
+        if known is not None:
+            return ChanceLevel(float(known), True)
+    if len(keys) <= MAX_COUNTED_VALUES and _is_about_order(node):
+        return _count_orders(node, keys)
+    return _simulate(node, seed)
+
+
+def _keys(node: Boolean) -> list[_Key]:
+    """Distinct references in the order of the text, so that renaming a condition changes nothing."""
+    return list(dict.fromkeys(reference.key for reference in references(node)))
+
+
+def _compared(node: Comparison) -> float | None:
+    """The chance of a comparison with nothing else beside it, where it follows from symmetry."""
+    form = _linear(Arithmetic(node.left, (("-", node.right),)))
+    if form is None or not form.coefficients or form.constant != 0:
+        return None
+    values = sorted(form.coefficients.values())
+    return 0.5 if values == sorted(-value for value in values) else None
+
+
+def _is_about_order(node: Boolean) -> bool:
+    comparisons = [part for part, _ in walk(node) if isinstance(part, Comparison)]
+    return all(part in (_YES, _NO) or (_is_rank(part.left) and _is_rank(part.right)) for part in comparisons)
+
+
+def _is_rank(node: Numeric) -> bool:
+    """Whether the node is always one of its values: a reference, or the extreme of some."""
+    if isinstance(node, Call) and (node.function in ("min", "max") or len(node.arguments) == 1):
+        return node.function != "abs" and all(_is_rank(argument) for argument in node.arguments)
+    return isinstance(node, Reference)
+
+
+def _count_orders(node: Boolean, keys: Sequence[_Key]) -> ChanceLevel:
+    orders = _orders(len(keys))
+    outcome = evaluate(node, dict(zip(keys, orders, strict=True)), orders.shape[1])
+    return ChanceLevel(outcome.passed / outcome.total, True)
+
+
+@lru_cache(maxsize=MAX_COUNTED_VALUES)
+def _orders(count: int) -> NDArray[np.float64]:
+    """All orders of ``count`` values, float64[count, count!]."""
+    orders = np.array(list(permutations(range(count))), dtype=np.float64).T.copy()
+    orders.setflags(write=False)
+    return orders
+
+
+def _simulate(node: Boolean, seed: int) -> ChanceLevel:
+    keys = _keys(node)
+    count = min(SAMPLES, _MAX_DRAWS // max(1, len(keys)))
+    draws = np.random.default_rng(seed).gamma(GAMMA_SHAPE, GAMMA_SCALE, size=(len(keys), count))
+    passed = evaluate(node, dict(zip(keys, draws, strict=True)), count).passed
+    smoothed = (passed + 1) / (count + 2)  # so that 0 of n does not claim certainty
+    return ChanceLevel(passed / count, False, math.sqrt(smoothed * (1 - smoothed) / count))
+
+
+# --- comparisons of linear forms
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """A sum of multiples of values, plus a constant; no coefficient is 0."""
+
+    coefficients: dict[_Key, Fraction]
+    constant: Fraction
+
+    def plus(self, other: _Linear, factor: Fraction) -> _Linear | None:
+        total = dict(self.coefficients)
+        for key, value in other.coefficients.items():
+            total[key] = total.get(key, Fraction(0)) + factor * value
+        return _bounded({k: v for k, v in total.items() if v}, self.constant + factor * other.constant)
+
+
+def _bounded(coefficients: dict[_Key, Fraction], constant: Fraction) -> _Linear | None:
+    numbers = [constant, *coefficients.values()]
+    if any(max(n.numerator.bit_length(), n.denominator.bit_length()) > _MAX_BITS for n in numbers):
+        return None
+    return _Linear(coefficients, constant)
+
+
+def _linear(node: Numeric) -> _Linear | None:
+    """``node`` as a linear form in exact arithmetic; None where it is not one, or its numbers grow huge."""
+    zero = _Linear({}, Fraction(0))
+    match node:
+        case Number():
+            return _bounded({}, Fraction(repr(node.value)))
+        case Reference():
+            return _Linear({node.key: Fraction(1)}, Fraction(0))
+        case Negative():
+            inner = _linear(node.operand)
+            return None if inner is None else zero.plus(inner, Fraction(-1))
+        case Call():
+            return _linear_call(node)
+        case Arithmetic():
+            total = _linear(node.first)
+            for operator, term in node.rest:
+                other = _linear(term)
+                if total is None or other is None:
+                    return None
+                total = _linear_step(operator, total, other)
+            return total
+
+
+def _linear_step(operator: str, total: _Linear, other: _Linear) -> _Linear | None:
+    zero = _Linear({}, Fraction(0))
+    if operator in "+-":
+        return total.plus(other, Fraction(1 if operator == "+" else -1))
+    if operator == "/":
+        if other.coefficients or other.constant == 0:
+            return None
+        return zero.plus(total, 1 / other.constant)
+    if other.coefficients:
+        total, other = other, total
+    return None if other.coefficients else zero.plus(total, other.constant)
+
+
+def _linear_call(node: Call) -> _Linear | None:
+    if node.function in ("abs", "min", "max") and len(node.arguments) > 1:
+        return None
+    forms = [_linear(argument) for argument in node.arguments]
+    total: _Linear | None = _Linear({}, Fraction(0))
+    weight = Fraction(1, len(forms)) if node.function == "mean" else Fraction(1)
+    for form in forms:
+        total = None if total is None or form is None else total.plus(form, weight)
+    if node.function != "abs" or total is None:
+        return total
+    signs = {value > 0 for value in [*total.coefficients.values(), total.constant] if value}
+    if len(signs) > 1:
+        return None
+    return total if signs != {False} else _Linear({}, Fraction(0)).plus(total, Fraction(-1))
+
+
+def _simplify(node: Boolean) -> Boolean:
+    """The same truth values under the ideal, with every comparison as simple as its linear form."""
+    match node:
+        case Not():
+            return Not(_simplify(node.operand))
+        case Logic():
+            return Logic(node.operator, tuple(_simplify(part) for part in node.operands))
+        case Comparison():
+            return _simplify_comparison(node)
+
+
+def _simplify_comparison(node: Comparison) -> Comparison:
+    form = _linear(Arithmetic(node.left, (("-", node.right),)))
+    if form is None:
+        return node
+    if not form.coefficients:
+        return _YES if _constant_truth(node.operator, form.constant) else _NO
+    if node.operator in ("=", "!="):
+        return _YES if node.operator == "!=" else _NO
+    signs = {value > 0 for value in [*form.coefficients.values(), form.constant] if value}
+    if len(signs) == 1:
+        return _YES if signs == {node.operator in (">", ">=")} else _NO
+    values = list(form.coefficients.items())
+    if len(values) == 2 and form.constant == 0 and values[0][1] == -values[1][1]:
+        (first, weight), (second, _) = values
+        upper, lower = (first, second) if weight > 0 else (second, first)
+        return Comparison(node.operator, Reference(*upper), Reference(*lower))
+    return node
+
+
+def _constant_truth(operator: str, difference: Fraction) -> bool:
+    if operator in ("=", "!="):
+        return (abs(difference) <= Fraction(repr(ABSOLUTE_TOLERANCE))) == (operator == "=")
+    if difference == 0:
+        return operator in ("<=", ">=")
+    return (difference > 0) == (operator in (">", ">="))

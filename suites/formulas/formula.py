@@ -1,0 +1,166 @@
+"""``parse`` and what it returns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import chance, evaluation, prose
+from .errors import FormulaError
+from .evaluation import TRUE, ItemOutcomes
+from .nodes import Boolean, Reference, Region, canonical, references
+from .parser import Reading, parse_tree
+from .tokens import Kind, Token
+
+PieceKind: TypeAlias = Literal["ref", "op", "bracket", "number", "blank"]
+_PIECE_KINDS: dict[Kind, PieceKind] = {
+    "reference": "ref",
+    "number": "number",
+    "bracket": "bracket",
+    "blank": "blank",
+    "operator": "op",
+    "comma": "op",
+    "word": "op",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a formula's text, for rendering.
+
+    ``kind`` "op" includes commas and function names. ``condition``, ``region`` and ``label`` ("Verb in
+    mismatch") belong to kind "ref"; ``start`` is the 0-based offset.
+    """
+
+    kind: PieceKind
+    text: str
+    condition: str | None
+    region: Region | None
+    start: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula that has been read and found well-formed. Made by ``parse``.
+
+    ``text`` is the formula as typed, ``ast`` its tree, ``warnings`` what was accepted but is worth a look.
+    Two formulas are equal when they were typed alike and read alike.
+    """
+
+    text: str
+    reading: Reading
+    ast: Boolean = field(repr=False)
+    warnings: tuple[str, ...] = ()
+    tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def references(self) -> frozenset[tuple[str, Region]]:
+        """The ``(condition, region)`` pairs it names; region is an int or ``"*"``."""
+        return frozenset(reference.key for reference in references(self.ast))
+
+    @property
+    def conditions(self) -> frozenset[str]:
+        """The conditions it names."""
+        return frozenset(condition for condition, _ in self.references)
+
+    @property
+    def regions(self) -> frozenset[int]:
+        """The region numbers it names, without ``"*"``."""
+        return frozenset(region for _, region in self.references if not isinstance(region, str))
+
+    def canonical(self) -> str:
+        """The formula in one standard spelling: single blanks, round brackets around every compound part.
+
+        Parsing it gives an equal ``ast`` under every reading, provided that it is not over MAX_LENGTH.
+        """
+        return canonical(self.ast)
+
+    def evaluate(self, values: Mapping[tuple[str, Region], float]) -> bool:
+        """Whether the formula is true of one item, given surprisals in bits.
+
+        Without a ``(condition, "*")`` key that is the sum of the condition's regions. A tie is false, and so
+        is a formula that meets NaN or divides by 0. Raises FormulaError for a reference without a value.
+        """
+        items = {key: np.asarray([value], dtype=np.float64) for key, value in values.items()}
+        gathered = evaluation.gather(self.ast, items, 1)
+        return bool(evaluation.evaluate(self.ast, gathered, 1).outcome[0] == TRUE)
+
+    def evaluate_items(self, values: Mapping[tuple[str, Region], ArrayLike]) -> ItemOutcomes:
+        """Outcome and margin of n items at once; each value is an array of shape (n,), in bits.
+
+        An item is NOT_EVALUABLE when a side of any comparison is not a number there: a referenced value is
+        NaN, something is divided by 0, or infinities cancel. This holds even where the other half of an ``|``
+        would decide. Raises FormulaError for a reference without values and for shapes that differ.
+        """
+        shapes = [np.shape(value) for value in values.values()]
+        if any(len(shape) != 1 for shape in shapes):
+            raise FormulaError("Values for several items are arrays of one dimension.")
+        count = shapes[0][0] if shapes else 0
+        return evaluation.evaluate(self.ast, evaluation.gather(self.ast, values, count), count)
+
+    def check(self, regions: Mapping[int, str], conditions: Sequence[str]) -> list[FormulaError]:
+        """What the formula names and a suite lacks: one error per unknown name, in text order."""
+        problems: dict[tuple[str, Region], FormulaError] = {}
+        for reference in references(self.ast):
+            region, condition = reference.region, reference.condition
+            if not isinstance(region, str) and region not in regions:
+                problems.setdefault(("region", region), _unknown_region(reference, regions))
+            if condition not in conditions:
+                problems.setdefault((condition, "*"), _unknown_condition(reference, conditions))
+        return list(problems.values())
+
+    def chance_level(self, seed: int = 0) -> chance.ChanceLevel:
+        """How often the formula would be true by chance: see ``suites.formulas.chance``."""
+        return chance.chance_level(self.ast, seed)
+
+    def describe(self, regions: Mapping[int, str]) -> str:
+        """The formula in plain English, such as "surprisal at Verb is higher in mismatch than in match"."""
+        return prose.describe(self.ast, regions)
+
+    def pieces(self, regions: Mapping[int, str]) -> list[Piece]:
+        """The text cut into pieces; joined together they are the text again."""
+        return [_piece(token, regions) for token in self.tokens if token.kind != "end"]
+
+
+def parse(text: str, reading: Reading = "import") -> Formula:
+    """Read a formula.
+
+    ``reading`` says what ``a & b | c`` without brackets means: "import" binds ``&`` first, "left-to-right"
+    gives both the same weight as syntaxgym-core 0.8a1 does (both leave a warning), and "strict" refuses it.
+
+    Raises FormulaError with position and hint; limits are MAX_LENGTH, MAX_DEPTH and MAX_NODES.
+    """
+    tree, tokens, warnings = parse_tree(text, reading)
+    return Formula(text, reading, tree, warnings, tokens)
+
+
+def _piece(token: Token, regions: Mapping[int, str]) -> Piece:
+    kind = _PIECE_KINDS[token.kind]
+    if kind != "ref":
+        return Piece(kind, token.text, None, None, token.start)
+    label = prose.reference_label(Reference(token.condition, token.region), regions)
+    return Piece(kind, token.text, token.condition, token.region, token.start, label)
+
+
+def _unknown_region(reference: Reference, regions: Mapping[int, str]) -> FormulaError:
+    hint = "The suite has no regions."
+    if regions and isinstance(reference.region, int):
+        wanted = reference.region
+        nearest = min(sorted(regions), key=lambda number: abs(number - wanted))
+        hint = f"The nearest is region {nearest} ({regions[nearest]})."
+    length = reference.end - reference.start
+    return FormulaError(f"There is no region {reference.region}.", reference.start, hint, length)
+
+
+def _unknown_condition(reference: Reference, conditions: Sequence[str]) -> FormulaError:
+    folded = {condition.casefold(): condition for condition in conditions}
+    near = difflib.get_close_matches(reference.condition.casefold(), list(folded), n=1, cutoff=0.5)
+    hint = f'Did you mean "{folded[near[0]]}"?' if near else f"Conditions: {', '.join(conditions)}."
+    length = reference.end - reference.start
+    return FormulaError(f'There is no condition "{reference.condition}".', reference.start, hint, length)

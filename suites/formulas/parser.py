@@ -1,0 +1,383 @@
+"""Tokens to a type-checked tree.
+
+Loosest to tightest: ``|``, ``&``, ``~``, one comparison, ``+ -``, ``* /``, unary ``- +``, atoms. Sources: the
+two SyntaxGym format documents, and syntaxgym-core 0.8a1 where it decides what they leave open
+(docs/formulas.md lists each point).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal, NoReturn, TypeAlias, TypeVar, cast
+
+from .errors import FormulaError, shorten
+from .nodes import (
+    BOOLEAN,
+    FUNCTIONS,
+    NUMERIC,
+    AnyNode,
+    Arithmetic,
+    ArithmeticOperator,
+    Boolean,
+    Call,
+    CompareOperator,
+    Comparison,
+    FunctionName,
+    Logic,
+    LogicOperator,
+    Negative,
+    Not,
+    Number,
+    Numeric,
+    Reference,
+    walk,
+)
+from .tokens import Token, scan
+
+Reading: TypeAlias = Literal["import", "left-to-right", "strict"]
+READINGS: tuple[Reading, ...] = ("import", "left-to-right", "strict")
+MAX_LENGTH = 2000
+MAX_DEPTH = 50
+MAX_NODES = 500
+
+_CLOSING = {"(": ")", "[": "]"}
+_COMPARISONS = ("<", ">", "<=", ">=", "=", "!=")
+_WORD_HINTS = {"and": "Write & for and.", "or": "Write | for or.", "not": "Write ~ for not."}
+_VALUE_EXPECTED = "a number, a region reference or a bracket"
+_T = TypeVar("_T")
+
+
+def parse_tree(text: str, reading: Reading) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
+    """The tree of ``text``, all its tokens and the warnings. Raises FormulaError, and nothing else."""
+    if not isinstance(text, str):
+        raise FormulaError("A formula is a text.")
+    if reading not in READINGS:
+        raise FormulaError(f"There is no reading called {reading!r}.", 0, f"Readings: {', '.join(READINGS)}.")
+    if len(text) > MAX_LENGTH:
+        message = f"A formula has at most {MAX_LENGTH} characters; this has {len(text)}."
+        raise FormulaError(message, MAX_LENGTH)
+    if not text.strip():
+        raise FormulaError("The formula is empty.", 0, "For example: (2;%mismatch%) > (2;%match%)", 0)
+    tokens = scan(text)
+    parser = _Parser(text, tokens, reading)
+    root = parser.whole()
+    _check_size(root)
+    if not any(token.kind == "reference" for token in tokens):
+        parser.warnings.append("The formula refers to no region, so that it is the same for every sentence.")
+    return root, tokens, tuple(parser.warnings)
+
+
+def _check_size(root: AnyNode) -> None:
+    for count, (node, depth) in enumerate(walk(root), start=1):
+        if depth > MAX_DEPTH:
+            raise FormulaError(f"Nested more than {MAX_DEPTH} levels deep.", node.start)
+        if count > MAX_NODES:
+            raise FormulaError(f"More than {MAX_NODES} parts.", node.start, "Split it into several formulas.")
+
+
+def group(
+    operands: Sequence[_T], operators: Sequence[str], reading: Reading, join: Callable[[str, list[_T]], _T]
+) -> _T:
+    """Bracket one unbracketed run of ``&`` and ``|``.
+
+    ``left-to-right`` gives both the same weight; the other readings bind ``&`` first. ``join`` puts two or
+    more operands under one operator.
+    """
+    if reading == "left-to-right":
+        run, current = [operands[0]], operators[0]
+        for operator, operand in zip(operators, operands[1:], strict=True):
+            if operator != current:
+                run, current = [join(current, run)], operator
+            run.append(operand)
+        return join(current, run)
+    alternatives: list[list[_T]] = [[operands[0]]]
+    for operator, operand in zip(operators, operands[1:], strict=True):
+        if operator == "|":
+            alternatives.append([operand])
+        else:
+            alternatives[-1].append(operand)
+    joined = [join("&", run) if len(run) > 1 else run[0] for run in alternatives]
+    return join("|", joined) if len(joined) > 1 else joined[0]
+
+
+class _Parser:
+    """Recursive descent; ``depth`` bounds the recursion before Python would."""
+
+    def __init__(self, text: str, tokens: Sequence[Token], reading: Reading) -> None:
+        self.text = text
+        self.tokens = [token for token in tokens if token.kind != "blank"]
+        self.index = 0
+        self.depth = 0
+        self.reading = reading
+        self.warnings: list[str] = []
+
+    # --- the token stream
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    def advance(self) -> Token:
+        token = self.token
+        self.index += 1
+        return token
+
+    def at(self, *operators: str) -> bool:
+        return self.token.kind == "operator" and self.token.plain in operators
+
+    def skip_comma(self) -> bool:
+        found = self.token.kind == "comma"
+        self.index += found
+        return found
+
+    def source(self, node: AnyNode) -> str:
+        """What was typed for ``node``, cut when it is long: for messages only."""
+        return shorten(self.text[node.start : node.end], 120)
+
+    # --- the levels of the grammar, loosest first
+
+    def whole(self) -> Boolean:
+        node = self.logic()
+        if self.token.kind != "end":
+            self.refuse_leftover(self.token)
+        if not isinstance(node, BOOLEAN):
+            raise FormulaError(
+                "The formula gives a number of bits, not true or false.",
+                node.start,
+                f"Compare it with something: {self.source(node)} > 0",
+                node.end - node.start,
+            )
+        return node
+
+    def logic(self) -> AnyNode:
+        operands: list[AnyNode] = [self.negation()]
+        operators: list[Token] = []
+        while self.at("&", "|"):
+            operators.append(self.advance())
+            operands.append(self.negation())
+        if not operators:
+            return operands[0]
+        sides = [operators[0], *operators]
+        checked = [self.boolean(node, sign) for node, sign in zip(operands, sides, strict=True)]
+        signs = [sign.plain for sign in operators]
+        if len(set(signs)) > 1:
+            self.mixed(checked, operators)
+        return group(checked, signs, self.reading, _join)
+
+    def mixed(self, operands: list[Boolean], operators: list[Token]) -> None:
+        """Refuse or report ``&`` beside ``|`` without brackets, on which the programs disagree."""
+        sources = [self.source(node) for node in operands]
+        signs = [sign.plain for sign in operators]
+        ands_first = shorten(group(sources, signs, "import", _join_text)[1:-1], 400)
+        in_turn = shorten(group(sources, signs, "left-to-right", _join_text)[1:-1], 400)
+        if self.reading == "strict":
+            odd = next(sign for sign in operators if sign.plain != signs[0])
+            choice = ands_first if ands_first == in_turn else f"{ands_first} or {in_turn}"
+            raise FormulaError(
+                "& and | stand side by side without brackets.", odd.start, f"Put brackets: {choice}"
+            )
+        chosen, other = (in_turn, ands_first) if self.reading == "left-to-right" else (ands_first, in_turn)
+        warning = f"& and | stand side by side without brackets; read as {chosen}"
+        if chosen != other:
+            warning += f", though other programs read {other}"
+        self.warnings.append(warning + ".")
+
+    def negation(self) -> AnyNode:
+        signs: list[Token] = []
+        while self.at("~"):
+            signs.append(self.advance())
+        node = self.comparison()
+        for sign in reversed(signs):
+            node = Not(self.boolean(node, sign), start=sign.start, end=node.end)
+        return node
+
+    def comparison(self) -> AnyNode:
+        left = self.arithmetic("+-")
+        if not self.at(*_COMPARISONS):
+            return left
+        sign = self.advance()
+        right = self.arithmetic("+-")
+        if self.at(*_COMPARISONS):
+            self.refuse_chain(left, sign, right)
+        return Comparison(
+            cast(CompareOperator, sign.plain),
+            self.numeric(left, sign),
+            self.numeric(right, sign),
+            start=left.start,
+            end=right.end,
+        )
+
+    def arithmetic(self, signs: Literal["+-", "*/"]) -> AnyNode:
+        below: Callable[[], AnyNode] = self.unary if signs == "*/" else partial(self.arithmetic, "*/")
+        first = below()
+        if not self.at(*signs):
+            return first
+        checked = self.numeric(first, self.token)
+        rest: list[tuple[ArithmeticOperator, Numeric]] = []
+        while self.at(*signs):
+            sign = self.advance()
+            rest.append((cast(ArithmeticOperator, sign.plain), self.numeric(below(), sign)))
+        return Arithmetic(checked, tuple(rest), start=first.start, end=rest[-1][1].end)
+
+    def unary(self) -> AnyNode:
+        signs: list[Token] = []
+        while self.at("-", "+"):
+            signs.append(self.advance())
+        node = self.atom()
+        for sign in reversed(signs):
+            checked = self.numeric(node, sign)
+            node = Negative(checked, start=sign.start, end=node.end) if sign.plain == "-" else checked
+        return node
+
+    def atom(self) -> AnyNode:
+        token = self.token
+        if token.kind == "number":
+            self.advance()
+            return Number(token.value, start=token.start, end=token.end)
+        if token.kind == "reference":
+            self.advance()
+            return Reference(token.condition, token.region, start=token.start, end=token.end)
+        if token.kind == "bracket" and token.plain in _CLOSING:
+            return self.brackets()
+        if token.kind == "word" and token.plain in FUNCTIONS:
+            return self.call()
+        self.refuse_start(token)
+
+    # --- brackets and functions
+
+    def brackets(self) -> AnyNode:
+        opening = self.enter()
+        if self.token.kind == "bracket" and self.token.plain in _CLOSING.values():
+            raise FormulaError("These brackets are empty.", opening.start, "", 2)
+        node = self.logic()
+        closing = self.leave(opening)
+        return _with_span(node, opening.start, closing.end)
+
+    def call(self) -> Call:
+        name = self.advance()
+        if not (self.token.kind == "bracket" and self.token.plain in _CLOSING):
+            raise FormulaError(
+                f"{name.plain} needs its arguments in brackets.", name.start, "", len(name.text)
+            )
+        opening = self.enter()
+        arguments = [self.numeric(self.logic(), name)]
+        while self.skip_comma():
+            arguments.append(self.numeric(self.logic(), name))
+        closing = self.leave(opening)
+        if name.plain == "abs" and len(arguments) > 1:
+            raise FormulaError("abs takes one argument.", arguments[1].start)
+        return Call(cast(FunctionName, name.plain), tuple(arguments), start=name.start, end=closing.end)
+
+    def enter(self) -> Token:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise FormulaError(f"Nested more than {MAX_DEPTH} levels deep.", self.token.start)
+        return self.advance()
+
+    def leave(self, opening: Token) -> Token:
+        self.depth -= 1
+        token = self.token
+        if token.kind == "bracket" and token.plain == _CLOSING[opening.plain]:
+            return self.advance()
+        if token.kind == "bracket" and token.plain in _CLOSING.values():
+            raise FormulaError(
+                f"The {opening.plain} of column {opening.start + 1} is closed by a {token.plain}.",
+                token.start,
+                "Each bracket is closed by one of its own kind.",
+            )
+        if token.kind == "end":
+            raise FormulaError(f"This {opening.plain} is never closed.", opening.start)
+        self.refuse_leftover(token)
+
+    # --- the type check
+
+    def boolean(self, node: AnyNode, sign: Token) -> Boolean:
+        if isinstance(node, BOOLEAN):
+            return node
+        raise FormulaError(
+            f"{sign.plain} joins true or false, and this is a number of bits.",
+            node.start,
+            f"Compare it with something: {self.source(node)} > 0",
+            node.end - node.start,
+        )
+
+    def numeric(self, node: AnyNode, sign: Token) -> Numeric:
+        if isinstance(node, NUMERIC):
+            return node
+        hint = "~ negates a whole comparison: ~[a > b]." if isinstance(node, Not) else ""
+        raise FormulaError(
+            f"{sign.plain} needs numbers, and this is true or false.",
+            node.start,
+            hint or "Join comparisons with & or |.",
+            node.end - node.start,
+        )
+
+    # --- refusals
+
+    def refuse_chain(self, left: AnyNode, sign: Token, middle: AnyNode) -> NoReturn:
+        second = self.token
+        sides, signs = [self.source(left), self.source(middle)], [sign.text]
+        while self.at(*_COMPARISONS):
+            signs.append(self.advance().text)
+            sides.append(self.source(self.arithmetic("+-")))
+        pairs = zip(sides, signs, sides[1:], strict=False)
+        raise FormulaError(
+            "A comparison has two sides, and this has more.",
+            second.start,
+            shorten("Write " + " & ".join(f"[{a} {operator} {b}]" for a, operator, b in pairs), 400),
+            len(second.text),
+        )
+
+    def refuse_start(self, token: Token) -> NoReturn:
+        if token.kind == "end":
+            raise FormulaError(f"The formula ends where {_VALUE_EXPECTED} is due.", token.start, "", 0)
+        if token.kind == "word":
+            self.refuse_word(token)
+        if token.plain == "~":
+            raise FormulaError(
+                "~ cannot stand here.", token.start, "It negates a whole comparison: ~[a > b]."
+            )
+        raise FormulaError(
+            f'"{token.text}" stands where {_VALUE_EXPECTED} is due.', token.start, "", len(token.text)
+        )
+
+    def refuse_leftover(self, token: Token) -> NoReturn:
+        if token.kind == "word" and token.plain.lower() in _WORD_HINTS:
+            self.refuse_word(token)
+        if token.kind == "bracket" and token.plain in _CLOSING.values():
+            raise FormulaError(f"This {token.plain} closes nothing.", token.start)
+        if token.kind == "comma":
+            hint = "Decimals have a point; commas separate the arguments of min, max, sum and mean."
+            raise FormulaError("A comma cannot stand here.", token.start, hint)
+        if token.plain == "~":
+            raise FormulaError("An operator is missing before ~.", token.start, "Join with & or |.")
+        raise FormulaError(
+            f'An operator is missing before "{shorten(token.text, 40)}".', token.start, "", len(token.text)
+        )
+
+    def refuse_word(self, token: Token) -> NoReturn:
+        hint = _WORD_HINTS.get(token.plain.lower(), "")
+        near = difflib.get_close_matches(token.plain.lower(), FUNCTIONS, n=1)
+        if not hint and near:
+            hint = f"Did you mean {near[0]}?"
+        raise FormulaError(
+            f'Unknown word "{shorten(token.text, 40)}".',
+            token.start,
+            hint or f"Functions: {', '.join(FUNCTIONS)}. Regions look like (3;%condition%).",
+            len(token.text),
+        )
+
+
+def _join(operator: str, nodes: list[Boolean]) -> Boolean:
+    return Logic(cast(LogicOperator, operator), tuple(nodes), start=nodes[0].start, end=nodes[-1].end)
+
+
+def _join_text(operator: str, parts: list[str]) -> str:
+    return f"[{f' {operator} '.join(parts)}]"
+
+
+def _with_span(node: AnyNode, start: int, end: int) -> AnyNode:
+    return replace(node, start=start, end=end)
