@@ -1,0 +1,111 @@
+"""What the demo offers: three models and ten suites, with what a loader needs to put them into a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DATA_DIR = Path(__file__).parent / "data"
+MODELS_DIR = DATA_DIR / "models"
+SUITES_DIR = DATA_DIR / "suites"
+LICENCE = "CC0-1.0"
+
+_CORPUS = "80,000 sentences (0.76 million words and signs) from the demo grammar; no sentence of a demo suite"
+
+
+@dataclass(frozen=True)
+class DemoModel:
+    """A model of the demo. `config` is that of its backend, with paths relative to MODELS_DIR."""
+
+    slug: str
+    name: str
+    backend: str
+    config: dict[str, Any]
+    description: str
+    corpus: str
+    parameters: str
+    licence: str = LICENCE
+
+
+@dataclass(frozen=True)
+class DemoSuite:
+    """A suite of the demo: its file, a title for people, and tags."""
+
+    path: Path
+    title: str
+    tags: tuple[str, ...]
+
+
+DEMO_MODELS: list[DemoModel] = [
+    DemoModel(
+        slug="demo-gpt2",
+        name="Demo GPT-2",
+        backend="causal",
+        config={"source": "directory", "path": "demo-gpt2"},
+        description="A very small GPT-2, trained from scratch on the demo corpus. It reads the whole "
+        "sentence, and so it can keep a subject, a licensor or a filler in mind over any distance that the "
+        "grammar produces. Any text can be scored, in any script, but the model knows no English beyond the "
+        "demo's 265 words.",
+        corpus=_CORPUS,
+        parameters="239,040 (3 layers of width 64, 4 heads; vocabulary of 878 byte-level pieces)",
+    ),
+    DemoModel(
+        slug="demo-ngram",
+        name="Demo 5-gram",
+        backend="ngram",
+        config={"path": "demo-ngram"},
+        description="A 5-gram model with modified Kneser-Ney smoothing, counted on the same corpus. It sees "
+        "the last four words and nothing else: it knows that kings laugh, and forgets who laughs as soon as "
+        "four words stand between.",
+        corpus=_CORPUS,
+        parameters="678,630 n-grams of one to five words",
+    ),
+    DemoModel(
+        slug="demo-uniform",
+        name="Demo uniform",
+        backend="uniform",
+        config={"vocabulary_size": 267, "unit": "word"},
+        description="Gives every word the same probability. Its values differ only with the number of "
+        "words, so nearly all comparisons are ties, and a tie fulfils no prediction: the floor of every "
+        "table.",
+        corpus="none",
+        parameters="none",
+    ),
+]
+
+DEMO_SUITES: list[DemoSuite] = [
+    DemoSuite(SUITES_DIR / f"{name}.json", title, ("demo", *tags))
+    for name, title, tags in (
+        ("agreement_simple", "Subject-verb agreement, adjacent", ("agreement", "local")),
+        (
+            "agreement_pp",
+            "Subject-verb agreement across a prepositional phrase",
+            ("agreement", "long-distance"),
+        ),
+        (
+            "agreement_src",
+            "Subject-verb agreement across a subject relative clause",
+            ("agreement", "long-distance"),
+        ),
+        (
+            "agreement_orc",
+            "Subject-verb agreement across an object relative clause",
+            ("agreement", "long-distance"),
+        ),
+        (
+            "reflexive_orc",
+            "Reflexive number across an object relative clause",
+            ("licensing", "long-distance"),
+        ),
+        ("npi", "Negative polarity: ever", ("licensing", "long-distance")),
+        ("filler_gap_object", "Filler-gap dependency, object gap", ("filler-gap", "long-distance")),
+        ("garden_path_npz", "NP/Z garden path", ("garden-path", "long-distance")),
+        (
+            "subordination",
+            "Subordinate clauses need a matrix clause",
+            ("gross-syntactic-state", "long-distance"),
+        ),
+        ("center_embed", "Centre embedding", ("center-embedding", "long-distance")),
+    )
+]

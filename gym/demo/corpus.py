@@ -1,0 +1,63 @@
+"""The training corpus: sentences of the demo grammar, without those of the suites."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gym.demo import suites
+from gym.demo.grammar import Dice, Grammar, Sentence
+
+SEED = 1998
+SENTENCES = 80_000
+
+
+@dataclass(frozen=True)
+class Corpus:
+    sentences: tuple[Sentence, ...]
+    held_out: int  # generated, but left out because a suite asks about it
+
+    @property
+    def sha256(self) -> str:
+        digest = hashlib.sha256()
+        for sentence in self.sentences:
+            digest.update(" ".join(sentence.words).encode() + b"\n")
+        return digest.hexdigest()
+
+    def texts(self, seed: int = SEED + 1) -> Iterator[str]:
+        """The sentences as text. Half of them have a blank before commas and full stops, half do not, so that
+        no model prefers one of the two ways in which a suite's regions can be joined."""
+        dice = Dice(seed)
+        for sentence in self.sentences:
+            yield to_text(sentence.words, spaced=dice.chance(0.5))
+
+
+def to_text(words: Iterable[str], *, spaced: bool) -> str:
+    text = " ".join(words)
+    return text if spaced else text.replace(" ,", ",").replace(" .", ".")
+
+
+def suite_prefixes(seed: int = suites.SEED) -> set[tuple[str, ...]]:
+    """Every suite sentence without its full stop."""
+    found = set()
+    for suite in suites.build(seed).values():
+        for words in suites.sentences(suite):
+            found.add(words[:-1] if words[-1] == "." else words)
+    return found
+
+
+def generate(n: int = SENTENCES, seed: int = SEED) -> Corpus:
+    """`n` sentences, none of which is or begins with a sentence of a suite."""
+    held = suite_prefixes()
+    lengths = sorted({len(words) for words in held})
+    grammar = Grammar(seed)
+    kept: list[Sentence] = []
+    dropped = 0
+    while len(kept) < n:
+        sentence = grammar.sentence()
+        if any(sentence.words[:length] in held for length in lengths):
+            dropped += 1
+        else:
+            kept.append(sentence)
+    return Corpus(tuple(kept), dropped)

@@ -1,0 +1,160 @@
+"""Makes the whole demo again: `python -m gym.demo.train` (minutes on one core).
+
+Writes the suites, the n-gram model, the transformer, the manifest and the model cards below gym/demo/data,
+and prints the table of docs/demo.md. `--only suites,ngram,gpt2` limits it, `--out DIR` writes elsewhere,
+`--check` writes nothing and measures what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gym.demo import corpus, gpt2, measure, suites
+from gym.demo.catalogue import DATA_DIR, DEMO_MODELS
+from models_registry.backends import load_backend, ngram
+from suites.formats import read_suite
+
+NGRAM_ORDER = 5
+PARTS = ("suites", "ngram", "gpt2")
+UNLISTED = ("manifest.json", "README.md")
+HELD_OUT_SENTENCES = 2_000
+HELD_OUT_SEED = corpus.SEED + 1_000
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def make(data: Path, parts: Sequence[str]) -> None:
+    """Write the parts and bring the manifest up to date."""
+    manifest = _read_manifest(data)
+    if "suites" in parts:
+        written = suites.write(data / "suites")
+        say(f"{len(written)} suites")
+    training = corpus.generate()
+    texts = list(training.texts())
+    manifest["corpus"] = {
+        "sentences": len(training.sentences),
+        "words": sum(len(sentence.words) for sentence in training.sentences),
+        "left_out": training.held_out,
+        "seed": corpus.SEED,
+        "sha256": training.sha256,
+    }
+    manifest["suites"] = {"seed": suites.SEED}
+    say(f"corpus of {len(texts)} sentences, sha256 {training.sha256[:16]}")
+    if "ngram" in parts:
+        model = ngram.train_ngram(texts, NGRAM_ORDER)
+        folder = data / "models" / "demo-ngram"
+        folder.mkdir(parents=True, exist_ok=True)
+        ngram.save_model(model, folder / ngram.FILE_NAME)
+        manifest["ngram"] = {"order": NGRAM_ORDER, "parameters": model.parameters}
+        say(f"{NGRAM_ORDER}-gram model, {model.parameters} n-grams")
+    if "gpt2" in parts:
+        import tokenizers
+        import torch
+        import transformers
+
+        recipe = gpt2.Recipe()
+        trained, tokenizer = gpt2.train(texts, recipe, say)
+        gpt2.save(trained, tokenizer, data / "models" / "demo-gpt2", recipe)
+        manifest["gpt2"] = {
+            "recipe": gpt2.describe(recipe),
+            "parameters": trained.num_parameters(),
+            "vocabulary": tokenizer.get_vocab_size(),
+            "versions": {
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+                "transformers": transformers.__version__,
+                "tokenizers": tokenizers.__version__,
+            },
+        }
+    _write_cards(data, manifest)
+    _write_manifest(data, manifest)
+
+
+def _read_manifest(data: Path) -> dict[str, Any]:
+    path = data / "manifest.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _write_manifest(data: Path, manifest: dict[str, Any]) -> None:
+    files = sorted(path for path in data.rglob("*") if path.is_file() and path.name not in UNLISTED)
+    manifest["files"] = {
+        path.relative_to(data).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+    (data / "manifest.json").write_text(text, encoding="utf-8")
+
+
+def _write_cards(data: Path, manifest: dict[str, Any]) -> None:
+    """One README.md per model."""
+    for model in DEMO_MODELS:
+        folder = data / "models" / model.slug
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [
+            f"# {model.name}",
+            "",
+            model.description,
+            "",
+            f"* Backend: `{model.backend}`, configuration `{json.dumps(model.config)}`",
+            f"* Parameters: {model.parameters}",
+            f"* Training corpus: {model.corpus}",
+            f"* Licence: {model.licence}",
+            f"* Corpus sha256: `{manifest['corpus']['sha256']}`" if model.corpus != "none" else "",
+            "",
+            "Made by `python -m gym.demo.train`; see docs/demo.md.",
+        ]
+        text = "\n".join(line for at, line in enumerate(lines) if line or at in (1, 3, 9))
+        (folder / "README.md").write_text(text + "\n", encoding="utf-8")
+
+
+def report(data: Path) -> str:
+    """The table of pass rates, and each model's bits per word on sentences that nobody trained on."""
+    backends = [
+        load_backend(model.backend, model.config, model_dir=data / "models", hub_allowed=False)
+        for model in DEMO_MODELS
+    ]
+    rows = []
+    for path in [data / "suites" / f"{builder.__name__}.json" for builder in suites.BUILDERS]:
+        suite = read_suite(path.read_bytes(), path.name)
+        results = [measure.measure(backend, suite) for backend in backends]
+        rows.append((suite.name, results[0].items, measure.chance(suite), results))
+    table = measure.table([model.slug for model in DEMO_MODELS], rows)
+    fresh = corpus.generate(HELD_OUT_SENTENCES, HELD_OUT_SEED)
+    known = set(corpus.generate().sentences)
+    texts = [corpus.to_text(s.words, spaced=False) for s in fresh.sentences if s not in known]
+    words = sum(len(ngram.tokenize(text)) for text in texts)
+    lines = [
+        f"{model.slug}: {measure.total_bits(backend, texts) / words:.3f} bits per word on new sentences"
+        for model, backend in zip(DEMO_MODELS, backends, strict=True)
+    ]
+    return "\n".join([table, "", *lines])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m gym.demo.train", description=__doc__)
+    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated: suites, ngram, gpt2")
+    parser.add_argument("--out", type=Path, default=DATA_DIR, help="data folder (default: the shipped one)")
+    parser.add_argument("--check", action="store_true", help="measure what is there, write nothing")
+    options = parser.parse_args(arguments)
+    parts = [part for part in options.only.split(",") if part]
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"unknown part {', '.join(sorted(unknown))}")
+    if not options.check:
+        make(options.out, parts)
+    say(report(options.out))
+
+
+if __name__ == "__main__":
+    # One thread: sums are taken in one order, so that the same machine gives the same weights again.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

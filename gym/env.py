@@ -1,0 +1,87 @@
+"""Typed readers of environment variables. A wrong value stops the start with a sentence, not a traceback later."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+
+class EnvError(ValueError):
+    """An environment variable holds something unusable."""
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, default)
+
+
+def secret(name: str, default: str = "") -> str:
+    """Value of NAME, or the content of the file named by NAME_FILE (for container secrets)."""
+    path = os.environ.get(f"{name}_FILE")
+    if not path:
+        return os.environ.get(name, default)
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise EnvError(f"{name}_FILE names {path}, which cannot be read: {error}") from error
+
+
+def flag(name: str, default: bool) -> bool:
+    value = os.environ.get(name)
+    if value is None or value == "":
+        return default
+    if value.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if value.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise EnvError(f"{name}={value!r} is neither yes nor no; use 1 or 0")
+
+
+def number(name: str, default: int) -> int:
+    value = os.environ.get(name)
+    if value is None or value == "":
+        return default
+    try:
+        return int(value)
+    except ValueError as error:
+        raise EnvError(f"{name}={value!r} is not a whole number") from error
+
+
+def words(name: str, default: str = "") -> list[str]:
+    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+SQLITE_OPTIONS = {
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+}
+
+
+def database(name: str, default_path: Path) -> dict[str, Any]:
+    """Django DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`."""
+    url = os.environ.get(name, "")
+    if not url:
+        default_path.parent.mkdir(parents=True, exist_ok=True)
+        return _sqlite(default_path)
+    parts = urlsplit(url)
+    if parts.scheme in {"sqlite", "sqlite3"}:
+        return _sqlite(Path(unquote(parts.path.removeprefix("/"))))
+    if parts.scheme in {"postgres", "postgresql"}:
+        query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path.removeprefix("/")),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": query.pop("host", "") or parts.hostname or "",
+            "PORT": str(parts.port or ""),
+            "OPTIONS": query,
+            "CONN_MAX_AGE": 0,
+        }
+    raise EnvError(f"{name} starts with {parts.scheme!r}; use sqlite:/// or postgresql://")
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": dict(SQLITE_OPTIONS)}

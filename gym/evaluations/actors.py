@@ -1,0 +1,151 @@
+"""The background runner: scores a run chunk by chunk and writes its results in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from gym.evaluations import cache
+from gym.evaluations.compute import RunResult, Scores, evaluate_document, joined_sentences, plan_chunks
+from gym.evaluations.models import PredictionResult, RunChunk, SentenceScore, SuiteRun
+from gym.evaluations.provenance import provenance
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.registry import handler
+from models_registry.backends import Backend, BackendError
+from models_registry.engine import ScoringPolicy
+from suites.models import SuiteRevision
+from suites.selectors import document_of
+
+ROWS = 500
+
+
+@handler("suite_run")
+def suite_run(context: JobContext) -> None:
+    """Claimed by a worker: load, score what the cache does not know, judge, write."""
+    from models_registry.warm import load_pinned
+
+    run = (
+        SuiteRun.objects.select_related("revision__suite", "model").filter(pk=context.payload["run"]).first()
+    )
+    if run is None:
+        raise PermanentFailure("The run was deleted.")
+    try:
+        backend = load_pinned(run.model)
+        score_run(context, run, backend)
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+
+
+def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
+    policy = ScoringPolicy.from_dict(run.policy)
+    document = document_of(run.revision)
+    texts = [joined.text for joined in joined_sentences(document, policy)]
+    scorer = cache.scorer_key(backend.facts, policy)
+    chunks = _chunks_of(context, run, texts, scorer)
+    unique = len(set(texts))
+    done = unique - sum(len(chunk.positions) for chunk in chunks if not chunk.done)
+    context.progress(done, unique, "sentences")
+    for chunk in chunks:
+        if chunk.done:
+            continue
+        context.check()
+        chunk_texts = [texts[position] for position in chunk.positions]
+        scores = backend.score(chunk_texts, policy)
+        with context.transaction():
+            cache.write(scorer, dict(zip(chunk_texts, scores, strict=True)))
+            RunChunk.objects.filter(pk=chunk.pk).update(done=True)
+        done += len(chunk_texts)
+        context.progress(done, unique, "sentences")
+    context.check()
+    result = evaluate_document(document, _all_scores(backend, policy, scorer, texts), policy)
+    with context.finish():
+        write_result(
+            run, result, provenance(run.revision.sha256, run.model.backend, backend), n_unique=unique
+        )
+
+
+def _chunks_of(context: JobContext, run: SuiteRun, texts: Sequence[str], scorer: str) -> list[RunChunk]:
+    """The run's chunks; planned and stored by the first attempt, so that later attempts find the same ones."""
+    chunks = list(run.chunks.order_by("number"))
+    if chunks:
+        return chunks
+    known = cache.read(scorer, texts)
+    missing = [position for position, text in enumerate(texts) if text not in known]
+    planned = plan_chunks([texts[position] for position in missing], settings.GYM_CHUNK_SENTENCES)
+    with context.transaction():
+        RunChunk.objects.bulk_create(
+            [
+                RunChunk(run=run, number=number, positions=[missing[place] for place in places])
+                for number, places in enumerate(planned)
+            ]
+        )
+        SuiteRun.objects.filter(pk=run.pk).update(n_cached=len(set(texts)) - sum(map(len, planned)))
+    return list(run.chunks.order_by("number"))
+
+
+def _all_scores(backend: Backend, policy: ScoringPolicy, scorer: str, texts: Sequence[str]) -> list[Scores]:
+    """One score per sentence from the cache; what was cleared from it meanwhile is scored again."""
+    known = cache.read(scorer, texts)
+    lost = list(dict.fromkeys(text for text in texts if text not in known))
+    if lost:
+        known.update(zip(lost, backend.score(lost, policy), strict=True))
+    return [known[text] for text in texts]
+
+
+def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int) -> None:
+    """Replace whatever the run holds by this result. Call inside the transaction that finishes the job."""
+    revision: SuiteRevision = run.revision
+    run.sentence_scores.all().delete()
+    run.prediction_results.all().delete()
+    sentences = list(revision.sentences.order_by("position"))
+    SentenceScore.objects.bulk_create(
+        [
+            SentenceScore(
+                run=run,
+                sentence=sentence,
+                text=row.text,
+                regions=row.regions,
+                special_bits=row.special,
+                total_bits=row.total,
+                tokens=row.tokens,
+                failure=row.failure,
+            )
+            for sentence, row in zip(sentences, result.sentences, strict=True)
+        ],
+        batch_size=ROWS,
+    )
+    predictions = list(revision.predictions.order_by("position"))
+    PredictionResult.objects.bulk_create(
+        [
+            PredictionResult(
+                run=run,
+                prediction=prediction,
+                position=row.position,
+                total=row.total,
+                passed=row.passed,
+                ties=row.ties,
+                not_evaluable=row.not_evaluable,
+                near_ties=row.near_ties,
+                ci_low=row.ci_low,
+                ci_high=row.ci_high,
+                chance=row.chance,
+                chance_error=row.chance_error,
+                mean_margin=row.mean_margin,
+                items=result.items,
+                outcomes=row.outcomes,
+                margins=row.margins,
+            )
+            for prediction, row in zip(predictions, result.predictions, strict=True)
+        ]
+    )
+    SuiteRun.objects.filter(pk=run.pk).update(
+        completed_at=timezone.now(),
+        provenance=facts,
+        n_unique=n_unique,
+        n_unscored=result.n_unscored,
+        region_summary=result.region_summary,
+    )

@@ -1,0 +1,26 @@
+from django.contrib import admin
+
+from gym.evaluations.models import ScoreCache, SuiteRun
+
+
+@admin.register(SuiteRun)
+class SuiteRunAdmin(admin.ModelAdmin):
+    list_display = ["pk", "model", "revision", "owner", "source", "created", "completed_at", "n_unscored"]
+    list_filter = ["source", "model"]
+    search_fields = ["revision__suite__slug", "model__slug"]
+    readonly_fields = [field.name for field in SuiteRun._meta.fields]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
+@admin.register(ScoreCache)
+class ScoreCacheAdmin(admin.ModelAdmin):
+    list_display = ["scorer", "text_sha256", "created"]
+    search_fields = ["scorer", "text_sha256"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return False

@@ -1,0 +1,65 @@
+"""The score cache: token surprisals of texts that this scorer has seen before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+from gym.evaluations.compute import Scores
+from gym.evaluations.models import ScoreCache
+from models_registry.backends import ModelFacts
+from models_registry.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
+
+BATCH = 500
+
+
+def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
+    """sha256 of everything that changes token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine."""
+    parts = {
+        "fingerprint": facts.fingerprint,
+        "bos": policy.bos,
+        "eos": policy.eos,
+        "dtype": facts.dtype,
+        "device": facts.device.split(":")[0],
+        "engine": ENGINE_VERSION,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def text_key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
+    """The known scores among these texts, by text."""
+    by_key = {text_key(text): text for text in texts}
+    keys = list(by_key)
+    found: dict[str, Scores] = {}
+    for start in range(0, len(keys), BATCH):
+        rows = ScoreCache.objects.filter(scorer=scorer, text_sha256__in=keys[start : start + BATCH])
+        for key, stored in rows.values_list("text_sha256", "scores"):
+            found[by_key[key]] = _from_json(stored)
+    return found
+
+
+def write(scorer: str, scores: Mapping[str, Scores]) -> None:
+    """Keep these scores; a text that somebody else stored meanwhile keeps the first value."""
+    ScoreCache.objects.bulk_create(
+        [
+            ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=_to_json(value))
+            for text, value in scores.items()
+        ],
+        batch_size=BATCH,
+        ignore_conflicts=True,
+    )
+
+
+def _to_json(scores: Scores) -> dict[str, object]:
+    return {"failure": scores.reason} if isinstance(scores, ScoringFailure) else scores.to_dict()
+
+
+def _from_json(stored: dict[str, object]) -> Scores:
+    if "failure" in stored:
+        return ScoringFailure(str(stored["failure"]))
+    return TokenScores.from_dict(stored)

@@ -1,0 +1,45 @@
+"""A run without the web: the same arithmetic as the worker's, in the calling process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gym.evaluations import cache
+from gym.evaluations.compute import (
+    RunResult,
+    Scores,
+    evaluate_document,
+    joined_sentences,
+    plan_chunks,
+)
+from models_registry.backends import Backend
+from models_registry.engine import ScoringPolicy
+from suites.formats import SuiteDocument
+
+
+def run_document(
+    document: SuiteDocument,
+    backend: Backend,
+    policy: ScoringPolicy,
+    *,
+    use_cache: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> RunResult:
+    """Score and judge a document. `progress(done, total)` is called with counts of distinct sentences.
+
+    With the cache, texts that this scorer has seen keep the bits they have on the site's pages.
+    """
+    texts = [joined.text for joined in joined_sentences(document, policy)]
+    scorer = cache.scorer_key(backend.facts, policy)
+    known: dict[str, Scores] = cache.read(scorer, texts) if use_cache else {}
+    missing = [text for text in texts if text not in known]
+    total = len(set(texts))
+    progress(total - len(set(missing)), total)
+    for places in plan_chunks(missing):
+        batch = [missing[place] for place in places]
+        scores = dict(zip(batch, backend.score(batch, policy), strict=True))
+        if use_cache:
+            cache.write(scorer, scores)
+        known.update(scores)
+        progress(len(known), total)
+    return evaluate_document(document, [known[text] for text in texts], policy)

@@ -1,0 +1,50 @@
+"""The form that starts runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
+from suites.models import JoinPolicy, SuiteRevision
+
+BOS = [
+    ("auto", "put the start token first where the model has one"),
+    ("always", "always; refuse models without one"),
+    ("never", "never; the first token has no surprisal"),
+]
+METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "min")]
+
+
+class RunForm(forms.Form):
+    """Models and policy for one revision. `revision` and `user` decide what is offered and preset."""
+
+    models = forms.ModelMultipleChoiceField(
+        queryset=RegisteredModel.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one model."},
+    )
+    bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
+    join = forms.ChoiceField(choices=JoinPolicy.choices, label="Regions joined by")
+    metric = forms.ChoiceField(choices=METRICS, label="Region value")
+    eos = forms.BooleanField(
+        required=False,
+        label="Score the end of the sentence too",
+        help_text="In a slot of its own, outside regions.",
+    )
+
+    def __init__(self, *args: Any, revision: SuiteRevision, user: Any, **kwargs: Any) -> None:
+        from gym.evaluations.services import default_policy
+
+        super().__init__(*args, **kwargs)
+        self.fields["models"].queryset = runnable_by(user)
+        policy = default_policy(revision)
+        self.fields["join"].initial = policy.join
+        self.fields["metric"].initial = policy.metric
+
+    def policy(self) -> ScoringPolicy:
+        given = self.cleaned_data
+        return ScoringPolicy(bos=given["bos"], eos=given["eos"], join=given["join"], metric=given["metric"])

@@ -1,0 +1,146 @@
+"""Runs of models on frozen suite revisions, and everything they found."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+from models_registry.models import RegisteredModel
+from suites.models import Prediction, Sentence, SuiteRevision
+
+
+class SuiteRun(models.Model):
+    """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
+    results, so a run either has all of them or none."""
+
+    class Source(models.TextChoices):
+        COMPUTED = "computed", "computed here"
+        UPLOADED = "uploaded", "uploaded"
+
+    revision = models.ForeignKey(SuiteRevision, on_delete=models.PROTECT, related_name="runs")
+    model = models.ForeignKey(RegisteredModel, on_delete=models.PROTECT, related_name="runs")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs"
+    )
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="suite_run"
+    )
+    source = models.CharField(max_length=8, choices=Source.choices, default=Source.COMPUTED)
+    policy = models.JSONField(help_text="BOS, EOS, join, metric: see ScoringPolicy")
+    provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
+    created = models.DateTimeField(auto_now_add=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    n_sentences = models.PositiveIntegerField(default=0)
+    n_unique = models.PositiveIntegerField(default=0)
+    n_cached = models.PositiveIntegerField(default=0)
+    n_unscored = models.PositiveIntegerField(default=0, help_text="sentences the model could not score")
+    region_summary = models.JSONField(
+        default=list, help_text="mean bits and interval by condition and region"
+    )
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.model.slug} on {self.revision}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("run-detail", args=[self.pk])
+
+    @property
+    def is_done(self) -> bool:
+        return self.completed_at is not None
+
+    @property
+    def state(self) -> str:
+        """The job's state; a run without a job (uploaded, or its job was cleared away) is done or lost."""
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"
+
+
+class RunChunk(models.Model):
+    """A fixed set of sentences scored together. Fixed once, so that a killed worker changes nothing in the numbers."""
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="chunks")
+    number = models.PositiveIntegerField()
+    positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
+    done = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["run_id", "number"]
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="chunk_once_per_run")]
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} of run {self.run_id}"
+
+
+class ScoreCache(models.Model):
+    """Token surprisals of one text under one scorer, kept across runs: editing one cell re-scores one sentence."""
+
+    scorer = models.CharField(max_length=64, help_text="sha256 of model fingerprint, BOS, EOS, dtype, engine")
+    text_sha256 = models.CharField(max_length=64)
+    scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the reason why not")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["scorer", "text_sha256"], name="score_once")]
+
+    def __str__(self) -> str:
+        return f"{self.scorer[:8]}:{self.text_sha256[:8]}"
+
+
+class SentenceScore(models.Model):
+    """Bits of one sentence: by region, and the tokens under them."""
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="sentence_scores")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="scores")
+    text = models.TextField(help_text="the sentence as the model read it")
+    regions = models.JSONField(help_text="bits per region; null = no value")
+    special_bits = models.FloatField(default=0.0)
+    total_bits = models.FloatField(null=True)
+    tokens = models.JSONField(
+        help_text="[token, id, start, end, bits, region index or -1, straddles] per token"
+    )
+    failure = models.TextField(blank=True, help_text="why this sentence has no scores")
+
+    class Meta:
+        ordering = ["run_id", "sentence__position"]
+        constraints = [models.UniqueConstraint(fields=["run", "sentence"], name="sentence_scored_once")]
+
+    def __str__(self) -> str:
+        return f"{self.sentence} in run {self.run_id}"
+
+
+class PredictionResult(models.Model):
+    """How one prediction fared over all items of a run."""
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="prediction_results")
+    prediction = models.ForeignKey(Prediction, on_delete=models.PROTECT, related_name="results")
+    position = models.PositiveIntegerField()
+    total = models.PositiveIntegerField(help_text="items")
+    passed = models.PositiveIntegerField()
+    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
+    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    near_ties = models.PositiveIntegerField(default=0, help_text="margin within numeric noise")
+    ci_low = models.FloatField(null=True)
+    ci_high = models.FloatField(null=True)
+    chance = models.FloatField(null=True)
+    chance_error = models.FloatField(default=0.0, help_text="standard error; 0 = exact")
+    mean_margin = models.FloatField(null=True)
+    items = models.JSONField(help_text="item numbers, in document order")
+    outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
+    margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
+
+    class Meta:
+        ordering = ["run_id", "position"]
+        constraints = [models.UniqueConstraint(fields=["run", "prediction"], name="prediction_judged_once")]
+
+    def __str__(self) -> str:
+        return f"{self.prediction}: {self.passed} of {self.total}"
+
+    @property
+    def rate(self) -> float | None:
+        return self.passed / self.total if self.total else None

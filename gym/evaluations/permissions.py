@@ -1,0 +1,27 @@
+"""Who may see and steer a run: whoever may see both its suite and its model sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gym.evaluations.models import SuiteRun
+from models_registry import permissions as model_permissions
+from suites import permissions as suite_permissions
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+
+def can_view(user: User | AnonymousUser, run: SuiteRun) -> bool:
+    return suite_permissions.can_view(user, run.revision.suite) and model_permissions.can_view(
+        user, run.model
+    )
+
+
+def can_steer(user: User | AnonymousUser, run: SuiteRun) -> bool:
+    """Cancel, retry: the person who queued it, the suite's owner and staff."""
+    if not user.is_authenticated:
+        return False
+    return user.is_staff or user.pk in {run.owner_id, run.revision.suite.owner_id}

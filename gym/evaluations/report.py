@@ -1,0 +1,284 @@
+"""A run as data: what the page shows, for downloads, the command line and the API.
+
+One builder serves results from the database and results computed in the foreground, so that they cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gym.evaluations.compute import PredictionOutcome, RunResult, SentenceResult
+from gym.evaluations.models import SuiteRun
+from suites.formats import SuiteDocument
+from suites.formulas import parse
+
+OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
+
+
+def result_of(run: SuiteRun) -> RunResult:
+    """The stored results of a finished run."""
+    sentences = [
+        SentenceResult(
+            position=position,
+            item=row.sentence.item,
+            condition=row.sentence.condition,
+            text=row.text,
+            regions=row.regions,
+            special=row.special_bits,
+            total=row.total_bits,
+            tokens=row.tokens,
+            failure=row.failure,
+        )
+        for position, row in enumerate(
+            run.sentence_scores.select_related("sentence").order_by("sentence__position")
+        )
+    ]
+    predictions = [
+        PredictionOutcome(
+            position=row.position,
+            name=row.prediction.name,
+            formula=row.prediction.formula,
+            total=row.total,
+            passed=row.passed,
+            ties=row.ties,
+            not_evaluable=row.not_evaluable,
+            near_ties=row.near_ties,
+            ci_low=row.ci_low,
+            ci_high=row.ci_high,
+            chance=row.chance,
+            chance_error=row.chance_error,
+            mean_margin=row.mean_margin,
+            outcomes=row.outcomes,
+            margins=row.margins,
+        )
+        for row in run.prediction_results.select_related("prediction")
+    ]
+    items = list(dict.fromkeys(row.item for row in sentences))
+    return RunResult(items, sentences, predictions, run.region_summary)
+
+
+def run_head(run: SuiteRun) -> dict[str, Any]:
+    """Suite, model, policy and provenance of a run."""
+    return {
+        "suite": {
+            "slug": run.revision.suite.slug,
+            "name": run.revision.name,
+            "revision": run.revision.number,
+            "sha256": run.revision.sha256,
+        },
+        "model": {"slug": run.model.slug, "name": run.model.name},
+        "policy": run.policy,
+        "provenance": run.provenance,
+    }
+
+
+def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
+    """Lossless JSON of a result; values without a number are null, units are bits.
+
+    `predictions[].{formula, passed, total, outcomes}`: `outcomes[k]` says whether the prediction held for item
+    number k of `items`; `details` adds ties, missing values and margins.
+    `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them.
+    """
+    return {
+        **head,
+        "unit": "bits",
+        "predictions": [_prediction(document, row, result.items) for row in result.predictions],
+        "items": [
+            {
+                "item_number": item,
+                "conditions": [_condition(document, row) for row in result.sentences if row.item == item],
+            }
+            for item in result.items
+        ],
+    }
+
+
+def _prediction(document: SuiteDocument, row: PredictionOutcome, items: list[int]) -> dict[str, Any]:
+    regions = dict(enumerate(document.region_names, start=1))
+    return {
+        "name": row.name,
+        "formula": row.formula,
+        "description": parse(row.formula).describe(regions),
+        "passed": row.passed,
+        "total": row.total,
+        "rate": row.rate,
+        "interval": [row.ci_low, row.ci_high],
+        "chance": row.chance,
+        "chance_standard_error": row.chance_error,
+        "ties": row.ties,
+        "near_ties": row.near_ties,
+        "not_evaluable": row.not_evaluable,
+        "mean_margin": row.mean_margin,
+        "outcomes": [code == 1 for code in row.outcomes],
+        "details": [
+            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin}
+            for item, code, margin in zip(items, row.outcomes, row.margins, strict=True)
+        ],
+    }
+
+
+def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
+    contents = document.sentences[row.position].contents
+    return {
+        "condition_name": row.condition,
+        "sentence": row.text,
+        "total_bits": row.total,
+        "special_bits": row.special,
+        "failure": row.failure or None,
+        "regions": [
+            {"region_number": number, "name": name, "content": content, "bits": bits}
+            for number, (name, content, bits) in enumerate(
+                zip(document.region_names, contents, row.regions, strict=True), start=1
+            )
+        ],
+        "tokens": [
+            {
+                "token": token,
+                "id": token_id,
+                "start": start,
+                "end": end,
+                "bits": bits,
+                "region_number": region + 1 if region >= 0 else None,
+                "straddles": straddles,
+            }
+            for token, token_id, start, end, bits, region, straddles in row.tokens
+        ],
+    }
+
+
+REGION_HEADER = (
+    "suite",
+    "model_name",
+    "item_number",
+    "condition_name",
+    "region_number",
+    "region_name",
+    "content",
+    "surprisal_bits",
+)
+TOKEN_HEADER = (
+    "suite",
+    "model_name",
+    "item_number",
+    "condition_name",
+    "token_number",
+    "token",
+    "token_id",
+    "start",
+    "end",
+    "region_number",
+    "straddles",
+    "surprisal_bits",
+)
+OUTCOME_HEADER = (
+    "suite",
+    "model_name",
+    "prediction",
+    "formula",
+    "item_number",
+    "outcome",
+    "correct",
+    "margin_bits",
+)
+
+
+def region_rows(
+    document: SuiteDocument, result: RunResult, suite: str, model: str
+) -> Iterator[tuple[Any, ...]]:
+    """One row per item x condition x region, as the SyntaxGym site's raw surprisal file."""
+    for row in result.sentences:
+        contents = document.sentences[row.position].contents
+        cells = zip(document.region_names, contents, row.regions, strict=True)
+        for number, (name, content, bits) in enumerate(cells, start=1):
+            yield suite, model, row.item, row.condition, number, name, content, bits
+
+
+def token_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any, ...]]:
+    """One row per token, in order; BOS and EOS have no region."""
+    for row in result.sentences:
+        for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens, start=1):
+            yield (
+                suite,
+                model,
+                row.item,
+                row.condition,
+                number,
+                token,
+                token_id,
+                start,
+                end,
+                region + 1 if isinstance(region, int) and region >= 0 else None,
+                int(bool(straddles)),
+                bits,
+            )
+
+
+def outcome_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any, ...]]:
+    """One row per prediction x item."""
+    for row in result.predictions:
+        name = row.name or f"Prediction {row.position + 1}"
+        for item, code, margin in zip(result.items, row.outcomes, row.margins, strict=True):
+            yield suite, model, name, row.formula, item, OUTCOME_NAMES[code], int(code == 1), margin
+
+
+def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
+    """The run as a table for a terminal."""
+    lines = [
+        f"{document.name} · {head['model']['name']}",
+        f"{len(result.items)} items × {len(document.conditions)} conditions × "
+        f"{len(document.region_names)} regions; "
+        + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
+        "",
+    ]
+    regions = dict(enumerate(document.region_names, start=1))
+    for row in result.predictions:
+        lines += [
+            f"{row.name or f'Prediction {row.position + 1}'}: {row.formula.strip()}",
+            f"  {parse(row.formula).describe(regions)}",
+            f"  {_rate_text(row)}",
+            "",
+        ]
+    lines += [_summary_table(document, result), ""]
+    if result.n_unscored:
+        reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
+        lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]
+    return "\n".join(lines)
+
+
+def _rate_text(row: PredictionOutcome) -> str:
+    if row.rate is None or row.ci_low is None or row.ci_high is None:
+        return "no items"
+    chance = "" if row.chance is None else f", chance {row.chance:.1%}"
+    extra = "".join(
+        f", {count} {name}"
+        for count, name in (
+            (row.ties, "ties"),
+            (row.near_ties, "within numeric noise"),
+            (row.not_evaluable, "not evaluable"),
+        )
+        if count
+    )
+    return (
+        f"{row.rate:.1%} ({row.passed} of {row.total}; 95% {row.ci_low:.1%}–{row.ci_high:.1%}{chance}{extra})"
+    )
+
+
+def _summary_table(document: SuiteDocument, result: RunResult) -> str:
+    """Mean bits by condition (rows) and region (columns)."""
+    head = ["mean bits", *(f"{number} {name}" for number, name in enumerate(document.region_names, start=1))]
+    body = [
+        [
+            str(row["condition"]),
+            *("–" if cell["mean"] is None else f"{cell['mean']:.2f}" for cell in row["regions"]),  # type: ignore[attr-defined]
+        ]
+        for row in result.region_summary
+    ]
+    widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in [head, *body]
+    )

@@ -1,0 +1,79 @@
+"""Use cases of runs: queue, cancel, retry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from gym.evaluations import permissions
+from gym.evaluations.compute import metric_of
+from gym.evaluations.models import SuiteRun
+from gym.jobs import services as jobs
+from models_registry import permissions as model_permissions
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+from suites import permissions as suite_permissions
+from suites.models import SuiteRevision
+from suites.selectors import document_of
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+
+def default_policy(revision: SuiteRevision) -> ScoringPolicy:
+    """What a run does unless told otherwise: BOS where the model has one, the revision's join and metric."""
+    return ScoringPolicy(join=revision.join_policy, metric=metric_of(document_of(revision)))
+
+
+def queue_run(
+    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
+) -> SuiteRun:
+    """Queue one model on one frozen revision. Run and job are written together or not at all."""
+    if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
+        raise PermissionDenied("you may not run this model on this suite")
+    if not revision.is_frozen:
+        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+    if not model.is_ready:
+        raise ValidationError(
+            f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
+        )
+    policy = policy or default_policy(revision)
+    with transaction.atomic():
+        run = SuiteRun.objects.create(
+            revision=revision,
+            model=model,
+            owner=actor,
+            policy=policy.to_dict(),
+            n_sentences=revision.sentences.count(),
+        )
+        run.job = jobs.enqueue(
+            "suite_run",
+            {"run": run.pk},
+            owner=actor,
+            title=f"{model.slug} on {revision}",
+            total=run.n_sentences,
+        )
+        run.save(update_fields=["job"])
+    return run
+
+
+def cancel_run(run: SuiteRun, *, actor: User) -> None:
+    """Stop a run. What its finished chunks scored stays in the cache."""
+    _require_steer(actor, run)
+    if run.job is not None:
+        jobs.request_cancel(run.job, actor=actor)
+
+
+def retry_run(run: SuiteRun, *, actor: User) -> None:
+    """Queue a failed or cancelled run again. Chunks that were done stay done."""
+    _require_steer(actor, run)
+    if run.job is None:
+        raise ValidationError("This run has no job any more. Start a new run.")
+    jobs.retry(run.job, actor=actor)
+
+
+def _require_steer(actor: User, run: SuiteRun) -> None:
+    if not permissions.can_steer(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")

@@ -1,0 +1,219 @@
+"""A tiny SVG builder that escapes everything it is given.
+
+A drawing is made twice from the same code: for a page (elements carry classes, the stylesheet decides about colour,
+so dark mode and print follow) and for a paper (`standalone`: colours are presentation attributes on white).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+from xml.sax.saxutils import escape, quoteattr
+
+PAPER_COLOURS = ("#0a66a3", "#c04a08", "#0b7658", "#8d4a86", "#806600", "#1f7fb6", "#55524c", "#b0305e")
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+
+_INK, _QUIET, _RULE = "#1b1a18", "#57524a", "#ded9cf"
+_PAPER: dict[str, dict[str, str]] = {
+    "c-text": {"fill": _INK, "font-size": "12"},
+    "c-muted": {"fill": _QUIET, "font-size": "11"},
+    "c-tick": {"fill": _QUIET, "font-size": "11"},
+    "c-strong": {"font-weight": "bold"},
+    "c-end": {"text-anchor": "end"},
+    "c-mid": {"text-anchor": "middle"},
+    "c-grid": {"stroke": _RULE, "stroke-width": "1"},
+    "c-axis": {"stroke": _INK, "stroke-width": "1"},
+    "c-leader": {"stroke": "#b9b2a5", "stroke-width": "1", "fill": "none"},
+    "c-band": {"fill": "#fbf3d3"},
+    "c-hollow": {"fill": "#ffffff"},
+    "c-line": {"fill": "none", "stroke-width": "1.5", "stroke-linejoin": "round", "stroke-opacity": "0.75"},
+    "c-gap": {"stroke-dasharray": "1 4", "stroke-linecap": "round"},
+    "c-whisker": {"fill": "none", "stroke-width": "1.25"},
+    "c-shape": {"stroke-width": "1.5", "stroke-linejoin": "round"},
+    "c-stroke": {"fill": "none", "stroke-width": "2", "stroke-linecap": "round"},
+    "c-color": {"stroke": "{colour}"},
+    "c-fill": {"fill": "{colour}"},
+}
+# What XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Markup(str):
+    """Finished SVG. Templates print it as it is, because every text in it went through the builder."""
+
+    __slots__ = ()
+
+    def __html__(self) -> Markup:
+        return self
+
+
+def element(tag: str, attributes: dict[str, object] | None = None, *children: str) -> Markup:
+    """One element. Plain strings among the children are escaped; Markup is kept."""
+    written = "".join(
+        f" {name}={quoteattr(clean(_number(value)))}"
+        for name, value in (attributes or {}).items()
+        if value is not None
+    )
+    inner = "".join(c if isinstance(c, Markup) else escape(clean(c)) for c in children)
+    return Markup(f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>")
+
+
+def clean(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else "0"
+    return str(value)
+
+
+class Pen:
+    """Turns our class names into a `class` attribute, or into presentation attributes for a paper."""
+
+    def __init__(self, *, standalone: bool) -> None:
+        self.standalone = standalone
+
+    def style(self, *names: str, series: int | None = None) -> dict[str, object]:
+        if not self.standalone:
+            colour_class = [f"c-s{series % len(PAPER_COLOURS)}"] if series is not None else []
+            return {"class": " ".join([*names, *colour_class])}
+        colour = PAPER_COLOURS[(series or 0) % len(PAPER_COLOURS)]
+        resolved: dict[str, object] = {}
+        for name in names:
+            for key, value in _PAPER[name].items():
+                resolved[key] = value.replace("{colour}", colour)
+        return resolved
+
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, *names: str, series: int | None = None
+    ) -> Markup:
+        return element("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, **self.style(*names, series=series)})
+
+    def text(self, x: float, y: float, text: str, *names: str, **more: object) -> Markup:
+        return element("text", {"x": x, "y": y, **more, **self.style(*names)}, text)
+
+    def rect(self, x: float, y: float, width: float, height: float, *names: str) -> Markup:
+        return element("rect", {"x": x, "y": y, "width": width, "height": height, **self.style(*names)})
+
+    def path(self, d: str, *names: str, series: int | None = None) -> Markup:
+        return element("path", {"d": d, **self.style(*names, series=series)})
+
+    def canvas(
+        self,
+        width: float,
+        height: float,
+        title: str,
+        description: str,
+        css_class: str,
+        body: Iterable[Markup],
+    ) -> Markup:
+        attributes: dict[str, object] = {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"0 0 {_number(float(width))} {_number(float(height))}",
+            "width": float(width),
+            "height": float(height),
+            "role": "img",
+        }
+        parts = [element("title", None, title), element("desc", None, description)]
+        if self.standalone:
+            attributes["font-family"] = FONT
+            parts.append(element("rect", {"width": "100%", "height": "100%", "fill": "#ffffff"}))
+        else:
+            attributes["class"] = css_class
+        return element("svg", attributes, *parts, *body)
+
+
+def marker(pen: Pen, kind: int, x: float, y: float, *, series: int, size: float = 4.0) -> Markup:
+    """A point mark. Twelve shapes that stay apart in grayscale: first filled, then strokes, then hollow."""
+    kind %= 12
+    r = size
+    if kind in (5, 6, 7):
+        d = {
+            5: f"M{_n(x - r)} {_n(y - r)}L{_n(x + r)} {_n(y + r)}M{_n(x - r)} {_n(y + r)}L{_n(x + r)} {_n(y - r)}",
+            6: f"M{_n(x - r)} {_n(y)}H{_n(x + r)}M{_n(x)} {_n(y - r)}V{_n(y + r)}",
+            7: f"M{_n(x - r)} {_n(y)}H{_n(x + r)}M{_n(x - r / 2)} {_n(y - r)}L{_n(x + r / 2)} {_n(y + r)}"
+            f"M{_n(x + r / 2)} {_n(y - r)}L{_n(x - r / 2)} {_n(y + r)}",
+        }[kind]
+        return pen.path(d, "c-stroke", "c-color", series=series)
+    fill = "c-hollow" if kind >= 8 else "c-fill"
+    shape = kind - 8 if kind >= 8 else kind
+    if shape == 0:
+        return element(
+            "circle", {"cx": x, "cy": y, "r": r, **pen.style("c-shape", fill, "c-color", series=series)}
+        )
+    d = {
+        1: f"M{_n(x - r)} {_n(y - r)}H{_n(x + r)}V{_n(y + r)}H{_n(x - r)}Z",
+        2: f"M{_n(x)} {_n(y - r * 1.2)}L{_n(x + r * 1.15)} {_n(y + r * 0.85)}H{_n(x - r * 1.15)}Z",
+        3: f"M{_n(x)} {_n(y - r * 1.35)}L{_n(x + r * 1.35)} {_n(y)}L{_n(x)} {_n(y + r * 1.35)}L{_n(x - r * 1.35)} {_n(y)}Z",
+        4: f"M{_n(x)} {_n(y + r * 1.2)}L{_n(x + r * 1.15)} {_n(y - r * 0.85)}H{_n(x - r * 1.15)}Z",
+    }[shape]
+    return pen.path(d, "c-shape", fill, "c-color", series=series)
+
+
+def _n(value: float) -> str:
+    return _number(float(value))
+
+
+def finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def text_width(text: str, size: float = 12.0) -> float:
+    """A generous estimate: no font is measured on the server."""
+    units = 0.0
+    for character in text:
+        if unicodedata.combining(character):
+            continue
+        if unicodedata.east_asian_width(character) in "WF":
+            units += 1.0
+        elif character in "iljtf.,:;|!'()[] ":
+            units += 0.34
+        elif character in "mwMW@%":
+            units += 0.9
+        elif character.isupper():
+            units += 0.7
+        else:
+            units += 0.57
+    return units * size
+
+
+def shorten(text: str, width: float, size: float = 12.0) -> str:
+    if text_width(text, size) <= width:
+        return text
+    kept = text
+    while kept and text_width(kept + "…", size) > width:
+        kept = kept[:-1]
+    return kept.rstrip() + "…"
+
+
+def wrap(text: str, width: float, size: float = 12.0) -> list[str] | None:
+    """Lines no wider than `width`, broken at blanks and after - _ /; None when a piece is too long for that."""
+    lines: list[str] = []
+    for piece in re.findall(r"[^\s_/-]*[\s_/-]?", text):
+        if not piece:
+            continue
+        if text_width(piece.rstrip(), size) > width:
+            return None
+        if lines and text_width(lines[-1] + piece.rstrip(), size) <= width:
+            lines[-1] += piece
+        else:
+            lines.append(piece)
+    return [line.rstrip() for line in lines]
+
+
+def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round tick values that cover low..high."""
+    if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
+        low, high = (low, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
+    raw = (high - low) / max(wanted, 1)
+    scale = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * scale for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * scale >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(step * k, 10) for k in range(first, last + 1)]
+
+
+def tick_label(value: float) -> str:
+    return f"{value:.10g}".replace("-", "−")

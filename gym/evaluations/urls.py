@@ -1,0 +1,17 @@
+from django.urls import path
+
+from gym.evaluations import views
+
+urlpatterns = [
+    path("matrix/", views.matrix_page, name="matrix"),
+    path("matrix/download/<str:form>/", views.matrix_download, name="matrix-download"),
+    path("runs/", views.run_list, name="run-list"),
+    path("runs/start/", views.run_start, name="run-start"),
+    path("runs/<int:pk>/", views.run_detail, name="run-detail"),
+    path("runs/<int:pk>/progress/", views.run_progress, name="run-progress"),
+    path("runs/<int:pk>/cancel/", views.run_cancel, name="run-cancel"),
+    path("runs/<int:pk>/retry/", views.run_retry, name="run-retry"),
+    path("runs/<int:pk>/items/<str:item>/", views.run_item, name="run-item"),
+    path("runs/<int:pk>/chart.svg", views.run_chart, name="run-chart"),
+    path("runs/<int:pk>/download/<str:form>/", views.run_download, name="run-download"),
+]

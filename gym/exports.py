@@ -1,0 +1,47 @@
+"""The only place that writes downloads (suite documents themselves are written by suites.formats)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.http import HttpResponse
+
+RISKY = ("=", "+", "-", "@", "\t", "\r", "\0")
+"""A spreadsheet would run a text cell that starts with one of these."""
+
+
+def safe_cell(value: Any) -> Any:
+    """Text that a spreadsheet would execute gets an apostrophe in front; numbers stay numbers."""
+    if isinstance(value, str) and value.startswith(RISKY):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")  # noqa: TID251  this module is where downloads are written
+    writer.writerow(header)
+    writer.writerows([safe_cell(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def download(content: str, filename: str, content_type: str) -> HttpResponse:
+    """An attachment in UTF-8."""
+    response = HttpResponse(content, content_type=f"{content_type}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return response
+
+
+def csv_download(filename: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponse:
+    return download(csv_text(header, rows), filename, "text/csv")
+
+
+def json_download(filename: str, data: Any) -> HttpResponse:
+    """Lossless JSON; NaN never occurs (values without a number are null)."""
+    return download(
+        json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False), filename, "application/json"
+    )

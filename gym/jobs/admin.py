@@ -1,0 +1,66 @@
+"""Jobs, messages and workers in the admin: to look at, and to cancel or retry; never to edit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.models import Job, Message, WorkerHeartbeat
+from gym.jobs.services import request_cancel, retry
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "kind", "state", "progress", "owner", "queue", "tries", "created"]
+    list_filter = ["state", "kind", "queue", "created"]
+    list_select_related = ["owner"]
+    search_fields = ["id", "title", "error", "owner__username"]
+    date_hierarchy = "created"
+    actions = ["cancel_jobs", "retry_jobs"]
+
+    @admin.display(description="progress")
+    def progress(self, job: Job) -> str:
+        return f"{job.done} of {job.total} {job.unit}".strip() if job.total else "–"
+
+    @admin.action(description="Cancel", permissions=["view"])
+    def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        self._each(request, queryset, request_cancel, "cancelled or asked to stop")
+
+    @admin.action(description="Try again", permissions=["view"])
+    def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        self._each(request, queryset, retry, "put back into the queue")
+
+    def _each(self, request: HttpRequest, jobs: QuerySet[Job], service: Any, did: str) -> None:
+        count = 0
+        for job in jobs:
+            try:
+                service(job, actor=request.user)
+            except (WrongState, TooManyJobs) as error:
+                messages.warning(request, f"{job}: {error}")
+            else:
+                count += 1
+        if count:
+            messages.success(request, f"{count} {did}.")
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin):
+    list_display = ["id", "queue", "available_at", "claimed_by", "deliveries", "dead_at"]
+    list_filter = ["queue", "dead_at"]
+
+
+@admin.register(WorkerHeartbeat)
+class WorkerAdmin(ReadOnlyAdmin):
+    list_display = ["id", "host", "pid", "queues", "device", "started", "last_seen"]

@@ -1,0 +1,38 @@
+"""The settings of this package, each with its default in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+SIGN_SECONDS = 5.0  # how often a worker signs that it is alive
+
+DEFAULTS: dict[str, Any] = {
+    "GYM_BROKER_URL": "",  # "" or database:// = our own table; redis://… or amqp://… = dramatiq's brokers
+    "GYM_BROKER_NAMESPACE": "gym",  # prefix of every Redis key
+    "GYM_JOB_QUEUES": ("default",),  # the queues that exist; a worker without --queues serves all of them
+    "GYM_JOB_LEASE_SECONDS": 60.0,  # a worker silent for this long has lost its job
+    "GYM_REAPER_SECONDS": 30.0,  # how often one worker looks for lost jobs and lost messages
+    "GYM_JOB_WAKE_SECONDS": 60.0,  # a job queued for longer gets a new message if it has none
+    "GYM_JOB_RETRY_SECONDS": 5.0,  # wait before the second try; doubles for each further one
+    "GYM_JOB_MAX_ATTEMPTS": 3,  # tries before a job fails
+    "GYM_MAX_ACTIVE_JOBS_PER_USER": 50,  # queued and running jobs one user may have; 0 = no limit
+    "GYM_JOB_POLL_SECONDS": 0.1,  # how often an idle worker looks into our own message table
+    "GYM_JOB_STOP_SECONDS": 20.0,  # SIGTERM gives the running handler this long to stop
+}
+
+
+def get(name: str) -> Any:
+    """The value of one of the settings above."""
+    return getattr(settings, name, DEFAULTS[name])
+
+
+def queues() -> tuple[str, ...]:
+    """The names of the queues that exist."""
+    return tuple(get("GYM_JOB_QUEUES"))
+
+
+def lease_seconds() -> float:
+    """How long a claim holds without a heartbeat."""
+    return float(get("GYM_JOB_LEASE_SECONDS"))

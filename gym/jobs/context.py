@@ -1,0 +1,139 @@
+"""What a handler gets: its payload, ways to report, and transactions that only the live attempt commits."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from gym.jobs import states, text
+from gym.jobs.errors import Cancelled, LostLease, WorkerStopping
+from gym.jobs.models import Job
+
+CHECK_SECONDS = 1.0  # the database is asked at most this often whether to go on
+WRITE_SECONDS = 1.5  # progress is written this often, or
+WRITE_SHARE = 0.05  # when this share of the total was done since
+RATE_SECONDS = 30.0  # the pace is that of this last stretch
+
+
+class JobContext:
+    """One attempt at one job. All writes are fenced by the attempt."""
+
+    def __init__(self, job: Job, *, stopping: threading.Event | None = None) -> None:
+        self.job_id = job.pk
+        self.kind: str = job.kind
+        self.attempt: int = job.attempt
+        self.payload: dict[str, Any] = job.payload
+        self.owner_id: int | None = job.owner_id
+        self.finished = False
+        self._lost = threading.Event()
+        self._cancelled = threading.Event()
+        self._stopping = stopping or threading.Event()
+        self._checked_at = monotonic()
+        self._progress = {"done": job.done, "total": job.total, "unit": job.unit}
+        self._written_at = float("-inf")
+        self._written_done = job.done
+        self._samples: deque[tuple[float, int]] = deque()
+
+    # --- going on or not ---
+
+    def check(self) -> None:
+        """Raise Cancelled, LostLease or WorkerStopping if the handler should stop. Cheap: call it often."""
+        if self.finished:
+            return
+        if monotonic() - self._checked_at >= CHECK_SECONDS:
+            self.refresh()
+        if self._lost.is_set():
+            raise LostLease
+        if self._cancelled.is_set():
+            raise Cancelled
+        if self._stopping.is_set():
+            raise WorkerStopping
+
+    def refresh(self) -> None:
+        """Read from the database whether the attempt is still ours and wanted."""
+        self._checked_at = monotonic()
+        row = states.fenced(self.job_id, self.attempt).values_list("cancel_requested", flat=True).first()
+        if row is None:
+            self._lost.set()
+        elif row:
+            self._cancelled.set()
+
+    def beat(self) -> None:
+        """Extend the lease."""
+        if states.renew(self.job_id, self.attempt):
+            self.refresh()
+        else:
+            self._lost.set()
+
+    def _renew(self, **changes: Any) -> None:
+        if self._lost.is_set() or not states.renew(self.job_id, self.attempt, **changes):
+            self._lost.set()
+            raise LostLease
+
+    # --- reporting ---
+
+    def progress(self, done: int, total: int | None = None, unit: str = "") -> None:
+        """Report progress; written every 1.5 s or 5 %, so it may be called for every item."""
+        self._progress["done"] = done
+        if total is not None:
+            self._progress["total"] = total
+        if unit:
+            self._progress["unit"] = unit
+        now = monotonic()
+        self._sample(now, done)
+        step = max(1.0, WRITE_SHARE * self._progress["total"])
+        if now - self._written_at >= WRITE_SECONDS or (
+            self._progress["total"] and abs(done - self._written_done) >= step
+        ):
+            self._written_at, self._written_done = now, done
+            self._renew(**self._progress, rate=self._rate(), progress_at=timezone.now())
+
+    def _sample(self, now: float, done: int) -> None:
+        if self._samples and done < self._samples[-1][1]:
+            self._samples.clear()  # a new phase started from the beginning
+        self._samples.append((now, done))
+        while len(self._samples) > 2 and now - self._samples[0][0] > RATE_SECONDS:
+            self._samples.popleft()
+
+    def _rate(self) -> float:
+        (first, done_then), (last, done_now) = self._samples[0], self._samples[-1]
+        return (done_now - done_then) / (last - first) if last - first > 0.05 else 0.0
+
+    def log(self, entry: str) -> None:
+        """Add a line to the job's log, which its owner can read."""
+        states.append_log(states.fenced(self.job_id, self.attempt), text.clean(entry, text.MAX_ENTRY))
+
+    # --- writing results ---
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """An atomic block that only commits while the attempt is ours. Compute first, then write in here.
+
+        The first statement renews the lease and thereby locks the job's row, so that nobody can take the
+        job over before the block ends. Raises LostLease, before anything is written, if it is too late.
+        """
+        with transaction.atomic():
+            self._renew()
+            yield
+
+    @contextmanager
+    def finish(self) -> Iterator[None]:
+        """The last transaction: what is written inside and the state `done` become visible together."""
+        if self.finished:
+            raise RuntimeError("finish() was already called for this job")
+        with self.transaction():
+            yield
+            if not states.complete(self.job_id, self.attempt, **self._final_progress()):
+                raise LostLease
+        self.finished = True
+
+    def _final_progress(self) -> dict[str, Any]:
+        total = self._progress["total"]
+        return {**self._progress, "done": total or self._progress["done"]}

@@ -1,0 +1,43 @@
+"""What can go wrong with a job, and the three ways to interrupt a handler.
+
+The interrupts derive from BaseException, as KeyboardInterrupt does, so that a handler's own
+`except Exception` around one sentence cannot swallow them.
+"""
+
+from __future__ import annotations
+
+
+class JobInterrupt(BaseException):
+    """Stop working on this attempt now. Let it pass through the handler."""
+
+
+class Cancelled(JobInterrupt):
+    """Somebody asked for the job to stop."""
+
+
+class LostLease(JobInterrupt):
+    """The attempt is no longer ours: nothing it writes counts any more."""
+
+
+class WorkerStopping(JobInterrupt):
+    """The worker shuts down; the job goes back to the queue and loses no try."""
+
+
+class PermanentFailure(Exception):
+    """Trying again would not help: fail now, with this message."""
+
+
+class TooManyJobs(Exception):
+    """The owner has as many active jobs as one user may have."""
+
+
+class UnknownKind(ValueError):
+    """No handler is registered for this kind of job."""
+
+
+class UnknownQueue(ValueError):
+    """The queue is not in GYM_JOB_QUEUES, so no worker would ever look at it."""
+
+
+class WrongState(Exception):
+    """The job is not in a state in which this can be done."""

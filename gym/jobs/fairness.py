@@ -1,0 +1,65 @@
+"""Whose turn it is: users take turns, and within one user's jobs the oldest goes first.
+
+A message names a queue, not a job, so the order is decided here at the moment of the claim. The user whose
+last turn lies longest back (in the last day) is next; jobs without an owner count as one more user.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+from django.utils import timezone
+
+from gym.jobs.models import Job, State
+
+MEMORY = timedelta(days=1)
+
+
+def claimable(queue: str) -> QuerySet[Job]:
+    return Job.objects.filter(queue=queue, state=State.QUEUED, not_before__lte=timezone.now())
+
+
+def turns(queue: str, *, waiting: QuerySet[Job] | None = None) -> list[tuple[int | None, int]]:
+    """(owner id, number of waiting jobs) in the order in which the owners take their turns."""
+    jobs = claimable(queue) if waiting is None else waiting
+    owners = list(jobs.order_by().values("owner_id").annotate(oldest=Min("created"), n=Count("id")))
+    if len(owners) > 1:
+        served = _last_served(queue, [row["owner_id"] for row in owners])
+        never = timezone.now() - MEMORY
+        owners.sort(key=lambda row: (served.get(row["owner_id"], never), row["oldest"]))
+    return [(row["owner_id"], row["n"]) for row in owners]
+
+
+def _last_served(queue: str, owner_ids: list[int | None]) -> dict[int | None, datetime]:
+    whose = Q(owner_id__in=[pk for pk in owner_ids if pk is not None])
+    if None in owner_ids:
+        whose |= Q(owner_id__isnull=True)
+    recent = Job.objects.filter(whose, queue=queue, started__gt=timezone.now() - MEMORY)
+    return dict(recent.order_by().values_list("owner_id").annotate(Max("started")))
+
+
+def next_job_id(queue: str) -> UUID | None:
+    """The job that should be claimed next, or None."""
+    order = turns(queue)
+    if not order:
+        return None
+    mine = claimable(queue).filter(owner_id=order[0][0])
+    return mine.order_by("created", "id").values_list("id", flat=True).first()
+
+
+def position(job: Job) -> int | None:
+    """1 = next: what would be claimed before this job if nothing else came. None if it is not queued."""
+    if job.state != State.QUEUED:
+        return None
+    waiting = Job.objects.filter(queue=job.queue, state=State.QUEUED)
+    earlier = Q(created__lt=job.created) | Q(created=job.created, id__lt=job.id)
+    own_before = waiting.filter(earlier, owner_id=job.owner_id).count()
+    ahead, my_turn_comes_first = 0, False
+    for owner_id, count in turns(job.queue, waiting=waiting):
+        if owner_id == job.owner_id:
+            my_turn_comes_first = True
+        else:
+            ahead += min(count, own_before if my_turn_comes_first else own_before + 1)
+    return own_before + ahead + 1

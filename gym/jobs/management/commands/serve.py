@@ -1,0 +1,135 @@
+"""manage.py serve: the whole site with one command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.core.management import get_commands
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gym.jobs.supervisor import Child, Supervisor, print_line
+
+
+class Command(BaseCommand):
+    help = "Prepare the database, then run the web server and a worker until Ctrl-C."
+    requires_system_checks = []  # they may touch the database; the children run them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--workers", type=int, default=1, help="worker processes (default 1)")
+        parser.add_argument("--threads", type=int, default=8, help="threads of the web server (default 8)")
+        parser.add_argument("--no-demo", action="store_true", help="do not create the demo data")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        refuse_taken_port(host, port)
+        # Until the supervisor takes over, SIGTERM must end us through the normal way out, like Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            self.prepare(demo=not options["no_demo"])
+            children = [web_child(host, port, options["threads"])]
+            children += [worker_child(f"worker{number}") for number in range(1, options["workers"] + 1)]
+            note = "" if options["no_demo"] else getattr(settings, "GYM_DEMO_LINE", "")
+            supervisor = Supervisor(children, on_tick=Announcement(host, port, note))
+            code = supervisor.run()
+        except KeyboardInterrupt:
+            code = 130
+        print_line("stopped")
+        if code:
+            sys.exit(code)
+
+    def prepare(self, *, demo: bool) -> None:
+        """Migrate and create the demo data, in child processes, before anything serves."""
+        if run_child(["migrate", "--noinput", "-v", "1" if self.first_start() else "0"]):
+            raise CommandError("The database could not be prepared; the reason is above.")
+        if demo and "demo" in get_commands() and run_child(["demo"]):
+            self.stderr.write("The demo data could not be created (see above); the site starts without it.")
+
+    def first_start(self) -> bool:
+        database = settings.DATABASES["default"]
+        return "sqlite" in database["ENGINE"] and not os.path.exists(database["NAME"])
+
+
+def run_child(arguments: list[str]) -> int:
+    """Run `manage.py ...` to its end; Ctrl-C reaches it through the terminal's process group."""
+    process = subprocess.Popen(manage(*arguments))  # noqa: S603  our own command line, no shell
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+
+
+def manage(*arguments: str) -> list[str]:
+    return [sys.executable, "-u", str(settings.BASE_DIR / "manage.py"), *arguments]
+
+
+def web_child(host: str, port: int, threads: int) -> Child:
+    command = manage("web", "--host", host, "--port", str(port), "--threads", str(threads))
+    command += ["--parent", str(os.getpid())]
+    return Child("web", lambda: command)
+
+
+def worker_child(name: str) -> Child:
+    """A worker under a name of ours, so that the next one can take back the jobs of one that died."""
+    previous = ""
+
+    def command() -> list[str]:
+        nonlocal previous
+        worker_id = f"{name}-{uuid.uuid4().hex[:12]}"
+        line = manage("worker", "--id", worker_id, "--parent", str(os.getpid()))
+        if previous:
+            line += ["--replaces", previous]
+        previous = worker_id
+        return line
+
+    return Child(name, command)
+
+
+def refuse_taken_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CommandError(
+                f"Cannot listen on {host}:{port} ({error.strerror}). Is LM Gym already running there? "
+                f"Stop it, or choose another port: manage.py serve --port {port + 1}"
+            ) from error
+
+
+class Announcement:
+    """Called by the supervisor now and then; says once, when the web server answers, where the site is."""
+
+    def __init__(self, host: str, port: int, note: str) -> None:
+        self.address = ({"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host), port)  # noqa: S104
+        self.note = note
+        self.made = False
+
+    def __call__(self) -> None:
+        if self.made or not self.answers():
+            return
+        self.made = True
+        host, port = self.address
+        name = f"[{host}]" if ":" in host else host
+        print_line(f"\n  LM Gym is at http://{name}:{port}/   (Ctrl-C stops it)")
+        if self.note:
+            print_line(f"  {self.note}")
+        print_line("")
+
+    def answers(self) -> bool:
+        try:
+            socket.create_connection(self.address, timeout=0.2).close()
+        except OSError:
+            return False
+        return True

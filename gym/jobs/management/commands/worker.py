@@ -1,0 +1,53 @@
+"""manage.py worker: run queued jobs."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error as DatabaseError
+
+from gym.jobs import conf, runner
+from gym.jobs.models import Job
+from gym.jobs.worker import WorkerProcess, drain
+
+
+class Command(BaseCommand):
+    help = "Run queued jobs until stopped (Ctrl-C or SIGTERM), or until none is left with --drain."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--threads", type=int, default=1, help="jobs run at the same time (default 1)")
+        parser.add_argument("--queues", nargs="+", metavar="QUEUE", help="serve only these queues")
+        parser.add_argument("--once", action="store_true", help="run one job and end")
+        parser.add_argument("--drain", action="store_true", help="end when no job is queued any more")
+        parser.add_argument("--id", default="", help="the name under which this worker claims jobs")
+        parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent is gone")
+        parser.add_argument("--replaces", default="", metavar="ID", help="take over from a dead worker")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        queues = options["queues"] or list(conf.queues())
+        if unknown := set(queues) - set(conf.queues()):
+            raise CommandError(
+                f"GYM_JOB_QUEUES has {', '.join(conf.queues())}, but not {', '.join(sorted(unknown))}."
+            )
+        if options["threads"] < 1:
+            raise CommandError("--threads must be at least 1.")
+        self.check_tables()
+        if options["id"]:
+            runner.set_worker_id(options["id"])
+        if options["once"] or options["drain"]:
+            signal.signal(signal.SIGTERM, lambda number, frame: runner.stopping.set())
+            ran = drain(queues, once=options["once"])
+            self.stdout.write(f"{ran} job attempt{'' if ran == 1 else 's'} run")
+            return
+        WorkerProcess(
+            queues, threads=options["threads"], parent=options["parent"], replaces=options["replaces"]
+        ).run()
+
+    def check_tables(self) -> None:
+        """Say in one sentence what would otherwise be a traceback from every thread."""
+        try:
+            Job.objects.exists()
+        except DatabaseError as error:
+            raise CommandError(f"The database is not ready ({error}). Run `manage.py migrate`.") from error

@@ -1,0 +1,182 @@
+"""Job rows, our own message table, and who is working."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+
+class State(models.TextChoices):
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    DONE = "done", "done"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+
+
+ACTIVE_STATES = (State.QUEUED, State.RUNNING)
+FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
+
+
+class Job(models.Model):
+    """One piece of background work. Only `gym.jobs.states` changes `state`.
+
+    `attempt` grows with every claim and never shrinks: it is the fencing token that a worker must
+    still hold when it writes. `tries` counts the attempts since the job was queued by a person.
+    """
+
+    State = State
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=60)
+    payload = models.JSONField(default=dict, blank=True)
+    queue = models.CharField(max_length=60, default="default")
+    title = models.CharField(max_length=200, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
+    )
+
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    attempt = models.PositiveIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(default=0)
+    max_attempts = models.PositiveSmallIntegerField(default=3)
+    not_before = models.DateTimeField(default=timezone.now)
+    claimed_by = models.CharField(max_length=60, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    unit = models.CharField(max_length=40, blank=True)
+    rate = models.FloatField(default=0.0)
+    progress_at = models.DateTimeField(null=True, blank=True)
+
+    error = models.TextField(blank=True)
+    log = models.TextField(blank=True)
+
+    created = models.DateTimeField(default=timezone.now, editable=False)
+    started = models.DateTimeField(null=True, blank=True)
+    finished = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created"]
+        indexes = [
+            models.Index(fields=["queue", "not_before"], name="job_claimable", condition=Q(state="queued")),
+            models.Index(fields=["lease_until"], name="job_leased", condition=Q(state="running")),
+            models.Index(fields=["owner", "state"], name="job_owner_state"),
+            models.Index(fields=["queue", "started"], name="job_queue_started"),
+            models.Index(fields=["-created"], name="job_created"),
+        ]
+        constraints = [
+            models.CheckConstraint(name="job_state_is_known", condition=Q(state__in=State.values)),
+            models.CheckConstraint(
+                name="job_has_a_lease_while_running_only",
+                condition=Q(state="running", lease_until__isnull=False) & ~Q(claimed_by="")
+                | ~Q(state="running") & Q(lease_until__isnull=True, claimed_by=""),
+            ),
+            models.CheckConstraint(
+                name="job_has_an_end_when_final_only",
+                condition=Q(state__in=["queued", "running"], finished__isnull=True)
+                | Q(state__in=["done", "failed", "cancelled"], finished__isnull=False),
+            ),
+            models.CheckConstraint(name="job_failed_says_why", condition=~Q(state="failed", error="")),
+            models.CheckConstraint(
+                name="job_queued_is_not_cancelled", condition=~Q(state="queued", cancel_requested=True)
+            ),
+            models.CheckConstraint(name="job_tries_are_bounded", condition=Q(tries__lte=F("max_attempts"))),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or f"{self.kind} {self.id}"
+
+    @property
+    def is_final(self) -> bool:
+        """Nothing more will happen by itself."""
+        return self.state in FINAL_STATES
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE_STATES
+
+    @property
+    def percent(self) -> int | None:
+        """0 to 100, or None while the total is not known."""
+        if self.state == State.DONE:
+            return 100
+        return min(100, self.done * 100 // self.total) if self.total else None
+
+    @property
+    def eta_seconds(self) -> float | None:
+        """Seconds to go at the pace of the last half minute; None when that cannot be said."""
+        if self.state != State.RUNNING or self.rate <= 0 or self.total <= self.done or not self.progress_at:
+            return None
+        since = (timezone.now() - self.progress_at).total_seconds()
+        return max(0.0, (self.total - self.done) / self.rate - since)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the latest attempt has been or was running."""
+        if self.started is None:
+            return None
+        return ((self.finished or timezone.now()) - self.started).total_seconds()
+
+
+class Message(models.Model):
+    """A message of our own broker. `available_at` serves delays and, once claimed, is the claim's lease."""
+
+    queue = models.CharField(max_length=60)
+    body = models.TextField()
+    available_at = models.DateTimeField(default=timezone.now)
+    claimed_by = models.CharField(max_length=60, blank=True)
+    deliveries = models.PositiveSmallIntegerField(default=0)
+    dead_at = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["queue", "available_at"], name="message_live", condition=Q(dead_at__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"message {self.pk} on {self.queue}"
+
+
+class WorkerHeartbeat(models.Model):
+    """A worker process that says it is alive. The row goes when the worker ends."""
+
+    id = models.CharField(primary_key=True, max_length=60)
+    host = models.CharField(max_length=120)
+    pid = models.PositiveIntegerField()
+    queues = models.JSONField(default=list)
+    threads = models.PositiveSmallIntegerField(default=1)
+    device = models.CharField(max_length=200, blank=True)
+    started = models.DateTimeField(default=timezone.now)
+    last_seen = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["started"]
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.pid}"
+
+    def is_alive(self, within: timedelta) -> bool:
+        return self.last_seen >= timezone.now() - within
+
+
+class Lock(models.Model):
+    """A duty that only one worker at a time may hold, until it stops renewing it."""
+
+    name = models.CharField(primary_key=True, max_length=60)
+    holder = models.CharField(max_length=60, blank=True)
+    until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,133 @@
+"""Finds what got lost: jobs whose worker went silent, and queued jobs without a message.
+
+Every worker runs this at boot and then every GYM_REAPER_SECONDS; a lock row lets one of them do it at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import timedelta
+
+from django.db import Error as DatabaseError
+from django.db import connection, connections
+from django.utils import timezone
+
+from gym.jobs import conf, fairness, states
+from gym.jobs.broker import ready_messages, wake
+from gym.jobs.models import Job, Lock, Message, State, WorkerHeartbeat
+
+log = logging.getLogger(__name__)
+
+LOCK = "reaper"
+MAX_WAKES = 100  # per queue and pass
+KEEP_DEAD = timedelta(days=7)
+KEEP_SILENT_WORKERS = timedelta(hours=1)
+SILENT = "The worker stopped answering while it ran this job (it was killed, or ran out of memory)."
+
+
+def reap() -> int:
+    """One pass: end expired attempts (their number is returned), send missing wake-ups, clear old rows."""
+    expired = reap_expired()
+    resend_wakeups()
+    Message.objects.filter(dead_at__lt=timezone.now() - KEEP_DEAD).delete()
+    WorkerHeartbeat.objects.filter(last_seen__lt=timezone.now() - KEEP_SILENT_WORKERS).delete()
+    return expired
+
+
+def reap_expired() -> int:
+    """Every running job whose lease is over goes back to the queue, or fails when its tries are used up."""
+    over = Job.objects.filter(state=State.RUNNING, lease_until__lt=timezone.now())
+    return sum(
+        end_lost_attempt(job_id, attempt, expired_only=True)
+        for job_id, attempt in over.values_list("pk", "attempt")
+    )
+
+
+def release_dead_worker(worker_id: str) -> int:
+    """The supervisor saw this worker die: nobody needs to wait for its leases and its lock to run out."""
+    jobs = Job.objects.filter(state=State.RUNNING, claimed_by=worker_id).values_list("pk", "attempt")
+    released = sum(end_lost_attempt(job_id, attempt, expired_only=False) for job_id, attempt in jobs)
+    Lock.objects.filter(holder=worker_id).delete()
+    WorkerHeartbeat.objects.filter(pk=worker_id).delete()
+    return released
+
+
+def end_lost_attempt(job_id: object, attempt: int, *, expired_only: bool) -> bool:
+    live = states.fenced(job_id, attempt)
+    if expired_only:  # asked again inside the transaction: a heartbeat may have come in between
+        live = live.filter(lease_until__lt=timezone.now())
+    state = states.end_attempt(live, SILENT)
+    if state is not None:
+        states.append_log(Job.objects.filter(pk=job_id), f"{SILENT} Attempt {attempt} is over; now {state}.")
+        log.warning("job %s attempt %d was lost with its worker; now %s", job_id, attempt, state)
+    return state is not None
+
+
+def resend_wakeups() -> int:
+    """Where a job has been queued for long, make sure that there are as many messages as claimable jobs."""
+    long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
+    sent = 0
+    for queue in conf.queues():
+        waiting = fairness.claimable(queue)
+        if not waiting.filter(not_before__lte=long_ago).exists():
+            continue
+        missing = min(waiting.count() - ready_messages(queue), MAX_WAKES)
+        for _ in range(missing):
+            wake(queue)
+            sent += 1
+        if missing > 0:
+            log.warning("queue %s: sent %d missing wake-ups", queue, missing)
+    return sent
+
+
+def hold_lock(holder: str, seconds: float) -> bool:
+    """Take or keep the reaper's lock for `seconds`. False: another worker has it."""
+    now = timezone.now()
+    until = now + timedelta(seconds=seconds)
+    row = Lock.objects.filter(name=LOCK)
+    if row.filter(holder=holder).update(until=until) or row.filter(until__lt=now).update(
+        holder=holder, until=until
+    ):
+        return True
+    _, created = Lock.objects.get_or_create(name=LOCK, defaults={"holder": holder, "until": until})
+    return created
+
+
+class Reaper(threading.Thread):
+    """The thread in every worker process that runs `reap` when it holds the lock."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(name="reaper", daemon=True)
+        self.holder = holder
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        interval = float(conf.get("GYM_REAPER_SECONDS"))
+        clock_gap = time.time() - time.monotonic()
+        try:
+            while True:
+                now_gap = time.time() - time.monotonic()
+                asleep, clock_gap = now_gap - clock_gap, now_gap
+                if asleep < conf.lease_seconds() / 3:
+                    self.once(interval)
+                else:  # the whole machine slept, and with it every heartbeat: let them catch up first
+                    log.warning("the clock jumped by %.0f s; not reaping before the next round", asleep)
+                if self.over.wait(interval):
+                    return
+        finally:
+            connections.close_all()
+
+    def once(self, interval: float) -> None:
+        try:
+            if hold_lock(self.holder, 2 * interval + 1):
+                reap()
+        except DatabaseError:
+            log.exception("the reaper could not reach the database; trying again in %.0f s", interval)
+            connection.close()
+        except Exception:  # an unreachable message broker must not end this thread
+            log.exception("the reaper failed; trying again in %.0f s", interval)
+
+    def stop(self) -> None:
+        self.over.set()

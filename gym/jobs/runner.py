@@ -1,0 +1,134 @@
+"""Runs one attempt: claims a job, keeps its lease alive, calls its handler and records how it ended."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import Error as DatabaseError
+from django.db import connection, connections
+
+from gym.jobs import conf, states, text
+from gym.jobs.context import JobContext
+from gym.jobs.errors import Cancelled, LostLease, PermanentFailure, UnknownKind, WorkerStopping
+from gym.jobs.models import Job
+from gym.jobs.registry import get_handler
+
+log = logging.getLogger(__name__)
+
+stopping = threading.Event()  # set by SIGTERM: claim nothing more, and let the handlers stop
+_running: dict[uuid.UUID, JobContext] = {}
+_worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
+
+
+def worker_id() -> str:
+    """The name under which this process claims jobs."""
+    return _worker_id
+
+
+def set_worker_id(name: str) -> None:
+    """Called once, before anything is claimed: the supervisor names its workers."""
+    global _worker_id
+    _worker_id = name[:60]
+
+
+def run_next(queue: str) -> Job | None:
+    """Claim and run one job of `queue`. Returns the job as claimed, None when there was nothing to claim."""
+    if stopping.is_set():
+        return None
+    job = states.claim_next(queue, worker_id())
+    if job is not None:
+        run(job)
+    return job
+
+
+def run(job: Job, *, heartbeat: bool = True) -> str | None:
+    """Run a claimed job to the end of this attempt. Returns the new state; None if the lease was lost."""
+    context = JobContext(job, stopping=stopping)
+    _running[job.pk] = context
+    log.info("job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
+    try:
+        if heartbeat:
+            with _heartbeat(context):
+                state = _attempt(context, job)
+        else:
+            state = _attempt(context, job)
+    finally:
+        _running.pop(job.pk, None)
+    log.info("job %s attempt %d ended: %s", job.pk, job.attempt, state or "lease lost, nothing written")
+    return state
+
+
+def release_running() -> None:
+    """Give back the jobs whose handlers did not stop in time. Their threads can write nothing after this."""
+    for context in list(_running.values()):
+        live = states.fenced(context.job_id, context.attempt)
+        if states.end_attempt(live, "The worker was stopped.", keep_try=True):
+            log.warning("job %s did not stop in time and went back to the queue", context.job_id)
+
+
+def _attempt(context: JobContext, job: Job) -> str | None:
+    live = states.fenced(job.pk, job.attempt)
+    try:
+        get_handler(job.kind)(context)
+        if not context.finished:
+            with context.finish():
+                pass
+        return "done"
+    except LostLease:
+        return None
+    except Cancelled:
+        return states.end_attempt(live, "")
+    except WorkerStopping:
+        return states.end_attempt(live, "The worker was stopped.", keep_try=True)
+    except (PermanentFailure, UnknownKind) as error:
+        return states.end_attempt(live, text.clean(error, text.MAX_ERROR) or "failed", permanent=True)
+    except Exception as error:  # noqa: BLE001  whatever a handler raises is the job's result, and is logged
+        return _fail(context, job, error)
+    except BaseException:  # the process is being torn down: give the job back and go on dying
+        states.end_attempt(live, "The worker was interrupted.", keep_try=True)
+        raise
+
+
+def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
+    if context.finished:  # the results are in; what the handler did afterwards cannot unmake them
+        log.exception("job %s failed after it had finished", job.pk)
+        return "done"
+    traceback = text.describe_traceback(error)  # cleaned: the message may hold what a user typed
+    log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
+    live = states.fenced(job.pk, job.attempt)
+    states.append_log(live, f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}")
+    delay = conf.get("GYM_JOB_RETRY_SECONDS") * 2 ** (job.tries - 1)
+    return states.end_attempt(live, text.describe_error(error), delay=delay)
+
+
+@contextmanager
+def _heartbeat(context: JobContext) -> Iterator[None]:
+    """Renew the lease from a thread of its own while the handler computes."""
+    over = threading.Event()
+    thread = threading.Thread(target=_beat_until, args=(context, over), name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _beat_until(context: JobContext, over: threading.Event) -> None:
+    wait = conf.lease_seconds() / 3
+    try:
+        while not over.wait(wait):
+            try:
+                context.beat()
+                wait = conf.lease_seconds() / 3
+            except DatabaseError:
+                log.exception("heartbeat of job %s failed; trying again", context.job_id)
+                connection.close()
+                wait = conf.lease_seconds() / 10
+    finally:
+        connections.close_all()

@@ -1,0 +1,99 @@
+"""Reads for pages: queue positions, the queues and the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+
+from gym.jobs import conf, fairness
+from gym.jobs.models import Job, State, WorkerHeartbeat
+
+ALIVE = timedelta(seconds=3 * conf.SIGN_SECONDS + 15)
+
+
+@dataclass(frozen=True)
+class QueueSummary:
+    name: str
+    queued: int
+    running: int
+    workers: int  # alive, serving this queue
+    waiting_seconds: float  # of the job that has waited longest; 0 when none waits
+
+    @property
+    def is_stuck(self) -> bool:
+        """Jobs wait and nobody will come for them."""
+        return self.queued > 0 and self.workers == 0
+
+
+@dataclass(frozen=True)
+class WorkerView:
+    id: str
+    host: str
+    pid: int
+    queues: list[str]
+    threads: int
+    device: str
+    started: object
+    last_seen: object
+    alive: bool
+    jobs: list[Job]
+
+
+def position_in_queue(job: Job) -> int | None:
+    """1 = next; None when the job is not queued. Correct as long as nobody queues anything else."""
+    return fairness.position(job)
+
+
+def workers() -> list[WorkerView]:
+    """Every worker that signed in and has not signed off, with what it is running."""
+    running: dict[str, list[Job]] = {}
+    for job in Job.objects.filter(state=State.RUNNING).order_by("started"):
+        running.setdefault(job.claimed_by, []).append(job)
+    return [
+        WorkerView(
+            id=row.pk,
+            host=row.host,
+            pid=row.pid,
+            queues=row.queues,
+            threads=row.threads,
+            device=row.device,
+            started=row.started,
+            last_seen=row.last_seen,
+            alive=row.is_alive(ALIVE),
+            jobs=running.get(row.pk, []),
+        )
+        for row in WorkerHeartbeat.objects.all()
+    ]
+
+
+def queue_summary() -> list[QueueSummary]:
+    """One line per queue that exists or has active jobs."""
+    counts = {
+        row["queue"]: row
+        for row in Job.objects.filter(state__in=[State.QUEUED, State.RUNNING])
+        .order_by()
+        .values("queue")
+        .annotate(
+            queued=Count("id", filter=Q(state=State.QUEUED)),
+            running=Count("id", filter=Q(state=State.RUNNING)),
+            oldest=Min("not_before", filter=Q(state=State.QUEUED)),
+        )
+    }
+    serving = [row.queues for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)]
+    return [
+        QueueSummary(
+            name=name,
+            queued=counts.get(name, {}).get("queued", 0),
+            running=counts.get(name, {}).get("running", 0),
+            workers=sum(name in queues for queues in serving),
+            waiting_seconds=_seconds_since(counts.get(name, {}).get("oldest")),
+        )
+        for name in sorted({*conf.queues(), *counts})
+    ]
+
+
+def _seconds_since(moment: object) -> float:
+    return max(0.0, (timezone.now() - moment).total_seconds()) if moment else 0.0

@@ -1,0 +1,118 @@
+"""What the rest of the site calls: queue work, stop it, try it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from gym.jobs import conf, states, text
+from gym.jobs.broker import wake
+from gym.jobs.context import JobContext
+from gym.jobs.errors import (
+    Cancelled,
+    JobInterrupt,
+    LostLease,
+    PermanentFailure,
+    TooManyJobs,
+    UnknownKind,
+    UnknownQueue,
+    WorkerStopping,
+    WrongState,
+)
+from gym.jobs.models import ACTIVE_STATES, Job, State
+from gym.jobs.registry import get_handler, handler
+
+__all__ = [
+    "Cancelled",
+    "JobContext",
+    "JobInterrupt",
+    "LostLease",
+    "PermanentFailure",
+    "TooManyJobs",
+    "UnknownKind",
+    "UnknownQueue",
+    "WorkerStopping",
+    "WrongState",
+    "enqueue",
+    "handler",
+    "request_cancel",
+    "retry",
+]
+
+
+def enqueue(
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    owner: Any = None,
+    queue: str = "default",
+    title: str = "",
+    total: int = 0,
+    max_attempts: int | None = None,
+) -> Job:
+    """Queue a job and a wake-up for a worker. Call it inside the transaction that creates the domain rows.
+
+    Rolled back, it leaves nothing behind. Raises TooManyJobs (a soft limit: requests that arrive at the very
+    same moment may exceed it by a few), UnknownKind and UnknownQueue.
+    """
+    get_handler(kind)
+    if queue not in conf.queues():
+        raise UnknownQueue(f"There is no queue {queue!r}; GYM_JOB_QUEUES has {', '.join(conf.queues())}.")
+    with transaction.atomic():
+        check_limit(owner)
+        job = Job.objects.create(
+            kind=kind,
+            payload=payload,
+            owner=owner,
+            queue=queue,
+            title=text.clean(title, 200),
+            total=total,
+            max_attempts=max_attempts or conf.get("GYM_JOB_MAX_ATTEMPTS"),
+        )
+        wake(queue)
+    return job
+
+
+def check_limit(owner: Any) -> None:
+    """Raise TooManyJobs if this user may not queue one more job. Work without an owner has no limit."""
+    limit = conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER")
+    if owner is None or not limit:
+        return
+    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
+    if active >= limit:
+        raise TooManyJobs(
+            f"You have {active} jobs queued or running, and {limit} is the limit. "
+            "Wait for some to finish or cancel some."
+        )
+
+
+def request_cancel(job: Job, *, actor: Any) -> Job:
+    """Cancel a queued job at once, or ask a running one to stop. A job that has ended raises WrongState.
+
+    Whether `actor` may do this is the caller's question; here the name goes into the log.
+    """
+    with transaction.atomic():
+        state = states.cancel(job.pk)
+        if state not in (State.CANCELLED, State.RUNNING):
+            raise WrongState(f"This job is {state}; only a queued or running job can be cancelled.")
+        states.append_log(Job.objects.filter(pk=job.pk), f"Cancellation asked for by {_name(actor)}.")
+    job.refresh_from_db()
+    return job
+
+
+def retry(job: Job, *, actor: Any) -> Job:
+    """Put a failed or cancelled job back into the queue, with fresh tries."""
+    with transaction.atomic():
+        check_limit(job.owner)
+        if not states.requeue(job.pk):
+            job.refresh_from_db()
+            raise WrongState(f"This job is {job.state}; only a failed or cancelled job can be tried again.")
+        states.append_log(Job.objects.filter(pk=job.pk), f"Put back into the queue by {_name(actor)}.")
+        wake(job.queue)
+    job.refresh_from_db()
+    return job
+
+
+def _name(actor: Any) -> str:
+    return "the system" if actor is None else str(actor)

@@ -1,0 +1,144 @@
+"""The state machine: the only place that changes `Job.state`.
+
+    queued -> running -> done | failed | cancelled        running -> queued (retry, lost worker, shutdown)
+    queued -> cancelled                                   failed | cancelled -> queued (a person's retry)
+
+A claim is one conditional UPDATE. Every later write of the worker repeats the attempt it claimed, so the
+writes of a worker that lost its lease match no row.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, QuerySet, TextField, Value
+from django.db.models.functions import Concat, Right
+from django.utils import timezone
+
+from gym.jobs import conf, fairness, text
+from gym.jobs.broker import wake
+from gym.jobs.models import FINAL_STATES, Job, State
+
+IDLE = {"claimed_by": "", "lease_until": None}  # what every job has that is not running
+
+
+def lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=conf.lease_seconds())
+
+
+def claim_next(queue: str, worker_id: str) -> Job | None:
+    """Claim the queued job whose turn it is, or None when nothing can be claimed now.
+
+    Losing the race for a job means that another worker got it; then the turn is worked out afresh.
+    """
+    while (job_id := fairness.next_job_id(queue)) is not None:
+        if (job := claim(job_id, worker_id)) is not None:
+            return job
+    return None
+
+
+def claim(job_id: UUID, worker_id: str) -> Job | None:
+    """Claim one job by a conditional UPDATE; None when it is not queued any more."""
+    now = timezone.now()
+    claimed = Job.objects.filter(pk=job_id, state=State.QUEUED, not_before__lte=now).update(
+        state=State.RUNNING,
+        attempt=F("attempt") + 1,
+        tries=F("tries") + 1,
+        claimed_by=worker_id,
+        lease_until=lease_end(now),
+        heartbeat_at=now,
+        started=now,
+        rate=0.0,
+        progress_at=None,
+    )
+    if not claimed:
+        return None
+    # Nobody else changes `attempt` while we hold the lease, so it can be read back; the filter makes sure.
+    return Job.objects.filter(pk=job_id, state=State.RUNNING, claimed_by=worker_id).first()
+
+
+def fenced(job_id: UUID, attempt: int) -> QuerySet[Job]:
+    """The job as long as this attempt is the live one; otherwise nothing."""
+    return Job.objects.filter(pk=job_id, attempt=attempt, state=State.RUNNING)
+
+
+def renew(job_id: UUID, attempt: int, **changes: Any) -> bool:
+    """Extend the lease and write `changes`. False: the attempt is no longer ours and nothing was written."""
+    now = timezone.now()
+    return bool(fenced(job_id, attempt).update(heartbeat_at=now, lease_until=lease_end(now), **changes))
+
+
+def complete(job_id: UUID, attempt: int, **changes: Any) -> bool:
+    """running -> done."""
+    return bool(
+        fenced(job_id, attempt).update(state=State.DONE, finished=timezone.now(), error="", **changes, **IDLE)
+    )
+
+
+def end_attempt(
+    live: QuerySet[Job], error: str, *, permanent: bool = False, keep_try: bool = False, delay: float = 0.0
+) -> str | None:
+    """An attempt ends without a result: cancelled if asked for, queued if a try is left, else failed.
+
+    `live` selects the job if, and only if, the attempt may still be ended (`fenced`, or an expired lease).
+    `keep_try` gives the try back: the attempt ended for no fault of the job. Returns the new state.
+    """
+    with transaction.atomic():
+        job = live.select_for_update().first()
+        if job is None:
+            return None
+        now = timezone.now()
+        changes: dict[str, Any] = {"error": error, **IDLE}
+        if job.cancel_requested:
+            changes |= {"state": State.CANCELLED, "finished": now, "error": ""}
+        elif keep_try or (not permanent and job.tries < job.max_attempts):
+            changes |= {"state": State.QUEUED, "not_before": now + timedelta(seconds=delay)}
+            changes |= {"tries": job.tries - 1} if keep_try else {}
+        else:
+            changes |= {"state": State.FAILED, "finished": now}
+        Job.objects.filter(pk=job.pk).update(**changes)
+        if changes["state"] == State.QUEUED:
+            wake(job.queue, delay=delay)
+    return changes["state"]
+
+
+def cancel(job_id: UUID) -> str:
+    """queued -> cancelled; running -> asked to stop. Returns the state afterwards."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=job_id)
+        if job.state == State.QUEUED:
+            Job.objects.filter(pk=job_id).update(
+                state=State.CANCELLED, cancel_requested=True, finished=timezone.now(), **IDLE
+            )
+            return State.CANCELLED
+        if job.state == State.RUNNING:
+            Job.objects.filter(pk=job_id).update(cancel_requested=True)
+        return job.state
+
+
+def requeue(job_id: UUID) -> bool:
+    """failed or cancelled -> queued, with fresh tries. `attempt` keeps growing: it is the fencing token."""
+    return bool(
+        Job.objects.filter(pk=job_id, state__in=set(FINAL_STATES) - {State.DONE}).update(
+            state=State.QUEUED,
+            tries=0,
+            not_before=timezone.now(),
+            cancel_requested=False,
+            finished=None,
+            done=0,
+            rate=0.0,
+            progress_at=None,
+            error="",
+        )
+    )
+
+
+def append_log(jobs: QuerySet[Job], entry: str) -> bool:
+    """Add one time-stamped entry to the selected job's log; the oldest text goes when it gets too long."""
+    stamp = f"{timezone.now():%Y-%m-%d %H:%M:%S}Z "
+    line = stamp + text.clean(entry, text.MAX_ENTRY, keep="end") + "\n"
+    longer = Concat(F("log"), Value(line), output_field=TextField())
+    return bool(jobs.update(log=Right(longer, text.MAX_LOG)))

@@ -1,0 +1,168 @@
+"""Keeps child processes running: starts them, prefixes their output, restarts the dead, ends them together.
+
+Standard library only: no database and no torch in the parent, so nothing that kills a child can kill it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+FAST_SECONDS = 10.0  # a child that dies sooner than this after its start died fast
+MAX_FAST_DEATHS = 5
+MAX_BACKOFF = 10.0
+STOP_SECONDS = 28.0
+
+
+class Child:
+    """One supervised process. `command` makes the argument list for every start anew."""
+
+    def __init__(self, name: str, command: Callable[[], list[str]]) -> None:
+        self.name = name
+        self.command = command
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started_at = 0.0
+        self.start_at = 0.0  # when to start (again)
+        self.fast_deaths = 0
+        self.last_line = ""
+        self._reader: threading.Thread | None = None
+
+    def start(self, write: Callable[[str], None]) -> None:
+        self.started_at = time.monotonic()
+        self.process = subprocess.Popen(  # noqa: S603  our own command line, no shell
+            self.command(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor only
+        )
+        self._reader = threading.Thread(target=self._copy_output, args=(self.process, write), daemon=True)
+        self._reader.start()
+
+    def _copy_output(self, process: subprocess.Popen[bytes], write: Callable[[str], None]) -> None:
+        assert process.stdout is not None
+        with process.stdout as output:
+            for line in output:
+                text = line.decode("utf-8", "replace").rstrip()
+                self.last_line = text or self.last_line
+                write(f"[{self.name}] {text}")
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def send(self, number: int) -> None:
+        if self.running() and self.process is not None:
+            self.process.send_signal(number)
+
+    def kill_group(self) -> None:
+        """End the child and whatever it started."""
+        if self.process is None:
+            return
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self.process.wait()
+
+    def note_death(self, now: float) -> float:
+        """Count the death and return how long to wait before the next start."""
+        if self._reader is not None:
+            self._reader.join(timeout=1)
+        self.fast_deaths = self.fast_deaths + 1 if now - self.started_at < FAST_SECONDS else 0
+        return min(MAX_BACKOFF, 0.5 * 2 ** (self.fast_deaths - 1)) if self.fast_deaths else 0.1
+
+    def describe_end(self) -> str:
+        code = self.process.returncode if self.process else None
+        if code is not None and code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}"
+
+    def describe_giving_up(self) -> str:
+        return (
+            f"[serve] {self.name} died {MAX_FAST_DEATHS} times right after its start; giving up. "
+            f"The last thing it said: {self.last_line or '(nothing)'}"
+        )
+
+
+class Supervisor:
+    def __init__(
+        self,
+        children: list[Child],
+        *,
+        write: Callable[[str], None] | None = None,
+        on_tick: Callable[[], None] | None = None,
+        backoff: float = 1.0,
+        stop_seconds: float = STOP_SECONDS,
+    ) -> None:
+        self.children = children
+        self.on_tick = on_tick or (lambda: None)
+        self.backoff = backoff
+        self.stop_seconds = stop_seconds
+        self.signals = 0
+        self._write = write or print_line
+        self._wake = threading.Event()
+
+    def run(self) -> int:
+        """Supervise until a signal arrives (returns 0) or a child keeps dying (returns 1)."""
+        before = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            return self._loop()
+        finally:
+            self._stop_all()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.signals += 1
+        self._wake.set()
+
+    def _loop(self) -> int:
+        while not self.signals:
+            now = time.monotonic()
+            for child in self.children:
+                if child.running():
+                    continue
+                if child.process is not None and not child.start_at:
+                    self._after_death(child, now)
+                    if child.fast_deaths >= MAX_FAST_DEATHS:
+                        self._write(child.describe_giving_up())
+                        return 1
+                if now >= child.start_at:
+                    child.start_at = 0.0
+                    child.start(self._write)
+            self.on_tick()
+            self._wake.wait(0.1)
+        return 0
+
+    def _after_death(self, child: Child, now: float) -> None:
+        wait = child.note_death(now) * self.backoff
+        child.start_at = now + wait
+        self._write(f"[serve] {child.name} {child.describe_end()}; starting it again in {wait:.1f} s")
+
+    def _stop_all(self) -> None:
+        """SIGTERM, wait, SIGKILL. A second signal while waiting goes to SIGKILL at once."""
+        for child in self.children:
+            child.send(signal.SIGTERM)
+        deadline = time.monotonic() + self.stop_seconds
+        asked = self.signals
+        while any(child.running() for child in self.children):
+            if time.monotonic() > deadline or self.signals > asked:
+                self._write("[serve] some processes did not stop in time; killing them")
+                break
+            time.sleep(0.05)
+        for child in self.children:
+            child.kill_group()
+            child.note_death(time.monotonic())
+
+
+def print_line(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,149 @@
+"""A worker process: dramatiq's Worker in this process, the reaper, and a sign of life in the database."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from types import FrameType
+
+import dramatiq
+from django.db import Error as DatabaseError
+from django.db import connection, connections
+from django.utils import timezone
+
+from gym.jobs import conf, fairness, runner
+from gym.jobs.models import Job, State, WorkerHeartbeat
+from gym.jobs.reaper import Reaper, release_dead_worker
+
+log = logging.getLogger(__name__)
+
+WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
+
+
+def set_device(description: str) -> None:
+    """Say on which device this worker computes, for the list of workers. Outside a worker: nothing."""
+    WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(device=description[:200])
+
+
+class WorkerProcess:
+    def __init__(
+        self, queues: list[str], *, threads: int = 1, parent: int | None = None, replaces: str = ""
+    ) -> None:
+        self.queues = queues
+        self.threads = threads
+        self.parent = parent
+        self.replaces = replaces
+        self.stopped = threading.Event()
+
+    def run(self) -> None:
+        """Work until a signal arrives or the parent is gone."""
+        self._listen_to_signals()
+        if self.replaces and (released := release_dead_worker(self.replaces)):
+            log.warning("took back %d jobs of the worker that died", released)
+        worker = self._start_worker()
+        reaper = Reaper(runner.worker_id())
+        reaper.start()
+        self._sign_in()
+        log.info("worker %s serves %s", runner.worker_id(), ", ".join(self.queues))
+        self._wait()
+        reaper.stop()
+        self._shut_down(worker)
+        log.info("worker %s is done", runner.worker_id())
+
+    def _start_worker(self) -> dramatiq.Worker:
+        broker = dramatiq.get_broker()
+        broker.emit_after("process_boot")  # only dramatiq's own command line does this otherwise
+        for queue in self.queues:
+            broker.declare_queue(queue)
+        worker = dramatiq.Worker(
+            broker,
+            queues=set(self.queues),
+            worker_threads=self.threads,
+            worker_timeout=WAKE_TIMEOUT_MS,
+        )
+        worker.queue_prefetch = self.threads  # one message per thread: the others are for other workers
+        worker.start()
+        return worker
+
+    # --- stopping ---
+
+    def _listen_to_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if runner.stopping.is_set():
+            os._exit(128 + number)  # the second one: now. The lease runs out by itself.
+        runner.stopping.set()
+        self.stopped.set()
+
+    def _wait(self) -> None:
+        next_sign = time.monotonic() + conf.SIGN_SECONDS
+        while not self.stopped.wait(0.5):
+            if self.parent is not None and os.getppid() != self.parent:
+                log.warning("the supervisor is gone; stopping")
+                runner.stopping.set()
+                return
+            if time.monotonic() >= next_sign:
+                next_sign = time.monotonic() + conf.SIGN_SECONDS
+                self._sign()
+
+    def _shut_down(self, worker: dramatiq.Worker) -> None:
+        """Let the handlers stop at their next check; after the grace period give their jobs back."""
+        worker.stop(timeout=int(conf.get("GYM_JOB_STOP_SECONDS") * 1000))
+        hanging = any(thread.is_alive() for thread in worker.workers)
+        try:
+            if hanging:
+                runner.release_running()
+            WorkerHeartbeat.objects.filter(pk=runner.worker_id()).delete()
+        except DatabaseError:
+            log.exception("could not sign off; leases and the reaper will take care of it")
+        if hanging:  # a thread that does not return cannot be ended in any other way
+            logging.shutdown()
+            sys.stderr.flush()
+            os._exit(0)
+        dramatiq.get_broker().close()
+        connections.close_all()
+
+    # --- signs of life ---
+
+    def _sign_in(self) -> None:
+        WorkerHeartbeat.objects.update_or_create(
+            pk=runner.worker_id(),
+            defaults={
+                "host": socket.gethostname()[:120],
+                "pid": os.getpid(),
+                "queues": self.queues,
+                "threads": self.threads,
+                "device": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
+                "last_seen": timezone.now(),
+            },
+        )
+
+    def _sign(self) -> None:
+        try:
+            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(last_seen=timezone.now()):
+                self._sign_in()  # a reaper took us for dead
+        except DatabaseError:
+            log.exception("could not sign in the database; trying again")
+            connection.close()
+
+
+def drain(queues: list[str], *, once: bool = False) -> int:
+    """Run queued jobs in this thread until none is left (or one was run). Returns how many attempts ran."""
+    ran = 0
+    while not runner.stopping.is_set():
+        if any(runner.run_next(queue) for queue in queues):
+            ran += 1
+            if once:
+                break
+        elif once or not Job.objects.filter(queue__in=queues, state=State.QUEUED).exists():
+            break
+        elif not any(fairness.claimable(queue).exists() for queue in queues):
+            runner.stopping.wait(0.2)  # a job waits for its second try
+    return ran

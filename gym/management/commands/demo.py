@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from gym.demo.loader import load_demo
+
+
+class Command(BaseCommand):
+    help = "Put the demo accounts, suites and models in place and queue their runs. Safe to repeat."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--no-runs", action="store_true", help="leave the runs to you")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for line in load_demo(queue_runs=not options["no_runs"]):
+            self.stdout.write(line)

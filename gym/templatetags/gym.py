@@ -1,0 +1,392 @@
+"""Template language of the site, loaded everywhere (settings: TEMPLATES builtins)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from gym.evaluations import charts
+from gym.evaluations.svg import Markup
+from gym.templatetags import icons
+
+register = template.Library()
+
+NOTHING = "–"
+HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
+RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+def _number(value: Any) -> float | None:
+    if value is None or value == "" or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+@register.filter
+def bits(value: Any, places: int = 2) -> str:
+    """12.345 -> 12.35; no value -> –"""
+    number = _number(value)
+    if number is None:
+        return NOTHING
+    text = f"{number:.{places}f}"
+    return text[1:] if text.startswith("-") and not float(text) else text.replace("-", "−")
+
+
+@register.filter
+def signed(value: Any, places: int = 2) -> str:
+    """A margin: +1.20, −0.35, 0.00"""
+    number = _number(value)
+    if number is None:
+        return NOTHING
+    text = f"{number:+.{places}f}"
+    return text[1:] if not float(text) else text.replace("-", "−")
+
+
+@register.filter
+def percent(value: Any, places: int = 1) -> str:
+    """0.8333 -> 83.3%"""
+    number = _number(value)
+    return NOTHING if number is None else f"{100 * number:.{places}f}%"
+
+
+@register.filter
+def grouped(value: Any) -> str:
+    """50257 -> 50 257, with narrow blanks that do not break"""
+    number = _number(value)
+    return NOTHING if number is None else f"{int(number):,}".replace(",", "\u202f")
+
+
+@register.filter
+def compact(value: Any) -> str:
+    """124439808 -> 124M"""
+    number = _number(value)
+    if number is None:
+        return NOTHING
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            scaled = number / size
+            return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+@register.filter
+def duration(seconds: Any) -> str:
+    """How long: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
+    number = _number(seconds)
+    if number is None:
+        return NOTHING
+    if number < 9.95:
+        return f"{max(number, 0):.1f} s"
+    whole = round(number)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = whole % 3600 // 60
+    return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
+
+
+@register.filter
+def eta(seconds: Any) -> str:
+    """How long still, no more precise than it is known."""
+    number = _number(seconds)
+    if number is None:
+        return ""
+    if number < 8:
+        return "a few seconds left"
+    if number < 90:
+        return f"about {max(10, round(number / 10) * 10)} s left"
+    if number < 5400:
+        return f"about {round(number / 60)} min left"
+    return f"about {number / 3600:.1f} h left"
+
+
+@register.filter
+def quarter(value: Any) -> int:
+    """Progress for listeners: 0, 25, 50, 75 or 100, so that they do not hear every step"""
+    return int((_number(value) or 0) // 25 * 25)
+
+
+# --- steps, classes, look-ups ---------------------------------------------------------------------------------------
+def _step(number: float, edges: Sequence[float]) -> int:
+    return sum(number >= edge for edge in edges)
+
+
+@register.filter
+def heat(value: Any) -> str:
+    """Class of a surprisal in bits: h0 to h8"""
+    number = _number(value)
+    return "" if number is None else f"h{_step(number, HEAT_EDGES)}"
+
+
+@register.filter
+def rate_step(value: Any) -> str:
+    """Class of a pass rate: r0 to r8"""
+    number = _number(value)
+    return "" if number is None else f"r{_step(number, RATE_EDGES)}"
+
+
+@register.simple_tag
+def heat_scale() -> list[tuple[str, str]]:
+    """(class, label) of every heat step, for legends"""
+    labels = [f"<{HEAT_EDGES[0]}", *(f"{edge}+" for edge in HEAT_EDGES)]
+    return [(f"h{k}", label) for k, label in enumerate(labels)]
+
+
+@register.filter
+def cond(condition: str, names: Sequence[str]) -> str:
+    """Colour class of a condition: its place in the revision's list of conditions"""
+    place = list(names).index(condition) if condition in names else 0
+    return f"cond-{place % 12}"
+
+
+@register.filter
+def get(mapping: Any, key: Any) -> Any:
+    """Look up a key or an index; nothing when it is not there"""
+    if isinstance(mapping, Mapping):
+        return mapping.get(key)
+    try:
+        return mapping[int(key)]
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None
+
+
+@register.filter
+def zipped(left: Sequence[Any], right: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return list(zip(left, right, strict=False))
+
+
+@register.filter
+def short_hash(value: Any) -> str:
+    text = str(value or "")
+    return f"{text[:12]}…" if len(text) > 14 else text
+
+
+@register.filter
+def visible_blanks(text: Any) -> list[tuple[str, bool]]:
+    """A token cut into (text, is it a blank sign?): blanks become ␣ so that one sees whose they are"""
+    parts: list[tuple[str, bool]] = []
+    for character in str(text):
+        blank = character in " \t\n\u00a0Ġ▁"
+        shown = "␣" if blank else character
+        if parts and parts[-1][1] == blank:
+            parts[-1] = (parts[-1][0] + shown, blank)
+        else:
+            parts.append((shown, blank))
+    return parts
+
+
+@register.filter
+def words(value: Any) -> str:
+    """snake_case key -> words"""
+    return str(value).replace("_", " ")
+
+
+@register.filter
+def plain_value(value: Any) -> str:
+    """A fact for reading: yes/no, grouped whole numbers, lists joined, nothing as –"""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, int):
+        return grouped(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(plain_value(inner) for inner in value) or NOTHING
+    return str(value)
+
+
+# --- small components -------------------------------------------------------------------------------------------------
+@register.simple_tag
+def icon(name: str) -> Markup:
+    return icons.icon(name)
+
+
+STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
+    "queued": ("badge-busy-still", "clock", "queued"),
+    "running": ("badge-busy", "spinner", "running"),
+    "done": ("badge-good", "check", "done"),
+    "failed": ("badge-bad", "cross", "failed"),
+    "cancelled": ("", "ban", "cancelled"),
+    "draft": ("badge-warn", "draft", "draft"),
+    "frozen": ("", "frozen", "frozen"),
+    "private": ("", "private", "private"),
+    "unlisted": ("", "link", "unlisted"),
+    "public": ("", "public", "public"),
+    "ready": ("badge-good", "check", "ready"),
+    "broken": ("badge-bad", "cross", "does not work"),
+    "unchecked": ("badge-busy", "spinner", "being checked"),
+    "unapproved": ("badge-warn", "clock", "waits for staff"),
+}
+
+
+@register.inclusion_tag("includes/badge.html")
+def badge(state: str, label: str = "") -> dict[str, str]:
+    """A state as icon and word"""
+    look, drawing, text = STATES.get(str(state), ("", "info", str(state)))
+    return {"look": look, "icon_name": drawing, "label": label or text}
+
+
+OUTCOMES: dict[int, tuple[str, str, str]] = {
+    0: ("mark-false", "cross", "failed"),
+    1: ("mark-true", "check", "held"),
+    2: ("mark-tie", "equal", "tie"),
+    3: ("mark-none", "dash", "not evaluable"),
+}
+
+
+@register.inclusion_tag("includes/mark.html")
+def mark(code: Any) -> dict[str, str]:
+    """An outcome as a shape; its word is there for screen readers and as a tooltip"""
+    look, drawing, text = OUTCOMES.get(int(code), OUTCOMES[3])
+    return {"look": look, "icon_name": drawing, "label": text}
+
+
+@register.filter
+def outcome_word(code: Any) -> str:
+    return OUTCOMES.get(int(code), OUTCOMES[3])[2]
+
+
+@register.filter
+def suite_score(run: Any) -> Any:
+    """The SuiteScore of a finished run"""
+    from gym.evaluations.selectors import score_of
+
+    return score_of(run) if run.is_done else None
+
+
+@register.filter
+def backend_label(kind: str) -> str:
+    from models_registry.backends import BACKENDS
+
+    return BACKENDS[kind].label if kind in BACKENDS else kind
+
+
+def _interval(score: Any) -> tuple[float | None, float | None]:
+    low = getattr(score, "low", None) if hasattr(score, "low") else getattr(score, "ci_low", None)
+    high = getattr(score, "high", None) if hasattr(score, "high") else getattr(score, "ci_high", None)
+    return _number(low), _number(high)
+
+
+@register.filter
+def against_chance(score: Any) -> str:
+    """above, at or below chance, as far as the interval says; empty when it cannot be said"""
+    low, high = _interval(score)
+    chance = _number(getattr(score, "chance", None))
+    if low is None or high is None or chance is None:
+        return ""
+    return "above" if low > chance else "below" if high < chance else "at"
+
+
+@register.filter
+def first_chance(scores: Sequence[Any]) -> float | None:
+    """The chance level of a suite: the same in all its scores"""
+    return next((score.chance for score in scores if score is not None), None)
+
+
+@register.inclusion_tag("includes/rate.html")
+def rate(score: Any, bar: bool = True) -> dict[str, Any]:
+    """A pass rate with its interval; takes a SuiteScore or a PredictionResult"""
+    low, high = _interval(score)
+    value, chance = _number(getattr(score, "rate", None)), _number(getattr(score, "chance", None))
+    return {
+        "rate": value,
+        "low": low,
+        "high": high,
+        "chance": chance,
+        "against": against_chance(score),
+        "bar": charts.rate_bar(value, low, high, chance) if bar else "",
+    }
+
+
+@register.simple_tag
+def rate_bar(score: Any, width: int = 96) -> Markup:
+    """The bar alone, for places that print the rate in large"""
+    low, high = _interval(score)
+    value, chance = _number(getattr(score, "rate", None)), _number(getattr(score, "chance", None))
+    return charts.rate_bar(value, low, high, chance, width=float(width))
+
+
+@register.simple_tag
+def margin_strip(result: Any) -> Markup:
+    """Dot per item of a PredictionResult"""
+    labels = [f"item {number}" for number in result.items]
+    return charts.margin_strip(
+        result.margins, result.outcomes, f"Margins: {result.prediction.label}", labels=labels
+    )
+
+
+@register.inclusion_tag("includes/formula.html")
+def formula(shown: Any, revision: Any) -> dict[str, Any]:
+    """A prediction (ShownPrediction) with region names and conditions in place of numbers and signs"""
+    return {
+        "parts": [_piece(piece, revision) for piece in shown.pieces if piece.kind != "blank"],
+        "error": shown.error,
+        "source": shown.prediction.formula,
+    }
+
+
+_WORDS = {
+    "&": "and",
+    "|": "or",
+    "~": "not",
+    "-": "−",
+    "*": "×",
+    "/": "÷",
+    ">=": "≥",
+    "<=": "≤",
+    "!=": "≠",
+    "==": "=",
+}
+
+
+def _piece(piece: Any, revision: Any) -> dict[str, Any]:
+    if piece.kind != "ref":
+        return {"kind": piece.kind, "text": _WORDS.get(piece.text.strip(), piece.text.strip())}
+    region = (
+        "whole sentence"
+        if piece.region == "*"
+        else revision.regions.get(piece.region, f"region {piece.region}")
+    )
+    return {
+        "kind": "ref",
+        "text": piece.text,
+        "region": region,
+        "number": piece.region,
+        "condition": piece.condition,
+        "look": cond(piece.condition, revision.condition_names),
+    }
+
+
+@register.inclusion_tag("includes/sort_heading.html", takes_context=True)
+def sort_heading(context: Any, key: str, label: str, current: str, numeric: bool = False) -> dict[str, Any]:
+    """A heading that sorts on the server: first click as fits the column, second click the other way round"""
+    order = {key: "ascending", f"-{key}": "descending"}.get(current, "")
+    wanted = f"-{key}" if (order == "ascending" or (numeric and not order)) else key
+    query = context["request"].GET.copy()
+    query.pop("page", None)
+    query["sort"] = wanted
+    return {"label": label, "order": order, "numeric": numeric, "href": f"?{query.urlencode()}"}
+
+
+@register.inclusion_tag("includes/when.html")
+def when(moment: datetime | None) -> dict[str, Any]:
+    """A moment as "3 minutes ago", with the exact time in the tooltip"""
+    if moment is None:
+        return {"moment": None}
+    age = (timezone.now() - moment).total_seconds()
+    text = "just now" if age < 60 else f"{timesince(moment, depth=1)} ago"
+    return {"moment": moment, "text": text if age < 86400 * 30 else ""}

@@ -1,0 +1,29 @@
+from django.contrib import admin
+
+from models_registry.models import RegisteredModel
+from models_registry.services import approve_model
+
+
+@admin.register(RegisteredModel)
+class RegisteredModelAdmin(admin.ModelAdmin):
+    list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]
+    list_filter = ["status", "backend", "visibility"]
+    search_fields = ["slug", "name", "corpus", "authorship"]
+    readonly_fields = [
+        "status",
+        "status_reason",
+        "facts",
+        "fingerprint",
+        "source_revision",
+        "parameters",
+        "vocabulary_size",
+        "checked_at",
+        "check_job",
+    ]
+    actions = ["approve"]
+
+    @admin.action(description="Approve and check")
+    def approve(self, request, queryset) -> None:
+        for model in queryset:
+            approve_model(model, actor=request.user)
+        self.message_user(request, f"{queryset.count()} checks queued")

@@ -1,0 +1,193 @@
+"""What every backend promises, in types, and a trial run. Importing this module imports neither torch nor
+Django."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol
+
+from models_registry.engine.policy import ScoringPolicy
+from models_registry.engine.scores import ScoringFailure, TokenScores
+
+
+class BackendError(Exception):
+    """A model that cannot be used, said in words: `message` is what is wrong, `hint` is what to do about
+    it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}".strip())
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known about a loaded model. JSON-able; stored with every run.
+
+    fingerprint     64 hexadecimal digits: same digits, same numbers up to fp32 noise; key of score caches
+    revision        40-hex commit for a Hub model, else whatever names the state (may be empty)
+    context_length  most tokens that one text may have, start and end tokens included; None = no limit
+    bos, eos        spelling of the start and end token; None = the model has none
+    dtype, device   as used now, not as stored
+    versions        library versions that can change numbers
+    notes           remarks for the model's page
+    """
+
+    parameters: int | None
+    vocabulary_size: int
+    tokenizer: str
+    context_length: int | None
+    bos: str | None
+    eos: str | None
+    dtype: str
+    device: str
+    revision: str
+    fingerprint: str
+    versions: dict[str, str] = field(default_factory=dict)
+    architecture: str = ""
+    licence: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {**asdict(self), "notes": list(self.notes)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ModelFacts:
+        """The facts that `to_dict` described; unknown keys are ignored."""
+        known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
+        return cls(**{**known, "notes": tuple(known.get("notes", ()))})
+
+
+class Backend(Protocol):
+    """A loaded model."""
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known about the model."""
+
+    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> Sequence[TokenScores | ScoringFailure]:
+        """One result per text, in order. A text that cannot be scored (too long, a value that is not finite)
+        gives a ScoringFailure; a model that cannot follow the policy at all raises BackendError."""
+
+
+class Loader(Protocol):
+    """The function `load` that every backend module offers."""
+
+    def __call__(self, config: dict[str, Any], *, model_dir: Any, hub_allowed: bool) -> Backend:
+        """Build the backend from a validated configuration; raises BackendError."""
+
+
+@dataclass(frozen=True)
+class BackendSpec:
+    """One way to get an answer.
+
+    schema       JSON Schema of the configuration
+    module       dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend
+    needs_torch  whether loading imports torch (so that the web process never does it)
+    """
+
+    kind: str
+    label: str
+    schema: dict[str, Any]
+    needs_torch: bool
+    help: str
+    module: str = ""
+
+
+PROBE_TEXTS = (
+    "The keys to the cabinet are on the table.",
+    "The keys to the cabinet are on the table, she said.",
+    "Café naïve — 日本語 🙂 e\u0301.",
+    "No",
+    "",
+)
+TOLERANCE_BITS = {"float32": 5e-4, "float64": 5e-4}
+_HALF_TOLERANCE_BITS = 0.25
+
+
+def probe(backend: Backend, policy: ScoringPolicy | None = None) -> dict[str, Any]:
+    """Try a model out before it is offered; returns its facts plus what was seen, JSON-able, for the
+    model's page.
+
+    Checks that values are finite and not negative, that tokens cover every non-blank character and stay
+    inside the text, that a batch gives what single texts give, and that no value depends on later words.
+    The extra keys are `seconds` (this trial), `tokens_per_second`, `batch_difference` (bits),
+    `first_token_scored` and `sample` (tokens and bits of the first probe text). Raises BackendError.
+    """
+    policy = policy or ScoringPolicy()
+    start = time.perf_counter()
+    together = [_scored(result) for result in backend.score(PROBE_TEXTS, policy)]
+    alone = [_scored(backend.score([text], policy)[0]) for text in PROBE_TEXTS]
+    seconds = time.perf_counter() - start
+    for text, score in zip(PROBE_TEXTS, together, strict=True):
+        _check_tokens(text, score)
+    difference = max(_difference(a, b) for a, b in zip(together, alone, strict=True))
+    tolerance = TOLERANCE_BITS.get(backend.facts.dtype, _HALF_TOLERANCE_BITS)
+    if difference > tolerance:
+        raise BackendError(
+            f"A batch and single sentences differ by {difference:.4f} bits; {tolerance} is the limit."
+        )
+    _check_causal(alone[0], alone[1], tolerance)
+    scored = [value for value, special in zip(alone[0].bits, alone[0].special, strict=True) if not special]
+    return {
+        **backend.facts.to_dict(),
+        "seconds": round(seconds, 4),
+        "tokens_per_second": round(2 * sum(map(len, together)) / max(seconds, 1e-9), 1),
+        "batch_difference": difference,
+        "first_token_scored": bool(scored) and scored[0] is not None,
+        "sample": {"text": PROBE_TEXTS[0], **alone[0].to_dict()},
+    }
+
+
+def _scored(result: TokenScores | ScoringFailure) -> TokenScores:
+    if isinstance(result, ScoringFailure):
+        raise BackendError(f"The model could not score a probe sentence: {result.reason}")
+    return result
+
+
+def _check_tokens(text: str, score: TokenScores) -> None:
+    """Finite values, offsets inside the text, and every non-blank character in some token."""
+    covered: set[int] = set()
+    for token, (begin, end), value, special in zip(
+        score.tokens, score.offsets, score.bits, score.special, strict=True
+    ):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise BackendError(
+                f"The surprisal of the token {token!r} is {value}, which is no number of bits."
+            )
+        if special:
+            continue
+        if not 0 <= begin <= end <= len(text):
+            raise BackendError(f"The token {token!r} claims the characters {begin} to {end} of {len(text)}.")
+        covered.update(range(begin, end))
+    lost = [character for at, character in enumerate(text) if at not in covered and not character.isspace()]
+    # Accents may be stripped by design; letters may not.
+    if any(character.isalnum() for character in lost):
+        raise BackendError(
+            f"The tokenizer loses characters without a trace: {''.join(lost)!r}.",
+            "Values of regions that hold them would be too low.",
+        )
+
+
+def _difference(a: TokenScores, b: TokenScores) -> float:
+    """Largest distance in bits between two scorings of one text; infinite when their tokens differ."""
+    if a.ids != b.ids or [value is None for value in a.bits] != [value is None for value in b.bits]:
+        return math.inf
+    pairs = zip(a.bits, b.bits, strict=True)
+    return max((abs(x - y) for x, y in pairs if x is not None and y is not None), default=0.0)
+
+
+def _check_causal(short: TokenScores, long: TokenScores, tolerance: float) -> None:
+    """The same token after the same prefix must cost the same, whatever follows."""
+    for token, a, b, x, y in zip(short.tokens, short.ids, long.ids, short.bits, long.bits, strict=False):
+        if a != b:
+            return
+        if x is not None and y is not None and abs(x - y) > tolerance:
+            raise BackendError(
+                f"The value of {token!r} changes with the words after it, so this is no left-to-right model.",
+                "Surprisal in reading order needs a causal language model.",
+            )

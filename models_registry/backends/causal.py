@@ -1,0 +1,347 @@
+"""Causal transformers models with safetensors weights and fast tokenizers.
+
+torch and transformers are imported inside functions, so that the web process can import this module. Code
+that comes with a model is never run, and nothing but safetensors is read (see `files.check_folder`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from models_registry.backends import files, hub
+from models_registry.backends.base import BackendError, ModelFacts
+from models_registry.engine.plan import unique_texts
+from models_registry.engine.policy import ScoringPolicy
+from models_registry.engine.scores import ScoringFailure, TokenScores
+
+if TYPE_CHECKING:
+    import torch
+
+_LEFT_TO_RIGHT = (
+    "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
+)
+_SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+class _Encoded(NamedTuple):
+    """One text as the model reads it, start and end tokens included."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    special: list[bool]
+
+
+class CausalBackend:
+    """A loaded model with its tokenizer. `score` may be called from one thread at a time."""
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        device: torch.device,
+        facts: ModelFacts,
+        budget: int | None = None,
+    ) -> None:
+        from models_registry.engine.execute import default_budget
+
+        self.facts = facts
+        self._model = model
+        self._tokenizer = tokenizer
+        self._device = device
+        self._rows = int(model.get_input_embeddings().weight.shape[0])
+        self._budget = budget or default_budget(device, self._rows)
+
+    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> list[TokenScores | ScoringFailure]:
+        """Token surprisals in bits, one result per text in order; repeated texts are computed once.
+
+        A text over the context length, with characters that are no text, or with a value that is not finite
+        gives a ScoringFailure. Raises BackendError when the policy asks for a start token that the model
+        does not have.
+        """
+        from models_registry.engine.execute import score_sequences
+
+        if policy.bos == "always" and self._tokenizer.bos_token_id is None:
+            raise BackendError(
+                "The policy asks for a start token, and this model has none.",
+                'Use the start policy "auto" or "never".',
+            )
+        unique = unique_texts(texts)
+        encoded = self._encode(unique.values, policy)
+        ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
+        values = score_sequences(
+            self._model,
+            [item.ids for item in encoded if isinstance(item, _Encoded)],
+            device=self._device,
+            budget=self._budget,
+        )
+        by_text = dict(zip(ready, values, strict=True))
+        results = [self._result(item, by_text.get(at)) for at, item in enumerate(encoded)]
+        return [results[at] for at in unique.places]
+
+    def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
+        """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
+        doubled."""
+        usable = [text for text in texts if _is_unicode(text)]
+        rows = iter(self._tokenize(usable) if usable else ())
+        return [
+            self._frame(text, *next(rows), policy)
+            if _is_unicode(text)
+            else ScoringFailure("The text holds half a surrogate pair, which is no character.")
+            for text in texts
+        ]
+
+    def _tokenize(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Ids and character offsets per text, whatever padding or cutting the tokenizer's file asks for."""
+        batch = self._tokenizer(
+            texts,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            padding=False,
+            truncation=False,
+            verbose=False,
+        )
+        return list(zip(batch["input_ids"], batch["offset_mapping"], strict=True))
+
+    def _frame(
+        self, text: str, ids: list[int], offsets: list[tuple[int, int]], policy: ScoringPolicy
+    ) -> _Encoded | ScoringFailure:
+        """Add start and end tokens as the policy says, and refuse what the model cannot read."""
+        ids, special = list(ids), [False] * len(ids)
+        spans = [(int(start), int(end)) for start, end in offsets]
+        bos, eos = self._tokenizer.bos_token_id, self._tokenizer.eos_token_id
+        if policy.bos != "never" and bos is not None:
+            ids, spans, special = [bos, *ids], [(0, 0), *spans], [True, *special]
+        if policy.eos and eos is not None:
+            ids, spans, special = [*ids, eos], [*spans, (len(text), len(text))], [*special, True]
+        limit = self.facts.context_length
+        if limit is not None and len(ids) > limit:
+            shown = text if len(text) <= 60 else text[:57] + "..."
+            return ScoringFailure(
+                f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
+            )
+        if ids and max(ids) >= self._rows:
+            return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
+        return _Encoded(ids, spans, special)
+
+    def _result(
+        self, item: _Encoded | ScoringFailure, values: list[float] | ScoringFailure | None
+    ) -> TokenScores | ScoringFailure:
+        """Put tokens and values together; the first token has nothing before it and so no value."""
+        if isinstance(item, ScoringFailure):
+            return item
+        if isinstance(values, ScoringFailure):
+            return values
+        bits: list[float | None] = [None, *(values or ())] if item.ids else []
+        tokens = [str(token) for token in self._tokenizer.convert_ids_to_tokens(item.ids)]
+        return TokenScores(tokens, item.ids, item.offsets, bits, item.special)
+
+
+def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
+    """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
+    (float32, bfloat16, float16; on a CPU always float32) and "device" (auto, cpu, cuda:0). Raises
+    BackendError."""
+    if config["source"] == "hub":
+        if not hub_allowed:
+            raise BackendError(
+                "This site does not fetch models from the Hugging Face Hub.",
+                "Put the model into the model directory, or allow the Hub in the settings.",
+            )
+        folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
+        root, content = None, hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
+        files.check_folder(folder, root)
+    else:
+        folder, revision = files.inside(model_dir, config["path"]), ""
+        files.check_folder(folder, model_dir)
+        content = files.digest(folder)
+    return _build(folder, config, revision=revision, content=content)
+
+
+def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str) -> CausalBackend:
+    """Load a checked folder."""
+    import torch
+
+    device = choose_device(config.get("device", "auto"))
+    wanted = config.get("dtype", "float32")
+    name = wanted if device.type == "cuda" else "float32"
+    notes = (
+        []
+        if name == wanted
+        else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
+    )
+    settings = _read_settings(folder)
+    tokenizer = _read_tokenizer(folder)
+    model = _read_model(folder, settings, getattr(torch, name), device)
+    facts = ModelFacts(
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        vocabulary_size=len(tokenizer),
+        tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
+        context_length=context_length(settings),
+        bos=tokenizer.bos_token,
+        eos=tokenizer.eos_token,
+        dtype=name,
+        device=_device_name(device),
+        revision=revision,
+        # The dtype changes numbers, so it is part of the name under which scores may be kept.
+        fingerprint=hashlib.sha256(f"{content} {name}".encode()).hexdigest(),
+        versions=_versions(),
+        architecture=type(model).__name__,
+        notes=tuple(notes),
+    )
+    return CausalBackend(model, tokenizer, device=device, facts=facts)
+
+
+def choose_device(name: str) -> torch.device:
+    """ "auto" is the first CUDA device, else the CPU. BackendError for a device that is not there."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise BackendError(f"There is no device {name} on this machine.", 'Use "auto" or "cpu".')
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def _read_settings(folder: Path) -> Any:
+    """The model's configuration, if it is that of a causal language model."""
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig
+
+    try:
+        settings = AutoConfig.from_pretrained(folder, **_SAFE)
+    except Exception as error:
+        raise BackendError(
+            f"config.json could not be read: {_first_line(error, folder)}", _LEFT_TO_RIGHT
+        ) from error
+    stated = ", ".join(settings.architectures or ()) or settings.model_type
+    if getattr(settings, "is_encoder_decoder", False):
+        raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
+    known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
+    # Encoders such as BERT have a causal class too; it reads both ways unless the configuration says decoder.
+    both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
+    if not known or both_ways or not _says_causal(settings):
+        raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
+    return settings
+
+
+def _says_causal(settings: Any) -> bool:
+    """Whether `architectures` names a causal class, a bare body (its missing head is found later), or
+    nothing."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    stated = settings.architectures or ()
+    causal = set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
+    return not stated or any(name in causal or name.endswith("Model") for name in stated)
+
+
+def _read_tokenizer(folder: Path) -> Any:
+    """A tokenizer that knows which characters each token came from."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **_SAFE)
+    except Exception as error:
+        raise BackendError(
+            f"The tokenizer could not be read: {_first_line(error, folder)}",
+            "The folder needs a tokenizer.json.",
+        ) from error
+    if not tokenizer.is_fast:
+        raise BackendError(
+            f"{type(tokenizer).__name__} does not say which characters a token covers.",
+            "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
+        )
+    return tokenizer
+
+
+def _read_model(folder: Path, settings: Any, dtype: torch.dtype, device: torch.device) -> Any:
+    """The model in eval mode on its device, with every weight found in the files."""
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    quiet: Any = logging
+    quiet.disable_progress_bar()
+    auto: Any = AutoModelForCausalLM
+    try:
+        model, report = auto.from_pretrained(
+            folder, config=settings, dtype=dtype, use_safetensors=True, output_loading_info=True, **_SAFE
+        )
+        model = model.to(device)
+    except Exception as error:
+        raise _loading_error(error, folder, device) from error
+    absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
+    if absent:
+        raise BackendError(
+            f"The files lack {len(absent)} of the model's weights, for instance {absent[0]}.",
+            "They would be random numbers. Save the model with its language-model head.",
+        )
+    model.config.get_text_config().use_cache = False
+    return model.eval()
+
+
+def _loading_error(error: Exception, folder: Path, device: torch.device) -> BackendError:
+    from models_registry.engine.execute import is_out_of_memory
+
+    if is_out_of_memory(error):
+        return BackendError(
+            f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
+        )
+    return BackendError(f"The weights could not be loaded: {_first_line(error, folder)}")
+
+
+def context_length(settings: Any) -> int | None:
+    """Most tokens that the configuration allows; None when it states no limit."""
+    text = settings.get_text_config()
+    for name in (
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "max_sequence_length",
+        "max_seq_len",
+        "seq_length",
+    ):
+        value = getattr(text, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def _device_name(device: torch.device) -> str:
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
+
+def _versions() -> dict[str, str]:
+    import tokenizers
+    import torch
+    import transformers
+
+    from models_registry.engine import ENGINE_VERSION
+
+    return {
+        "engine": ENGINE_VERSION,
+        "python": platform.python_version(),
+        "tokenizers": str(tokenizers.__version__),
+        "torch": str(torch.__version__),
+        "transformers": str(transformers.__version__),
+    }
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _first_line(error: Exception, folder: Path) -> str:
+    """A library's message, short enough for a page, without the place where models lie on this machine."""
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return line.replace(str(folder), "the model folder")[:300]

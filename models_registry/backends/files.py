@@ -1,0 +1,166 @@
+"""Model files on disk: where they may lie, what they may hold, and the digest that names them. No torch.
+
+A model folder is untrusted input. Weights come from safetensors only, and no file may bring or name code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from models_registry.backends.base import BackendError
+
+KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
+"""The files of a model that are fetched, loaded and hashed."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
+_MAX_JSON = 2_000_000
+_PLAIN_ATTENTION = (None, "eager", "sdpa")
+_CONVERT = (
+    "On a machine where you trust the files, load the model and write it again with "
+    "`model.save_pretrained(folder, safe_serialization=True)`, then use that folder."
+)
+
+
+def inside(model_dir: Path, name: str) -> Path:
+    """The file or folder `name` below `model_dir`, fully resolved.
+
+    Raises BackendError for absolute names, `..`, hidden or odd names, links that lead out, and missing files.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
+        raise BackendError(
+            f"{name!r} is not a name inside the model directory.",
+            "Use a relative name of letters, digits, '_', '-' and '.', with '/' between folders.",
+        )
+    root = Path(model_dir).resolve()
+    found = (root / name).resolve()
+    if not found.is_relative_to(root) or found == root:
+        raise BackendError(
+            f"{name!r} leads out of the model directory.", "Copy the model into it; links may not leave."
+        )
+    if not found.exists():
+        raise BackendError(
+            f"There is no {name!r} in the model directory.", "Check the name, or copy the model there."
+        )
+    return found
+
+
+def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
+    """Refuse a folder that could run code, reads outside `root` or lacks what scoring needs; returns its
+    config.json.
+
+    Nothing is unpickled, imported or executed. `root` None skips the check of links (the Hub cache is made of
+    links). Raises BackendError.
+    """
+    if not folder.is_dir():
+        raise BackendError(
+            "A causal model is a folder, and this is a file.", "Name the folder with config.json in it."
+        )
+    if root is not None:
+        base = Path(root).resolve()
+        for entry in folder.iterdir():
+            if not entry.resolve().is_relative_to(base):
+                raise BackendError(
+                    f"{entry.name!r} is a link out of the model directory.", "Copy the file itself."
+                )
+    if (folder / "adapter_config.json").exists():
+        raise BackendError(
+            "This is an adapter, not a model.", "Merge it into its base model and save the result."
+        )
+    config = _read_json(folder / "config.json")
+    _refuse_code(config, "config.json")
+    for name in ("tokenizer_config.json", "generation_config.json"):
+        if (folder / name).exists():
+            _refuse_code(_read_json(folder / name), name)
+    _check_weights(folder)
+    return config
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A JSON object of bounded size."""
+    if not path.is_file():
+        raise BackendError(f"The model has no {path.name}.", "A transformers model folder is expected.")
+    if path.stat().st_size > _MAX_JSON:
+        raise BackendError(
+            f"{path.name} is larger than {_MAX_JSON:,} bytes.", "That is no ordinary configuration."
+        )
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BackendError(f"{path.name} is not valid JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise BackendError(f"{path.name} does not hold a JSON object.")
+    return data
+
+
+def _entries(data: Any) -> Iterator[tuple[str, Any]]:
+    """Every key with its value, at any depth."""
+    stack = [data]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, dict):
+            yield from here.items()
+            stack.extend(here.values())
+        elif isinstance(here, list):
+            stack.extend(here)
+
+
+def _refuse_code(data: dict[str, Any], name: str) -> None:
+    """Keys through which a configuration brings or fetches code, or points at other files."""
+    for key, value in _entries(data):
+        if key == "auto_map" and value:
+            raise BackendError(
+                f"{name} asks to run code that comes with the model (auto_map).",
+                "Code from models is never run here. Use a model whose architecture is part of transformers.",
+            )
+        if key.endswith("attn_implementation") and value not in _PLAIN_ATTENTION:
+            raise BackendError(
+                f"{name} names its own attention code ({value!r}).", f"Remove {key!r} from {name}."
+            )
+        if key in ("use_kernels", "kernel_config", "transformers_weights") and value:
+            raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
+        if key in ("quantization_config", "compression_config") and value:
+            raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
+
+
+def _check_weights(folder: Path) -> None:
+    """Safetensors, single or with an index whose shards lie beside it."""
+    index = folder / "model.safetensors.index.json"
+    if (folder / "model.safetensors").is_file():
+        return
+    if not index.is_file():
+        pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
+        if pickles:
+            raise BackendError(
+                f"The weights are only there as {pickles[0]}, a format that can run code when it is read.",
+                _CONVERT,
+            )
+        raise BackendError("The model has no model.safetensors.", _CONVERT)
+    if index.stat().st_size > 50_000_000:
+        raise BackendError(f"{index.name} is too large to be an index.")
+    try:
+        shards = set(json.loads(index.read_bytes())["weight_map"].values())
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise BackendError(f"{index.name} is not a valid index of weights.") from error
+    for shard in sorted(map(str, shards)):
+        if not _NAME.fullmatch(shard) or "/" in shard or not shard.endswith(".safetensors"):
+            raise BackendError(f"{index.name} names {shard!r}, which is not a safetensors file beside it.")
+        if not (folder / shard).is_file():
+            raise BackendError(
+                f"The weights are not complete: {shard} is missing.", "Copy all parts of the model."
+            )
+
+
+def digest(folder: Path) -> str:
+    """sha256 over names and contents of all files that can change a score, as 64 hexadecimal digits."""
+    total = hashlib.sha256()
+    for path in sorted({path for pattern in KEPT for path in folder.glob(pattern) if path.is_file()}):
+        with path.open("rb") as stream:
+            part = hashlib.file_digest(stream, "sha256").hexdigest()
+        total.update(f"{path.name}\0{part}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,183 @@
+"""The Hugging Face Hub: pin a model to a commit, look at it before fetching, fetch only harmless files.
+
+No access token is ever sent, so that a member's request cannot read with the site's own rights; gated and
+private models go into the model directory instead. Every failure is a BackendError in words.
+`HF_HUB_OFFLINE=1` is respected: then only what is already in the cache can be used.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from models_registry.backends.base import BackendError
+from models_registry.backends.files import KEPT
+
+MAX_BYTES = 40 * 10**9
+TIMEOUT_SECONDS = 30.0
+
+_REPO = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}")
+_REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SKIPPED = ("*/*", "consolidated*")  # sub-folders hold other formats; "consolidated" repeats the weights
+_BY_HAND = "Fetch it yourself and put the folder into the model directory."
+
+
+@dataclass(frozen=True)
+class HubModel:
+    """A model as it stands at one commit. `files` holds the names and bytes of what would be fetched."""
+
+    repo: str
+    commit: str
+    licence: str
+    files: dict[str, int]
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes that fetching takes."""
+        return sum(self.files.values())
+
+
+def is_commit(revision: str) -> bool:
+    """Whether a revision is a full commit id, which never changes its meaning."""
+    return _COMMIT.fullmatch(revision) is not None
+
+
+def check_names(repo: str, revision: str) -> None:
+    """BackendError unless both look like what the Hub itself would accept (and never like a path)."""
+    if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo:
+        raise BackendError(
+            f"{repo!r} is not a Hub model.", "Write it as organisation/name, for instance org/model."
+        )
+    if not _REVISION.fullmatch(revision) or ".." in revision:
+        raise BackendError(f"{revision!r} is not a branch, tag or commit.")
+
+
+def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) -> HubModel:
+    """Ask the Hub what `revision` is now: its 40-hex commit, licence and files. Fetches no file.
+
+    Raises BackendError when the model does not exist, is gated, has no safetensors, is too large, or when the
+    Hub cannot be reached.
+    """
+    check_names(repo, revision)
+    from huggingface_hub import HfApi
+
+    try:
+        info = HfApi(token=False).model_info(
+            repo, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS
+        )
+    except Exception as error:
+        raise _in_words(error, repo, revision) from error
+    commit = str(info.sha or "")
+    if not is_commit(commit):
+        raise BackendError(f"The Hub gave no commit for {repo} at {revision}.", "Try again later.")
+    names = {str(entry.rfilename): int(entry.size or 0) for entry in info.siblings or ()}
+    files = {name: size for name, size in sorted(names.items()) if _is_wanted(name)}
+    model = HubModel(repo, commit, _licence(info), files)
+    _check_listing(model, names, max_bytes)
+    return model
+
+
+def fetch(repo: str, revision: str, *, max_bytes: int = MAX_BYTES) -> tuple[Path, str]:
+    """A local folder with the model's harmless files, and its commit.
+
+    A commit that is completely in the cache needs no network. Otherwise the listing is checked first (see
+    `resolve`), then only json, safetensors, txt and model files of the top folder are fetched. Raises
+    BackendError.
+    """
+    check_names(repo, revision)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    def snapshot(commit: str, local: bool) -> Path:
+        return Path(
+            snapshot_download(
+                repo,
+                revision=commit,
+                allow_patterns=list(KEPT),
+                ignore_patterns=list(_SKIPPED),
+                local_files_only=local,
+                token=False,
+            )
+        )
+
+    if is_commit(revision):
+        try:
+            return snapshot(revision, local=True), revision
+        except LocalEntryNotFoundError:
+            pass  # not in the cache, or not all of it
+        except Exception as error:
+            raise _in_words(error, repo, revision) from error
+    commit = resolve(repo, revision, max_bytes=max_bytes).commit
+    try:
+        return snapshot(commit, local=False), commit
+    except Exception as error:
+        raise _in_words(error, repo, revision) from error
+
+
+def _is_wanted(name: str) -> bool:
+    def matches(patterns: tuple[str, ...]) -> bool:
+        return any(fnmatch(name, pattern) for pattern in patterns)
+
+    return matches(KEPT) and not matches(_SKIPPED)
+
+
+def _licence(info: Any) -> str:
+    """The licence that the model card states, or nothing."""
+    card = getattr(info, "card_data", None)
+    stated = card.get("license") if card is not None and hasattr(card, "get") else None
+    if isinstance(stated, list):
+        stated = ", ".join(map(str, stated))
+    return str(stated or "")
+
+
+def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> None:
+    """What can be seen without fetching: configuration, weights, size."""
+    if "config.json" not in names:
+        raise BackendError(f"{model.repo} has no config.json.", "It is not a transformers model.")
+    if not any(name.endswith(".safetensors") for name in model.files):
+        raise BackendError(
+            f"{model.repo} has no safetensors weights at this revision.",
+            "Other formats can run code when they are read. Look for a copy with model.safetensors.",
+        )
+    if model.total_bytes > max_bytes:
+        raise BackendError(
+            f"{model.repo} takes {model.total_bytes / 1e9:.1f} GB; "
+            f"this site fetches at most {max_bytes / 1e9:.1f} GB.",
+            _BY_HAND,
+        )
+
+
+def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
+    """A BackendError that a person can act on, for anything that talking to the Hub may raise."""
+    from huggingface_hub import errors
+
+    if isinstance(error, BackendError):
+        return error
+    if isinstance(error, errors.GatedRepoError):
+        return BackendError(f"{repo} is gated: its owners ask for an agreement first.", _BY_HAND)
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return BackendError(
+            f"The Hub has no public model {repo}.", "Check the spelling; private models: " + _BY_HAND
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return BackendError(f"{repo} has no revision {revision!r}.", "Give a branch, a tag or a full commit.")
+    if isinstance(error, errors.DisabledRepoError):
+        return BackendError(f"The Hub has disabled {repo}.")
+    if isinstance(error, errors.OfflineModeIsEnabled | errors.LocalEntryNotFoundError):
+        return BackendError(
+            f"{repo} at {revision} is not in the local cache and the Hub cannot be asked.",
+            "Unset HF_HUB_OFFLINE, check the network, or put the model into the model directory.",
+        )
+    if isinstance(error, errors.HfHubHTTPError):
+        status = getattr(getattr(error, "response", None), "status_code", "an error")
+        return BackendError(f"The Hub answered {status} when asked for {repo}.", "Try again later.")
+    if isinstance(error, OSError) and error.errno == 28:
+        return BackendError(f"The disk is full; {repo} could not be stored.", "Free some space.")
+    return BackendError(
+        f"The Hub could not be reached for {repo} ({type(error).__name__}).",
+        "Check the network and try again.",
+    )

@@ -1,0 +1,73 @@
+"""The model that knows nothing: every token costs log2(vocabulary size) bits, whatever stands before it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import platform
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from models_registry.backends.base import ModelFacts
+from models_registry.engine.policy import ScoringPolicy
+from models_registry.engine.scores import ScoringFailure, TokenScores
+
+# Signs that stand alone; everything else that is not blank (letters, digits, marks) makes words.
+_SIGNS = (
+    r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
+    r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
+)
+_UNITS = {
+    # Words may hold apostrophes and hyphens between their letters.
+    "word": re.compile(rf"[^\s{_SIGNS}]+(?:['’\-][^\s{_SIGNS}]+)*|[{_SIGNS}]"),
+    "character": re.compile(r"\S"),
+}
+
+
+class UniformBackend:
+    """Scores words or non-blank characters. It looks at no context, so start and end policies change nothing:
+    the first token has a value under each of them, and there is no end token to score."""
+
+    def __init__(self, vocabulary_size: int, unit: str = "word") -> None:
+        self._bits = math.log2(vocabulary_size)
+        self._pattern = _UNITS[unit]
+        self.facts = ModelFacts(
+            parameters=0,
+            vocabulary_size=vocabulary_size,
+            tokenizer=f"{unit} by regular expression",
+            context_length=None,
+            bos=None,
+            eos=None,
+            dtype="float64",
+            device="cpu",
+            revision="",
+            fingerprint=hashlib.sha256(f"uniform 1 {vocabulary_size} {unit}".encode()).hexdigest(),
+            versions={"python": platform.python_version()},
+            architecture="uniform",
+            notes=(f"Every {unit} costs log2({vocabulary_size}) = {self._bits:.4f} bits.",),
+        )
+
+    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> list[TokenScores | ScoringFailure]:
+        """One TokenScores per text; never fails. Ids are checksums of the spelling: equal words, equal
+        ids."""
+        return [self._score(text) for text in texts]
+
+    def _score(self, text: str) -> TokenScores:
+        found = list(self._pattern.finditer(text))
+        tokens = [match.group() for match in found]
+        return TokenScores(
+            tokens=tokens,
+            ids=[zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens],
+            offsets=[match.span() for match in found],
+            bits=[self._bits] * len(found),
+            special=[False] * len(found),
+        )
+
+
+def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> UniformBackend:
+    """Build from {"vocabulary_size": int >= 2, "unit": "word" | "character"}; needs no files and no
+    network."""
+    return UniformBackend(int(config["vocabulary_size"]), config.get("unit", "word"))

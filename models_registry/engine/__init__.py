@@ -1,0 +1,26 @@
+"""The surprisal engine: policies, planning, execution. Importing this package imports neither torch nor
+Django.
+
+`execute` needs torch and is therefore imported by the backends that use it, never from here.
+"""
+
+from models_registry.engine.canonical import share_prefix_scores
+from models_registry.engine.plan import Batch, Plan, chunks, make_plan, unique_texts
+from models_registry.engine.policy import ScoringPolicy
+from models_registry.engine.scores import ScoringFailure, TokenScores
+
+ENGINE_VERSION = "1"
+"""Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
+
+__all__ = [
+    "ENGINE_VERSION",
+    "Batch",
+    "Plan",
+    "ScoringFailure",
+    "ScoringPolicy",
+    "TokenScores",
+    "chunks",
+    "make_plan",
+    "share_prefix_scores",
+    "unique_texts",
+]

@@ -1,0 +1,70 @@
+"""What to compute and in which order: pure functions of their input, so that the same job makes the same
+batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class UniqueTexts(NamedTuple):
+    """`values` without repeats, in order of first appearance; `places[k]` says where text k went."""
+
+    values: list[str]
+    places: list[int]
+
+
+class Batch(NamedTuple):
+    """Rows (numbers into the plan's `sequences`) to compute together, padded to `width` tokens."""
+
+    rows: tuple[int, ...]
+    width: int
+
+
+class Plan(NamedTuple):
+    """Distinct token sequences, where each requested one went, and the batches that cover all distinct
+    ones."""
+
+    sequences: list[tuple[int, ...]]
+    places: list[int]
+    batches: list[Batch]
+
+
+def unique_texts(texts: Sequence[str]) -> UniqueTexts:
+    """Drop repeated texts."""
+    seen: dict[str, int] = {}
+    places = [seen.setdefault(text, len(seen)) for text in texts]
+    return UniqueTexts(list(seen), places)
+
+
+def chunks(items: Sequence[str] | Sequence[int], budget: int) -> list[list[int]]:
+    """Group items of similar length so that a group's size times its longest item stays within `budget`.
+
+    `items` are texts (their length in characters counts) or lengths. Returns numbers into `items`: every
+    number once, shortest items first, equal lengths in their own order. An item longer than the budget is
+    alone. Callers that save their work between groups can use it with any budget. Raises ValueError below
+    budget 1.
+    """
+    if budget < 1:
+        raise ValueError(f"a budget of {budget} holds nothing")
+    lengths = [len(item) if isinstance(item, str) else item for item in items]
+    groups: list[list[int]] = []
+    for number in sorted(range(len(lengths)), key=lambda number: (lengths[number], number)):
+        # Ascending order makes the newest item the longest of its group.
+        if groups and (len(groups[-1]) + 1) * lengths[number] <= budget:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    return groups
+
+
+def make_plan(sequences: Sequence[Sequence[int]], budget: int) -> Plan:
+    """Distinct token sequences in batches of at most `budget` padded tokens, see `chunks`."""
+    seen: dict[tuple[int, ...], int] = {}
+    places = [seen.setdefault(tuple(sequence), len(seen)) for sequence in sequences]
+    distinct = list(seen)
+    batches = [
+        Batch(tuple(group), len(distinct[group[-1]]))
+        for group in chunks([len(row) for row in distinct], budget)
+    ]
+    return Plan(distinct, places, batches)

@@ -1,0 +1,68 @@
+"""Who answers: registered models, pinned so that a number can be had again."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.urls import reverse
+
+
+class RegisteredModel(models.Model):
+    class Status(models.TextChoices):
+        UNAPPROVED = "unapproved", "waits for staff"
+        UNCHECKED = "unchecked", "being checked"
+        READY = "ready", "ready"
+        BROKEN = "broken", "does not work"
+
+    class Visibility(models.TextChoices):
+        PRIVATE = "private", "private"
+        PUBLIC = "public", "public"
+
+    slug = models.SlugField(
+        max_length=80,
+        unique=True,
+        validators=[RegexValidator(r"^(?!register$)", "This name is taken by a page of the site.")],
+        help_text="Short name used in addresses and on the command line, e.g. gpt2-medium.",
+    )
+    name = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="models")
+    backend = models.CharField(max_length=30)
+    config = models.JSONField(default=dict)
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC)
+    tags = models.JSONField(default=list, blank=True)
+
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.UNCHECKED)
+    status_reason = models.TextField(blank=True)
+    facts = models.JSONField(default=dict, help_text="what the check found: tokenizer, vocabulary, dtype …")
+    fingerprint = models.CharField(max_length=200, blank=True, help_text="identifies weights and tokenizer")
+    source_revision = models.CharField(max_length=64, blank=True, help_text="commit of a hub model")
+    parameters = models.BigIntegerField(null=True, blank=True)
+    vocabulary_size = models.BigIntegerField(null=True, blank=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    check_job = models.ForeignKey(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="checked_models"
+    )
+
+    description = models.TextField(blank=True)
+    authorship = models.CharField(max_length=200, blank=True)
+    licence = models.CharField(max_length=60, blank=True)
+    corpus = models.CharField("training corpus", max_length=200, blank=True)
+    perplexity = models.FloatField(null=True, blank=True, help_text="as reported by its authors")
+    url = models.URLField("home page", blank=True)
+    bibtex = models.TextField("BibTeX", blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        verbose_name = "model"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("model-detail", args=[self.slug])
+
+    @property
+    def is_ready(self) -> bool:
+        return self.status == self.Status.READY

@@ -1,0 +1,31 @@
+"""Who may do what with a registered model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from models_registry.models import RegisteredModel
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+
+def can_view(user: User | AnonymousUser, model: RegisteredModel) -> bool:
+    if model.visibility == RegisteredModel.Visibility.PUBLIC:
+        return True
+    return user.is_authenticated and (user.is_staff or model.owner_id == user.pk)
+
+
+def can_edit(user: User | AnonymousUser, model: RegisteredModel) -> bool:
+    return user.is_authenticated and (user.is_staff or model.owner_id == user.pk)
+
+
+def can_approve(user: User | AnonymousUser) -> bool:
+    """Loading a model downloads or reads weights on the worker's machine: staff decides."""
+    return user.is_authenticated and user.is_staff
+
+
+def can_run(user: User | AnonymousUser, model: RegisteredModel) -> bool:
+    return user.is_authenticated and can_view(user, model)

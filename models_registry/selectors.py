@@ -1,0 +1,30 @@
+"""Reads of registered models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Q, QuerySet
+
+from models_registry.models import RegisteredModel
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+    models = RegisteredModel.objects.select_related("owner", "check_job")
+    if not user.is_authenticated:
+        return models.filter(visibility=RegisteredModel.Visibility.PUBLIC)
+    if user.is_staff:
+        return models
+    return models.filter(Q(visibility=RegisteredModel.Visibility.PUBLIC) | Q(owner=user))
+
+
+def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+    """Models this user can start a run with now."""
+    if not user.is_authenticated:
+        return RegisteredModel.objects.none()
+    return visible_to(user).filter(status=RegisteredModel.Status.READY)

@@ -1,0 +1,74 @@
+"""Use cases of registered models: register, approve, check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from jsonschema import Draft202012Validator
+
+from gym.jobs.services import enqueue
+from models_registry import permissions
+from models_registry.backends import BACKENDS
+from models_registry.models import RegisteredModel
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+Status = RegisteredModel.Status
+
+
+def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
+    """What is wrong with a backend's configuration, in words; empty when it fits the backend's JSON schema."""
+    spec = BACKENDS.get(backend)
+    if spec is None:
+        return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
+    errors = sorted(Draft202012Validator(spec.schema).iter_errors(config), key=lambda error: list(error.path))
+    return [f"{error.json_path}: {error.message}" for error in errors]
+
+
+def register_model(
+    *, actor: User, slug: str, name: str, backend: str, config: dict[str, Any], **card: Any
+) -> RegisteredModel:
+    """Register a model. Staff's are checked at once; other people's wait until staff approves loading them."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to register a model")
+    problems = config_problems(backend, config)
+    if problems:
+        raise ValidationError(problems)
+    with transaction.atomic():
+        model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
+        allowed = not BACKENDS[backend].needs_files or permissions.can_approve(actor)
+        model.status = Status.UNCHECKED if allowed else Status.UNAPPROVED
+        model.full_clean()
+        model.save()
+        if allowed:
+            _queue_check(model, actor)
+    return model
+
+
+def approve_model(model: RegisteredModel, *, actor: User) -> None:
+    """Staff lets a waiting model be loaded; its check is queued."""
+    if not permissions.can_approve(actor):
+        raise PermissionDenied("only staff approves models")
+    _queue_check(model, actor)
+
+
+def check_model(model: RegisteredModel, *, actor: User) -> None:
+    """Queue the check again, e.g. after files were put in place."""
+    if not permissions.can_edit(actor, model):
+        raise PermissionDenied("you may not check this model")
+    if model.status == Status.UNAPPROVED and not permissions.can_approve(actor):
+        raise PermissionDenied("staff has not approved this model yet")
+    _queue_check(model, actor)
+
+
+def _queue_check(model: RegisteredModel, actor: User) -> None:
+    with transaction.atomic():
+        model.status, model.status_reason = Status.UNCHECKED, ""
+        model.save()
+        model.check_job = enqueue(
+            "check_model", {"model": model.pk}, owner=actor, title=f"Check {model.slug}", total=1
+        )
+        model.save(update_fields=["check_job"])

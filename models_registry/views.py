@@ -1,0 +1,109 @@
+"""Pages of registered models."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.evaluations.selectors import latest_done, listed_runs, suite_scores
+from models_registry import permissions, services
+from models_registry.backends import BACKENDS
+from models_registry.forms import CardForm, RegisterForm
+from models_registry.models import RegisteredModel
+from models_registry.selectors import visible_to
+
+
+@require_safe
+def model_list(request: HttpRequest) -> HttpResponse:
+    """Context: models."""
+    return render(request, "models_registry/list.html", {"models": visible_to(request.user)})
+
+
+@login_required
+def model_register(request: HttpRequest) -> HttpResponse:
+    """Context: form, may_approve (staff's registrations are checked at once), model_dir."""
+    form = RegisterForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        model = services.register_model(
+            actor=request.user,
+            slug=given["slug"],
+            name=given["name"],
+            backend=given["backend"],
+            config=given["config"],
+            **form.card(),
+        )
+        if model.status == RegisteredModel.Status.UNAPPROVED:
+            messages.info(request, "Registered. Staff has to approve it before it is loaded.")
+        else:
+            messages.success(request, "Registered. The check is queued.")
+        return redirect(model)
+    context = {"form": form, "may_approve": permissions.can_approve(request.user)}
+    return render(request, "models_registry/register.html", context, status=_form_status(request))
+
+
+@require_safe
+def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: model, backend (BackendSpec), facts, scores (SuiteScore, best first), may_edit, may_approve."""
+    model = _visible(request, slug)
+    runs = latest_done(listed_runs(request.user).filter(model=model))
+    context = {
+        "model": model,
+        "backend": BACKENDS.get(model.backend),
+        "facts": model.facts,
+        "scores": suite_scores(runs),
+        "may_edit": permissions.can_edit(request.user, model),
+        "may_approve": permissions.can_approve(request.user),
+    }
+    return render(request, "models_registry/detail.html", context)
+
+
+@require_safe
+def model_status(request: HttpRequest, slug: str) -> HttpResponse:
+    """The status line alone, polled while a check is under way. Context: model."""
+    return render(request, "models_registry/_status.html", {"model": _visible(request, slug)})
+
+
+@login_required
+def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: model, form."""
+    model = _visible(request, slug)
+    if not permissions.can_edit(request.user, model):
+        raise PermissionDenied("you may not edit this model")
+    form = CardForm(request.POST or None, instance=model)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, "Saved.")
+        return redirect(model)
+    context = {"model": model, "form": form}
+    return render(request, "models_registry/edit.html", context, status=_form_status(request))
+
+
+@login_required
+@require_POST
+def model_check(request: HttpRequest, slug: str) -> HttpResponse:
+    model = _visible(request, slug)
+    services.check_model(model, actor=request.user)
+    messages.success(request, "The check is queued.")
+    return redirect(model)
+
+
+@login_required
+@require_POST
+def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
+    model = _visible(request, slug)
+    services.approve_model(model, actor=request.user)
+    messages.success(request, "Approved. The check is queued.")
+    return redirect(model)
+
+
+def _visible(request: HttpRequest, slug: str) -> RegisteredModel:
+    return get_object_or_404(visible_to(request.user), slug=slug)
+
+
+def _form_status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

@@ -1,0 +1,61 @@
+/* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. */
+
+export function tableText(table) {
+  const clean = (cell) => (cell.dataset.copy ?? cell.dataset.value ?? cell.innerText).replace(/\s+/g, " ").trim();
+  return [...table.rows].map((row) => [...row.cells].map(clean).join("\t")).join("\n");
+}
+
+function textOf(element) {
+  if (element instanceof HTMLTableElement) return tableText(element);
+  return "value" in element ? element.value : element.textContent.trim();
+}
+
+async function put(text) {
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "visually-hidden";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (!done) throw new Error("copying is not allowed here");
+}
+
+function announce(text) {
+  const region = document.querySelector("#announcer");
+  if (region) region.textContent = text;
+}
+
+function say(button, text, done) {
+  const label = button.querySelector("[data-copy-label]") ?? button;
+  label.dataset.before ??= label.textContent;
+  label.textContent = text;
+  button.classList.toggle("is-done", done);
+  announce(text);
+  clearTimeout(button.copyTimer);
+  button.copyTimer = setTimeout(() => {
+    label.textContent = label.dataset.before;
+    button.classList.remove("is-done");
+  }, 1600);
+}
+
+if (typeof document !== "undefined") {
+  const reveal = (root) => {
+    for (const button of root.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
+  };
+  reveal(document);
+  document.addEventListener("htmx:afterSettle", (event) => reveal(event.target));
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("button[data-copy]");
+    if (!button) return;
+    const source = document.querySelector(button.dataset.copy);
+    if (!source) return;
+    try {
+      await put(textOf(source));
+      say(button, "Copied", true);
+    } catch {
+      say(button, "Select and copy by hand", false);
+    }
+  });
+}

@@ -1,0 +1,12 @@
+/* The register form shows the fields of the chosen kind only. Without this file all fields show. */
+
+for (const form of document.querySelectorAll("form[data-kind-form]")) {
+  const choice = form.querySelector('select[name="kind"]');
+  const update = () => {
+    for (const part of form.querySelectorAll("[data-for-kind]")) {
+      part.hidden = !part.dataset.forKind.split(" ").includes(choice.value);
+    }
+  };
+  choice?.addEventListener("change", update);
+  if (choice) update();
+}

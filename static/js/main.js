@@ -1,0 +1,29 @@
+/* The site's one entry point. Every module enhances what the server already rendered. */
+
+import "./theme.js";
+import "./sortable.js";
+import "./copy.js";
+import "./upload.js";
+import "./kinds.js";
+import "./announce.js";
+
+/* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
+for (const form of document.querySelectorAll("form[data-autosubmit]")) {
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("select, input[type=checkbox], input[type=radio]")) form.requestSubmit();
+  });
+}
+
+/* Scrolling boxes must be reachable by keyboard, but only when there is something to scroll. */
+const watch = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const scrolls = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
+    if (scrolls) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+const observe = (root) => {
+  for (const box of root.querySelectorAll(".table-box, .chart-box")) watch.observe(box);
+};
+observe(document);
+document.addEventListener("htmx:afterSettle", (event) => observe(event.target));

@@ -1,0 +1,1 @@
+"""The checks behind `suites.lint`; import that one."""

@@ -1,0 +1,100 @@
+"""What a check reports, and the view of a suite that the checks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from suites.formats.documents import SentenceDoc, SuiteDocument
+from suites.formulas import Formula, FormulaError, parse
+from suites.formulas.nodes import Comparison, references, walk
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+Cell: TypeAlias = tuple[int, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a careful reviewer would point out.
+
+    `error`: a prediction cannot come out as meant, whatever the model. `warning`: most likely a slip.
+    `info`: worth knowing. `where` names item, condition and region in words (`item 5, region 3 (Verb)`,
+    `prediction 2`, `suite`); `cells` lists the cells concerned as (item, condition, region number).
+    """
+
+    code: str
+    severity: Severity
+    where: str
+    message: str
+    hint: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The conditions that one comparison of a formula sets against each other, and its last region."""
+
+    conditions: frozenset[str]
+    last_region: float
+
+
+class Design:
+    """A suite seen as a table of items x conditions x regions, with its formulas parsed."""
+
+    def __init__(self, doc: SuiteDocument) -> None:
+        self.doc = doc
+        self.conditions = doc.conditions
+        self.items = doc.items
+        self.table: dict[tuple[int, str], SentenceDoc] = doc.table()
+        self.formulas: list[tuple[int, Formula]] = []
+        self.unreadable: list[tuple[int, FormulaError]] = []
+        self.verdicts: dict[object, str] = {}  # what `ties` found out, by formula and shape of the item
+        for number, prediction in enumerate(doc.predictions, start=1):
+            try:
+                self.formulas.append((number, parse(prediction.formula)))
+            except FormulaError as error:
+                self.unreadable.append((number, error))
+
+    def row(self, item: int, region: int) -> tuple[str, ...]:
+        """The contents of one region (from 0) in every condition, in the order of `conditions`."""
+        return tuple(self.table[item, condition].contents[region] for condition in self.conditions)
+
+    def region(self, number: int) -> str:
+        """`region 3 (Verb)`, from the number (from 1)."""
+        return f"region {number} ({self.doc.region_names[number - 1]})"
+
+    @cached_property
+    def comparisons(self) -> list[Compared]:
+        """One entry per comparison of every formula."""
+        found = []
+        for _, formula in self.formulas:
+            for node, _ in walk(formula.ast):
+                if isinstance(node, Comparison):
+                    refs = references(node)
+                    last = max((r.region if r.region != "*" else float("inf") for r in refs), default=0.0)
+                    found.append(Compared(frozenset(r.condition for r in refs), float(last)))
+        return found
+
+    def compares(self, one: str, other: str, region: int = 1) -> bool:
+        """Whether a formula sets the two conditions against each other at this region (from 1) or later.
+
+        Without any readable formula every pair counts as compared: nothing is known.
+        """
+        if not self.formulas:
+            return True
+        return any({one, other} <= c.conditions and region <= c.last_region for c in self.comparisons)
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """`“text”`, shortened; `nothing` for an empty one."""
+    if not text:
+        return "nothing"
+    return f"“{text}”" if len(text) <= limit else f"“{text[: limit - 1]}…”"
+
+
+def items_phrase(items: list[int]) -> str:
+    """`item 5`; `items 5, 6 and 3 more`."""
+    shown = ", ".join(str(item) for item in items[:10])
+    left = f" and {len(items) - 10} more" if len(items) > 10 else ""
+    return f"item{'s' if len(items) > 1 else ''} {shown}{left}"

@@ -1,0 +1,50 @@
+from django.contrib import admin
+
+from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
+
+
+class CollaboratorInline(admin.TabularInline):
+    model = SuiteCollaborator
+    extra = 0
+    autocomplete_fields = ["user"]
+
+
+@admin.register(Suite)
+class SuiteAdmin(admin.ModelAdmin):
+    list_display = ["slug", "title", "owner", "visibility", "updated"]
+    list_filter = ["visibility", "tags", "language"]
+    search_fields = ["slug", "title", "description", "reference"]
+    inlines = [CollaboratorInline]
+    filter_horizontal = ["tags"]
+
+
+class PredictionInline(admin.TabularInline):
+    model = Prediction
+    fields = readonly_fields = ["position", "name", "formula"]
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request, obj=None) -> bool:
+        return False
+
+
+@admin.register(SuiteRevision)
+class SuiteRevisionAdmin(admin.ModelAdmin):
+    """Read-only: revisions change through the site's own pages, frozen ones never."""
+
+    list_display = ["__str__", "state", "created", "frozen_at", "sha256"]
+    list_filter = ["state"]
+    search_fields = ["suite__slug", "sha256"]
+    inlines = [PredictionInline]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return False
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return False
+
+
+admin.site.register(Tag)

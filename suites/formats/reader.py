@@ -1,0 +1,23 @@
+"""`read_suite`: whatever the file is."""
+
+from __future__ import annotations
+
+from .documents import Report, SuiteDocument
+from .json_reader import read_json
+from .tables import name_from, parse_table, read_long_table, read_wide
+from .text import decode
+
+
+def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
+    """Read a suite from JSON, a long table or a wide table, told apart by content first and file name second.
+
+    A table's suite is named after `filename`. Raises `SuiteFormatError` and nothing else, whatever the bytes.
+    """
+    report = Report()
+    text = decode(data, report)
+    looks_like_json = text.lstrip()[:1] in ("{", "[")
+    if looks_like_json or filename.lower().endswith(".json"):
+        return read_json(data)
+    table = parse_table(text, report)
+    read = read_long_table if table.is_long else read_wide
+    return read(table, name_from(filename), report)

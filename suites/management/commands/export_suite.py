@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from suites.formats import write_json, write_long_csv, write_wide_tsv
+from suites.models import Suite
+from suites.selectors import document_of
+
+
+class Command(BaseCommand):
+    help = "Write a suite's newest frozen revision (or --revision N) as JSON, long CSV or wide TSV."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument("--revision", type=int, help="default: the newest frozen one, else the draft")
+        parser.add_argument("--format", choices=["json", "json-early", "csv", "tsv"], default="json")
+        parser.add_argument("--trimmed", action="store_true", help="JSON without the file's own extra blanks")
+        parser.add_argument("--output", "-o", type=Path, help="default: standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        suite = Suite.objects.filter(slug=options["slug"]).first()
+        if suite is None:
+            raise CommandError(f"There is no suite {options['slug']!r}.")
+        if options["revision"] is not None:
+            revision = suite.revisions.filter(number=options["revision"]).first()
+        else:
+            revision = suite.latest_frozen or suite.draft
+        if revision is None:
+            raise CommandError(f"{suite.slug} has no such revision.")
+        text = _write(document_of(revision), options["format"], trimmed=options["trimmed"])
+        if options["output"]:
+            options["output"].write_text(text, encoding="utf-8")
+            self.stderr.write(f"{suite.slug} r{revision.number} -> {options['output']}")
+        else:
+            self.stdout.write(text, ending="")
+
+
+def _write(document: Any, form: str, *, trimmed: bool) -> str:
+    if form == "csv":
+        return write_long_csv(document)
+    if form == "tsv":
+        return write_wide_tsv(document)
+    return write_json(
+        document,
+        dialect="early" if form == "json-early" else "current",
+        whitespace="trimmed" if trimmed else "as-imported",
+    )

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from suites import services
+from suites.management.files import actor_named, read_file
+from suites.models import JoinPolicy, Visibility
+
+
+class Command(BaseCommand):
+    help = "Import suite files (JSON, CSV, TSV) as new suites. All files are read before anything is saved."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", type=Path)
+        parser.add_argument(
+            "--owner", default="", help="account that will own them; default: the first superuser"
+        )
+        parser.add_argument("--visibility", choices=Visibility.values, default=Visibility.PRIVATE)
+        parser.add_argument("--tags", default="", help="separated by commas")
+        parser.add_argument("--join", choices=JoinPolicy.values, default=JoinPolicy.SPACE)
+        parser.add_argument("--freeze", action="store_true", help="freeze the first revision at once")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        actor = actor_named(options["owner"])
+        documents = [(path, read_file(path)) for path in options["files"]]
+        for path, document in documents:
+            suite = services.import_suite(
+                document,
+                actor=actor,
+                visibility=options["visibility"],
+                tags=options["tags"].split(","),
+                join_policy=options["join"],
+            )
+            if options["freeze"]:
+                services.freeze(suite, actor=actor, note=f"imported from {path.name}")
+            for notice in document.notices:
+                self.stderr.write(f"{path}: {notice}")
+            self.stdout.write(f"{path} -> /suites/{suite.slug}/ ({len(document.sentences)} sentences)")

@@ -1,0 +1,234 @@
+"""What is asked: suites, their revisions, sentences and predictions.
+
+A suite has at most one draft revision, which may change, and any number of frozen ones, which never do. Everything a
+number rests on (runs, downloads, citations) points to a frozen revision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.urls import reverse
+
+
+class Visibility(models.TextChoices):
+    PRIVATE = "private", "private"
+    UNLISTED = "unlisted", "unlisted"
+    PUBLIC = "public", "public"
+
+
+class JoinPolicy(models.TextChoices):
+    SPACE = "space", "one blank between regions (SyntaxGym)"
+    NATURAL = "natural", "no blank before . , ; : ! ?"
+    NONE = "none", "no blank (Chinese, Japanese, parts of words)"
+
+
+class FrozenRevision(Exception):
+    """Somebody tried to change a revision that is frozen."""
+
+
+class Tag(models.Model):
+    """A phenomenon or collection, e.g. "agreement". Lower case, words joined by hyphens."""
+
+    name = models.SlugField(max_length=60, unique=True, allow_unicode=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Suite(models.Model):
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suites")
+    collaborators = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="SuiteCollaborator", related_name="shared_suites"
+    )
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    tags = models.ManyToManyField(Tag, blank=True, related_name="suites")
+    language = models.CharField(
+        "language",
+        max_length=35,
+        default="en",
+        validators=[
+            RegexValidator(
+                r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", "Use a language tag such as en, de or zh-Hans."
+            )
+        ],
+        help_text="Language tag (BCP 47), e.g. en, de, zh-Hans.",
+    )
+    licence = models.CharField(
+        max_length=60, blank=True, help_text="e.g. CC-BY-4.0, MIT, CC0-1.0. Empty: not stated."
+    )
+    reference = models.TextField("reference", blank=True, help_text="The paper this suite comes from.")
+    bibtex = models.TextField("BibTeX", blank=True)
+    description = models.TextField(blank=True, help_text="What is tested, and why.")
+    comment = models.TextField(blank=True, help_text="Notes that travel with the file.")
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["title"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("suite-detail", args=[self.slug])
+
+    @property
+    def draft(self) -> SuiteRevision | None:
+        return self.revisions.filter(state=SuiteRevision.State.DRAFT).first()
+
+    @property
+    def latest_frozen(self) -> SuiteRevision | None:
+        return self.revisions.filter(state=SuiteRevision.State.FROZEN).order_by("-number").first()
+
+
+class SuiteCollaborator(models.Model):
+    class Role(models.TextChoices):
+        EDIT = "edit", "may edit"
+        VIEW = "view", "may view"
+
+    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="collaborations")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="collaborations"
+    )
+    role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["suite", "user"], name="one_role_per_collaborator")]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.get_role_display()} {self.suite}"
+
+
+class SuiteRevision(models.Model):
+    class State(models.TextChoices):
+        DRAFT = "draft", "draft"
+        FROZEN = "frozen", "frozen"
+
+    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=6, choices=State.choices, default=State.DRAFT)
+    name = models.CharField(max_length=200, help_text="meta.name of the document")
+    metric = models.JSONField(default=str, help_text="meta.metric: a name, a list of names or 'all'")
+    meta = models.JSONField(default=dict, help_text="the document's meta object as given")
+    region_names = models.JSONField(default=list)
+    condition_names = models.JSONField(default=list)
+    extra = models.JSONField(default=dict, help_text="unknown top-level keys, kept for export")
+    notices = models.JSONField(default=list, help_text="what the import changed or found odd")
+    join_policy = models.CharField(max_length=8, choices=JoinPolicy.choices, default=JoinPolicy.SPACE)
+    sha256 = models.CharField(max_length=64, blank=True)
+    note = models.TextField(blank=True, help_text="What changed in this revision.")
+    errata = models.TextField(blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    frozen_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["suite_id", "-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["suite", "number"], name="revision_number_once"),
+            models.UniqueConstraint(
+                fields=["suite"], condition=models.Q(state="draft"), name="one_draft_per_suite"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="draft") | ~models.Q(sha256=""), name="frozen_has_sha256"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.suite} r{self.number}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("suite-revision", args=[self.suite.slug, self.number])
+
+    @property
+    def is_frozen(self) -> bool:
+        return self.state == self.State.FROZEN
+
+    @property
+    def regions(self) -> dict[int, str]:
+        """Region number (from 1) to name."""
+        return dict(enumerate(self.region_names, start=1))
+
+    @property
+    def item_numbers(self) -> list[int]:
+        """Item numbers in document order."""
+        return list(dict.fromkeys(self.sentences.order_by("position").values_list("item", flat=True)))
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk and SuiteRevision.objects.filter(pk=self.pk, state=self.State.FROZEN).exists():
+            raise FrozenRevision(f"{self} is frozen; make a new draft to change it")
+        super().save(*args, **kwargs)
+
+
+class _RevisionPart(models.Model):
+    """A row of a revision: it may change only while the revision is a draft."""
+
+    class Meta:
+        abstract = True
+
+    def _refuse_if_frozen(self) -> None:
+        if SuiteRevision.objects.filter(pk=self.revision_id, state=SuiteRevision.State.FROZEN).exists():  # type: ignore[attr-defined]
+            raise FrozenRevision("this row belongs to a frozen revision")
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self._refuse_if_frozen()
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        self._refuse_if_frozen()
+        return super().delete(*args, **kwargs)
+
+
+class Sentence(_RevisionPart):
+    """One row of the grid: an item in a condition, cut into regions."""
+
+    revision = models.ForeignKey(SuiteRevision, on_delete=models.CASCADE, related_name="sentences")
+    position = models.PositiveIntegerField()
+    item = models.IntegerField()
+    condition = models.CharField(max_length=200)
+    contents = models.JSONField(help_text="text of each region, trimmed")
+    raw = models.JSONField(null=True, blank=True, help_text="text as imported where it differs")
+    extra = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["revision_id", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["revision", "position"], name="sentence_position_once"),
+            models.UniqueConstraint(fields=["revision", "item", "condition"], name="sentence_once_per_cell"),
+        ]
+
+    def __str__(self) -> str:
+        return f"item {self.item}, {self.condition}"
+
+
+class Prediction(_RevisionPart):
+    revision = models.ForeignKey(SuiteRevision, on_delete=models.CASCADE, related_name="predictions")
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True)
+    formula = models.TextField()
+    extra = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["revision_id", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["revision", "position"], name="prediction_position_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        return self.name or f"Prediction {self.position + 1}"

@@ -1,0 +1,89 @@
+"""Reads. Everything a page or the API lists starts from `visible_to`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+
+from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from suites.models import Suite, SuiteRevision, Tag, Visibility
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[Suite]:
+    """Suites whose page this user may open."""
+    suites = Suite.objects.all()
+    if user.is_authenticated and user.is_staff:
+        return suites
+    open_to_all = Q(visibility__in=[Visibility.PUBLIC, Visibility.UNLISTED])
+    if not user.is_authenticated:
+        return suites.filter(open_to_all)
+    mine = Q(owner=user) | Q(pk__in=user.collaborations.values("suite"))
+    return suites.filter(open_to_all | mine)
+
+
+def listed_for(user: User | AnonymousUser) -> QuerySet[Suite]:
+    """Suites that belong in this user's lists: visible ones, less the unlisted suites of other people."""
+    suites = visible_to(user)
+    if user.is_authenticated:
+        mine = Q(owner=user) | Q(pk__in=user.collaborations.values("suite"))
+        return suites.filter(~Q(visibility=Visibility.UNLISTED) | mine)
+    return suites.exclude(visibility=Visibility.UNLISTED)
+
+
+def with_shape(suites: QuerySet[Suite]) -> QuerySet[Suite]:
+    """Annotates `n_items`, `n_conditions`, `n_sentences`, `n_predictions`, `last_revision` and `last_state`,
+    all of the newest revision."""
+    newest = SuiteRevision.objects.filter(suite=OuterRef("pk")).order_by("-number")
+    counted = newest.annotate(
+        items_=Count("sentences__item", distinct=True),
+        conditions_=Count("sentences__condition", distinct=True),
+        sentences_=Count("sentences", distinct=True),
+        predictions_=Count("predictions", distinct=True),
+    )
+    return suites.annotate(
+        n_items=Subquery(counted.values("items_")[:1]),
+        n_sentences=Subquery(counted.values("sentences_")[:1]),
+        n_predictions=Subquery(counted.values("predictions_")[:1]),
+        n_conditions=Subquery(counted.values("conditions_")[:1]),
+        last_revision=Subquery(newest.values("number")[:1]),
+        last_state=Subquery(newest.values("state")[:1]),
+    ).prefetch_related("tags")
+
+
+def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
+    """Tags in use among these suites with their counts: [{"name": …, "n": …}]."""
+    counted = Tag.objects.filter(suites__in=suites).annotate(n=Count("suites", distinct=True))
+    return list(counted.order_by("name").values("name", "n"))
+
+
+def document_of(revision: SuiteRevision) -> SuiteDocument:
+    """The revision as the pure document that formats, lint and the evaluator work on."""
+    return SuiteDocument(
+        name=revision.name,
+        metric=tuple(revision.metric) if isinstance(revision.metric, list) else revision.metric,
+        meta=revision.meta,
+        region_names=tuple(revision.region_names),
+        conditions=tuple(revision.condition_names),
+        sentences=tuple(
+            SentenceDoc(
+                item=row.item,
+                condition=row.condition,
+                contents=tuple(row.contents),
+                raw=tuple(row.raw) if row.raw is not None else None,
+                extra=row.extra,
+            )
+            for row in revision.sentences.order_by("position")
+        ),
+        predictions=tuple(
+            PredictionDoc(formula=row.formula, name=row.name, description=row.description, extra=row.extra)
+            for row in revision.predictions.order_by("position")
+        ),
+        extra=revision.extra,
+        notices=(),
+    )

@@ -1,0 +1,204 @@
+"""Use cases of suites. Every function takes the person who acts and refuses what that person may not do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from suites import permissions
+from suites.formats import SuiteDocument
+from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
+from suites.selectors import document_of
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+RESERVED_SLUGS = frozenset({"import", "new", "tags"})
+
+
+class NothingToFreeze(ValidationError):
+    """The suite has no draft."""
+
+
+def import_suite(
+    document: SuiteDocument,
+    *,
+    actor: User,
+    title: str = "",
+    visibility: str = Visibility.PRIVATE,
+    tags: Iterable[str] = (),
+    join_policy: str = "space",
+) -> Suite:
+    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to import a suite")
+    meta = document.meta
+    with transaction.atomic():
+        suite = Suite.objects.create(
+            slug=unique_slug(document.name),
+            title=(title or document.name)[:200],
+            owner=actor,
+            visibility=visibility,
+            reference=_text(meta.get("reference")),
+            description=_text(meta.get("description")),
+            comment=_text(meta.get("comment")),
+        )
+        set_tags(suite, [*tags, *_meta_tags(meta)])
+        _write_revision(suite, document, number=1, actor=actor, join_policy=join_policy)
+    return suite
+
+
+def replace_draft(
+    suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None
+) -> SuiteRevision:
+    """Put the document into the suite's draft; a draft is opened when there is none. Frozen revisions stay."""
+    _require_edit(actor, suite)
+    with transaction.atomic():
+        Suite.objects.select_for_update().get(pk=suite.pk)
+        newest = suite.revisions.order_by("-number").first()
+        draft = suite.draft
+        policy = join_policy or (newest.join_policy if newest else "space")
+        number = draft.number if draft else (newest.number + 1 if newest else 1)
+        if draft:
+            draft.delete()
+        return _write_revision(suite, document, number=number, actor=actor, join_policy=policy)
+
+
+def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
+    """The suite's draft; when there is none, a copy of the newest frozen revision becomes the draft."""
+    _require_edit(actor, suite)
+    draft, frozen = suite.draft, suite.latest_frozen
+    if draft:
+        return draft
+    if frozen is None:
+        raise ValidationError("This suite has no revision to copy.")
+    return replace_draft(suite, document_of(frozen), actor=actor)
+
+
+def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
+    """Make the draft immutable and give it its sha256. From then on models can be run on it."""
+    _require_edit(actor, suite)
+    with transaction.atomic():
+        draft = SuiteRevision.objects.select_for_update().filter(suite=suite, state="draft").first()
+        if draft is None:
+            raise NothingToFreeze("There is no draft to freeze: the newest revision is frozen already.")
+        draft.state = SuiteRevision.State.FROZEN
+        draft.sha256 = document_of(draft).sha256()
+        draft.note = note
+        draft.frozen_at = timezone.now()
+        draft.save()
+        return draft
+
+
+def discard_draft(suite: Suite, *, actor: User) -> None:
+    """Delete the draft, keeping the frozen revisions. The last revision of a suite is not discarded."""
+    _require_edit(actor, suite)
+    if suite.latest_frozen is None:
+        raise ValidationError("This draft is the suite's only revision. Delete the suite instead.")
+    draft = suite.draft
+    if draft:
+        draft.delete()
+
+
+def delete_suite(suite: Suite, *, actor: User) -> None:
+    """Delete a suite that nobody has run. A suite with runs stays, because results point to it."""
+    if not permissions.can_delete(actor, suite):
+        raise PermissionDenied("only its owner deletes a suite")
+    from django.db.models import ProtectedError
+
+    try:
+        suite.delete()
+    except ProtectedError as error:
+        raise ValidationError(
+            "Models have been run on this suite, and their results point to it. Make it private instead."
+        ) from error
+
+
+def set_tags(suite: Suite, names: Iterable[str]) -> None:
+    """Replace the suite's tags by these names, slugified; blank ones are left out."""
+    slugs = dict.fromkeys(slug for name in names if (slug := slugify(str(name), allow_unicode=True)[:60]))
+    suite.tags.set([Tag.objects.get_or_create(name=slug)[0] for slug in slugs])
+
+
+def slug_of(name: str) -> str:
+    """The address a suite of this name gets when nobody else has it."""
+    base = slugify(name)[:70] or "suite"
+    return f"{base}-suite" if base in RESERVED_SLUGS else base
+
+
+def unique_slug(name: str) -> str:
+    """A free slug made of the name: fgd_object stays fgd_object, the next one is fgd_object-2."""
+    base = slug_of(name)
+    taken = set(Suite.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    if base not in taken:
+        return base
+    number = 2
+    while f"{base}-{number}" in taken:
+        number += 1
+    return f"{base}-{number}"
+
+
+def _write_revision(
+    suite: Suite, document: SuiteDocument, *, number: int, actor: User, join_policy: str
+) -> SuiteRevision:
+    revision = SuiteRevision.objects.create(
+        suite=suite,
+        number=number,
+        name=document.name[:200],
+        metric=document.metric,
+        meta=document.meta,
+        region_names=list(document.region_names),
+        condition_names=list(document.conditions),
+        extra=document.extra,
+        notices=[{"where": notice.where, "message": notice.message} for notice in document.notices],
+        join_policy=join_policy,
+        created_by=actor,
+    )
+    Sentence.objects.bulk_create(
+        [
+            Sentence(
+                revision=revision,
+                position=position,
+                item=row.item,
+                condition=row.condition,
+                contents=list(row.contents),
+                raw=list(row.raw) if row.raw is not None else None,
+                extra=row.extra,
+            )
+            for position, row in enumerate(document.sentences)
+        ],
+        batch_size=500,
+    )
+    Prediction.objects.bulk_create(
+        [
+            Prediction(
+                revision=revision,
+                position=position,
+                name=row.name[:200],
+                description=row.description,
+                formula=row.formula,
+                extra=row.extra,
+            )
+            for position, row in enumerate(document.predictions)
+        ]
+    )
+    return revision
+
+
+def _require_edit(actor: User, suite: Suite) -> None:
+    if not permissions.can_edit(actor, suite):
+        raise PermissionDenied("you may not edit this suite")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _meta_tags(meta: dict[str, object]) -> list[str]:
+    tags = meta.get("tags")
+    return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []

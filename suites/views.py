@@ -1,0 +1,293 @@
+"""Pages of suites: parse, authorise, render."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.evaluations.forms import RunForm
+from gym.evaluations.selectors import field_scores, latest_done, suite_scores
+from gym.evaluations.selectors import visible_to as visible_runs
+from gym.exports import download
+from suites import permissions, services
+from suites.filters import SuiteFilter
+from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
+from suites.forms import DocumentForm, FreezeForm, ImportForm, SuiteForm
+from suites.formulas import Formula, FormulaError, parse
+from suites.lint import lint
+from suites.models import Prediction, Sentence, Suite, SuiteRevision
+from suites.selectors import document_of, listed_for, tags_of, visible_to, with_shape
+
+PER_PAGE = 50
+ITEMS_PER_PAGE = 40
+
+
+@require_safe
+def suite_list(request: HttpRequest) -> HttpResponse:
+    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter,
+    tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}."""
+    listed = listed_for(request.user)
+    filtered = SuiteFilter(request.GET, queryset=with_shape(listed))
+    page = Paginator(filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "filter": filtered,
+        "tags": tags_of(listed),
+        "current_tag": request.GET.get("tag", ""),
+        "query": request.GET.get("q", ""),
+        "sort": request.GET.get("sort", ""),
+        "total": listed.count(),
+        "scores": field_scores(request.user, [suite.pk for suite in page]),
+    }
+    return render(request, "suites/list.html", context)
+
+
+@login_required
+def suite_import(request: HttpRequest) -> HttpResponse:
+    """Context: form, problems [{where, message, hint}]. A readable file becomes a draft, and its page opens."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        suite = services.import_suite(
+            form.document,
+            actor=request.user,
+            title=given["title"],
+            visibility=given["visibility"],
+            tags=given["tags"],
+            join_policy=given["join_policy"],
+        )
+        messages.success(request, f"Imported as a draft: {_shape(form.document)}.")
+        return redirect(suite)
+    return render(
+        request, "suites/import.html", {"form": form, "problems": form.problems}, status=_form_status(request)
+    )
+
+
+@dataclass(frozen=True)
+class ShownPrediction:
+    """A prediction for reading: `pieces` concatenate to the formula as typed; `error` when it cannot be read."""
+
+    prediction: Prediction
+    pieces: list[Any]
+    prose: str
+    chance: Any
+    error: str = ""
+
+
+@require_safe
+def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
+    """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
+    critical (region numbers that formulas look at), findings (lint), scores (SuiteScore, best first),
+    runs (queued or running), run_form, freeze_form, may_edit, may_run, n_items, n_sentences, downloads."""
+    suite = _visible(request, slug)
+    revision = _revision(suite, number)
+    document = document_of(revision)
+    shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
+    runs = visible_runs(request.user).filter(revision=revision)
+    first_item = document.sentences[0].item if document.sentences else None
+    may_run = permissions.can_run(request.user, suite)
+    context = {
+        "suite": suite,
+        "revision": revision,
+        "revisions": suite.revisions.order_by("-number"),
+        "predictions": shown,
+        "example": revision.sentences.filter(item=first_item).order_by("position"),
+        "critical": critical_regions(revision),
+        "findings": lint(document),
+        "scores": suite_scores(latest_done(runs)),
+        "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
+        "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
+        "freeze_form": FreezeForm(),
+        "may_edit": permissions.can_edit(request.user, suite),
+        "may_delete": permissions.can_delete(request.user, suite),
+        "may_run": may_run,
+        "n_items": len({row.item for row in document.sentences}),
+        "n_sentences": len(document.sentences),
+        "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
+    }
+    return render(request, "suites/detail.html", context)
+
+
+@require_safe
+def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Context: suite, revision, page (of (item number, [Sentence])), critical."""
+    suite = _visible(request, slug)
+    revision = _revision(suite, number)
+    by_item: dict[int, list[Sentence]] = {}
+    for sentence in revision.sentences.order_by("position"):
+        by_item.setdefault(sentence.item, []).append(sentence)
+    page = Paginator(list(by_item.items()), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"suite": suite, "revision": revision, "page": page, "critical": critical_regions(revision)}
+    return render(request, "suites/items.html", context)
+
+
+@login_required
+def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a suite says about itself; its sentences live in revisions. Context: suite, form."""
+    suite = _editable(request, slug)
+    form = SuiteForm(request.POST or None, instance=suite)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        services.set_tags(suite, form.cleaned_data["tag_names"])
+        messages.success(request, "Saved.")
+        return redirect(suite)
+    return render(request, "suites/edit.html", {"suite": suite, "form": form}, status=_form_status(request))
+
+
+@login_required
+def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
+    """A new version from a file: it becomes the draft, frozen revisions stay. Context: suite, form, problems."""
+    suite = _editable(request, slug)
+    newest = suite.revisions.order_by("-number").first()
+    initial = {"join_policy": newest.join_policy} if newest else {}
+    form = DocumentForm(request.POST or None, request.FILES or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        draft = services.replace_draft(
+            suite, form.document, actor=request.user, join_policy=form.cleaned_data["join_policy"]
+        )
+        messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
+        return redirect(draft)
+    context = {"suite": suite, "form": form, "problems": form.problems}
+    return render(request, "suites/upload.html", context, status=_form_status(request))
+
+
+@login_required
+@require_POST
+def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = _editable(request, slug)
+    form = FreezeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "The note is too long (2,000 characters at most).")
+        return redirect(suite)
+    try:
+        revision = services.freeze(suite, actor=request.user, note=form.cleaned_data["note"])
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(suite)
+    messages.success(request, f"Revision {revision.number} is frozen: sha256 {revision.sha256[:12]}….")
+    return redirect(revision)
+
+
+@login_required
+@require_POST
+def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = _editable(request, slug)
+    try:
+        services.discard_draft(suite, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "The draft is gone; the frozen revisions are as they were.")
+    return redirect(suite)
+
+
+@login_required
+@require_POST
+def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = _visible(request, slug)
+    try:
+        services.delete_suite(suite, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(suite)
+    messages.success(request, f"{suite.title} is deleted.")
+    return redirect("suite-list")
+
+
+DOWNLOADS = {
+    "json": ("JSON", "json", "application/json"),
+    "json-trimmed": ("JSON, blanks trimmed", "json", "application/json"),
+    "json-early": ("JSON, early dialect", "json", "application/json"),
+    "csv": ("long CSV", "csv", "text/csv"),
+    "tsv": ("wide TSV", "tsv", "text/tab-separated-values"),
+}
+
+
+@require_safe
+def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
+    suite = _visible(request, slug)
+    revision = _revision(suite, number)
+    if form not in DOWNLOADS:
+        raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
+    _, extension, content_type = DOWNLOADS[form]
+    document = document_of(revision)
+    text = {
+        "json": lambda: write_json(document),
+        "json-trimmed": lambda: write_json(document, whitespace="trimmed"),
+        "json-early": lambda: write_json(document, dialect="early"),
+        "csv": lambda: write_long_csv(document),
+        "tsv": lambda: write_wide_tsv(document),
+    }[form]()
+    return download(text, f"{suite.slug}-r{revision.number}.{extension}", content_type)
+
+
+def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPrediction:
+    try:
+        formula = parse(prediction.formula)
+    except FormulaError as error:
+        return ShownPrediction(prediction, [], "", None, str(error))
+    return ShownPrediction(
+        prediction, formula.pieces(regions), formula.describe(regions), formula.chance_level()
+    )
+
+
+def critical_regions(revision: SuiteRevision) -> set[int]:
+    """Numbers of the regions that some formula looks at; "*" marks none."""
+    found: set[int] = set()
+    for prediction in revision.predictions.all():
+        formula = _parsed(prediction)
+        if formula:
+            found |= {region for _, region in formula.references if isinstance(region, int)}
+    return found
+
+
+def _parsed(prediction: Prediction) -> Formula | None:
+    try:
+        return parse(prediction.formula)
+    except FormulaError:
+        return None
+
+
+def _visible(request: HttpRequest, slug: str) -> Suite:
+    return get_object_or_404(
+        visible_to(request.user).select_related("owner").prefetch_related("tags"), slug=slug
+    )
+
+
+def _editable(request: HttpRequest, slug: str) -> Suite:
+    suite = _visible(request, slug)
+    if not permissions.can_edit(request.user, suite):
+        raise PermissionDenied("you may not edit this suite")
+    return suite
+
+
+def _revision(suite: Suite, number: int | None) -> SuiteRevision:
+    """The revision asked for; without a number the newest frozen one, else the draft."""
+    if number is not None:
+        revision = get_object_or_404(suite.revisions, number=number)
+    else:
+        revision = suite.latest_frozen or suite.draft
+        if revision is None:
+            raise Http404("This suite has no revision.")
+    revision.suite = suite
+    return revision
+
+
+def _form_status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200
+
+
+def _shape(document: SuiteDocument) -> str:
+    items = len({row.item for row in document.sentences})
+    return (
+        f"{items} items × {len(document.conditions)} conditions × {len(document.region_names)} regions, "
+        f"{len(document.predictions)} predictions"
+    )

@@ -1,0 +1,58 @@
+"""Fixtures for all tests, and the rule that CI skips neither services nor the browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFORMANCE = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
+    """In CI a test that needs a service or the browser fails instead of skipping."""
+    outcome = yield
+    report = outcome.get_result()
+    needed = item.get_closest_marker("service") or item.get_closest_marker("browser")
+    if report.skipped and needed and os.environ.get("CI") == "true" and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} may not be skipped in CI: {call.excinfo and call.excinfo.value}"
+
+
+@pytest.fixture
+def people(db):
+    """alice, bob, charlie, staff and nobody."""
+    from tests.people import make_people
+
+    return make_people()
+
+
+@pytest.fixture(scope="session")
+def conformance() -> Path:
+    """The folder with published suites and recorded reference outputs; not part of the repository."""
+    if not CONFORMANCE.is_dir():
+        pytest.skip(f"no conformance data at {CONFORMANCE} (set GYM_CONFORMANCE_DIR)")
+    return CONFORMANCE
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(settings, tmp_path):
+    """No test touches the models or files of a working site."""
+    settings.GYM_MODEL_DIR = tmp_path / "models"
+    settings.VAR_DIR = tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _plain_static(settings):
+    """Pages in tests need no collected static files; passwords need not be expensive to check."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }

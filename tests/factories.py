@@ -1,0 +1,86 @@
+"""Data for tests, made by plain functions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gym.accounts.models import User
+from models_registry.models import RegisteredModel
+from suites import services
+from suites.formats import read_suite
+from suites.models import Suite, SuiteCollaborator, SuiteRevision
+
+AGREEMENT = "(2;%mismatch%) > (2;%match%)"
+
+
+def suite_json(
+    name: str = "agreement",
+    items: int = 3,
+    formulas: tuple[str, ...] = (AGREEMENT,),
+    **top: Any,
+) -> dict[str, Any]:
+    """A small suite in the current dialect: items x (match, mismatch) x (Subject, Verb, Rest)."""
+    subjects = ["The woman", "The boys", "My old friend", "Some teachers", "The cat"]
+    verbs = [("plays", "play"), ("run", "runs"), ("sings", "sing"), ("read", "reads"), ("sleeps", "sleep")]
+
+    def condition(label: str, subject: str, verb: str) -> dict[str, Any]:
+        contents = [subject, verb, "all day."]
+        return {
+            "condition_name": label,
+            "regions": [{"region_number": k, "content": text} for k, text in enumerate(contents, start=1)],
+        }
+
+    return {
+        "meta": {"name": name, "metric": "sum"},
+        "predictions": [{"type": "formula", "formula": formula} for formula in formulas],
+        "region_meta": {"1": "Subject", "2": "Verb", "3": "Rest"},
+        "items": [
+            {
+                "item_number": k + 1,
+                "conditions": [
+                    condition("match", subjects[k % 5], verbs[k % 5][0]),
+                    condition("mismatch", subjects[k % 5], verbs[k % 5][1]),
+                ],
+            }
+            for k in range(items)
+        ],
+        **top,
+    }
+
+
+def suite_bytes(**options: Any) -> bytes:
+    return json.dumps(suite_json(**options)).encode()
+
+
+def make_suite(
+    owner: User,
+    *,
+    frozen: bool = True,
+    visibility: str = "public",
+    collaborator: User | None = None,
+    **options: Any,
+) -> Suite:
+    suite = services.import_suite(read_suite(suite_bytes(**options)), actor=owner, visibility=visibility)
+    if collaborator is not None:
+        SuiteCollaborator.objects.create(suite=suite, user=collaborator, role=SuiteCollaborator.Role.EDIT)
+    if frozen:
+        services.freeze(suite, actor=owner)
+    return suite
+
+
+def make_revision(owner: User, **options: Any) -> SuiteRevision:
+    revision = make_suite(owner, **options).latest_frozen
+    assert revision is not None
+    return revision
+
+
+def make_model(owner: User, *, slug: str = "uniform", ready: bool = True, **fields: Any) -> RegisteredModel:
+    """A uniform model over 1,024 words: 10 bits per token, no files, no torch."""
+    values = {
+        "name": slug.title(),
+        "backend": "uniform",
+        "config": {"vocabulary_size": 1024, "unit": "word"},
+        "status": RegisteredModel.Status.READY if ready else RegisteredModel.Status.UNCHECKED,
+    }
+    return RegisteredModel.objects.create(slug=slug, owner=owner, **(values | fields))

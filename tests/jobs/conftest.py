@@ -1,0 +1,69 @@
+"""Handlers for one test, a clock that can be moved, two users, and a lab of real processes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from gym.jobs import registry
+from tests.jobs.lab.bench import Lab
+
+
+@pytest.fixture
+def register(monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Register handlers that disappear after the test."""
+    monkeypatch.setattr(registry, "_handlers", dict(registry._handlers))
+
+    def add(kind: str, function: Callable = lambda context: None) -> str:
+        registry._handlers[kind] = function
+        return kind
+
+    return add
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.moved = timedelta()
+        self._now = timezone.now
+
+    def now(self) -> datetime:
+        return self._now() + self.moved
+
+    def forward(self, seconds: float) -> None:
+        self.moved += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(timezone, "now", clock.now)
+    return clock
+
+
+@pytest.fixture
+def alice(db):
+    return get_user_model().objects.create_user("alice")
+
+
+@pytest.fixture
+def bob(db):
+    return get_user_model().objects.create_user("bob")
+
+
+@pytest.fixture(scope="session")
+def empty_lab_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Lab(tmp_path_factory.mktemp("lab")).prepare().folder / "lab.sqlite3"
+
+
+@pytest.fixture
+def lab(tmp_path: Path, empty_lab_database: Path) -> Iterator[Lab]:
+    shutil.copy(empty_lab_database, tmp_path)
+    lab = Lab(tmp_path)
+    yield lab
+    lab.close()

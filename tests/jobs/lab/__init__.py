@@ -1,0 +1,1 @@
+"""A tiny domain: a job that works off numbered chunks and stores one row per chunk."""

@@ -1,0 +1,55 @@
+"""Handlers that compute, hang, crash and obey, on request."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from gym.jobs.services import JobContext, PermanentFailure, handler
+from tests.jobs.lab.models import Chunk, Receipt
+from tests.jobs.lab.values import value_of
+
+
+@handler("lab.chunks")
+def work_off_chunks(context: JobContext) -> None:
+    """Chunks that are there already are kept; a killed run loses at most the chunk it was at."""
+    n, seconds = context.payload["n"], context.payload.get("seconds", 0.0)
+    have = set(Chunk.objects.filter(job_id=context.job_id).values_list("number", flat=True))
+    for number in range(n):
+        if number in have:
+            continue
+        context.check()
+        time.sleep(seconds)
+        with context.transaction():
+            Chunk.objects.create(
+                job_id=context.job_id, number=number, value=value_of(number), attempt=context.attempt
+            )
+        context.progress(number + 1, total=n, unit="chunks")
+    with context.finish():
+        checksum = sum(Chunk.objects.filter(job_id=context.job_id).values_list("value", flat=True))
+        Receipt.objects.create(job_id=context.job_id, checksum=checksum)
+
+
+@handler("lab.deaf")
+def sleep_without_listening(context: JobContext) -> None:
+    """Stands for a hung kernel or download: it never calls check()."""
+    time.sleep(context.payload["seconds"])
+    with context.finish():
+        Receipt.objects.create(job_id=context.job_id, checksum=-1)
+
+
+@handler("lab.poison")
+def kill_the_worker(context: JobContext) -> None:
+    """Stands for a segmentation fault or the out-of-memory killer."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@handler("lab.fail")
+def fail_as_told(context: JobContext) -> None:
+    if context.attempt > context.payload.get("times", 99):
+        return
+    message = context.payload["message"].encode().decode("unicode_escape")
+    if context.payload.get("permanent"):
+        raise PermanentFailure(message)
+    raise ValueError(message)

@@ -1,0 +1,63 @@
+import pytest
+from django.db import transaction
+
+from gym.jobs.models import Job, Message
+from gym.jobs.services import TooManyJobs, UnknownKind, UnknownQueue, enqueue
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_makes_a_queued_job_and_a_message(register, alice):
+    job = enqueue(register("k"), {"a": 1}, owner=alice, title="Run", total=7)
+    job.refresh_from_db()
+    assert (job.state, job.payload, job.owner, job.title, job.total) == ("queued", {"a": 1}, alice, "Run", 7)
+    assert (job.attempt, job.tries, job.max_attempts) == (0, 0, 3)
+    assert Message.objects.count() == 1
+
+
+def test_a_rolled_back_request_leaves_neither_job_nor_message(register):
+    kind = register("k")
+    with transaction.atomic():
+        enqueue(kind, {})
+        transaction.set_rollback(True)
+    assert not Job.objects.exists()
+    assert not Message.objects.exists()
+
+
+def test_it_refuses_a_kind_that_nobody_handles():
+    with pytest.raises(UnknownKind, match="No handler is registered for jobs of kind 'misspelt'"):
+        enqueue("misspelt", {})
+
+
+def test_it_refuses_a_queue_that_no_worker_serves(register):
+    with pytest.raises(UnknownQueue, match="GYM_JOB_QUEUES"):
+        enqueue(register("k"), {}, queue="nowhere")
+
+
+def test_it_limits_the_active_jobs_of_one_user(register, settings, alice, bob):
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 2
+    kind = register("k")
+    enqueue(kind, {}, owner=alice)
+    enqueue(kind, {}, owner=alice)
+    with pytest.raises(TooManyJobs, match="2 is the limit"):
+        enqueue(kind, {}, owner=alice)
+    enqueue(kind, {}, owner=bob)
+    enqueue(kind, {})
+
+
+def test_finished_jobs_do_not_count_against_the_limit(register, settings, alice):
+    from gym.jobs.testing import run_pending
+
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
+    kind = register("k")
+    enqueue(kind, {}, owner=alice)
+    run_pending()
+    enqueue(kind, {}, owner=alice)
+
+
+def test_two_handlers_for_one_kind_are_refused(register):
+    from gym.jobs.services import handler
+
+    register("k")
+    with pytest.raises(ValueError, match="two handlers"):
+        handler("k")(lambda context: None)

@@ -1,0 +1,93 @@
+import builtins
+
+import dramatiq
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from dramatiq.brokers.stub import StubBroker
+
+from gym.jobs.broker import make_broker, wake
+from gym.jobs.database_broker import DatabaseBroker
+from gym.jobs.models import Job
+from gym.jobs.services import enqueue
+
+
+@pytest.mark.parametrize("url", ["", "database://", "database"])
+def test_the_own_broker_is_the_default(url):
+    assert isinstance(make_broker(url), DatabaseBroker)
+
+
+def test_a_redis_worker_is_not_called_dead_after_a_minute_of_computing(settings):
+    settings.GYM_BROKER_NAMESPACE = "gym"
+    broker = make_broker("redis://127.0.0.1:1/0")
+    assert type(broker).__name__ == "RedisBroker"
+    assert broker.heartbeat_timeout == 300_000
+    assert broker.namespace == "gym"
+
+
+def test_a_rabbitmq_broker_waits_for_confirmation_but_not_for_ever():
+    broker = make_broker("amqp://guest:guest@127.0.0.1:1/?heartbeat=20")
+    assert type(broker).__name__ == "RabbitmqBroker"
+    assert broker.confirm_delivery is True
+    assert (broker.parameters.heartbeat, broker.parameters.blocked_connection_timeout) == (20, 30)
+
+
+@pytest.mark.parametrize("url", ["", "redis://127.0.0.1:1/0", "amqp://127.0.0.1:1/"])
+def test_every_broker_has_few_retries_and_no_time_limit(url):
+    names = {type(middleware).__name__: middleware for middleware in make_broker(url).middleware}
+    assert set(names) == {"Retries", "DbConnectionsMiddleware"}
+    assert names["Retries"].max_retries == 3
+
+
+def test_an_unknown_scheme_is_explained():
+    with pytest.raises(ImproperlyConfigured, match="starts with 'kafka'; use database://"):
+        make_broker("kafka://x")
+
+
+def test_a_missing_package_is_explained(monkeypatch):
+    real = builtins.__import__
+
+    def without_redis(name, *args, **options):
+        if name == "dramatiq.brokers.redis":
+            raise ImportError("No module named 'redis'", name="redis")
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_redis)
+    with pytest.raises(ImproperlyConfigured, match=r"redis.*requirements-scale\.txt"):
+        make_broker("redis://127.0.0.1/")
+
+
+@pytest.fixture
+def foreign_broker(monkeypatch):
+    """A broker that is not in our database."""
+    broker = StubBroker(middleware=[])
+    broker.declare_queue("default")
+    monkeypatch.setattr(dramatiq.broker, "global_broker", broker)
+    return broker
+
+
+@pytest.mark.django_db
+def test_a_foreign_broker_gets_the_message_after_the_commit(
+    foreign_broker, register, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        enqueue(register("k"), {})
+        assert foreign_broker.queues["default"].qsize() == 0
+    assert foreign_broker.queues["default"].qsize() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_unreachable_broker_does_not_fail_the_request(foreign_broker, register, monkeypatch, caplog):
+    def fail(message, delay=None):
+        raise ConnectionError("no broker")
+
+    monkeypatch.setattr(foreign_broker, "enqueue", fail)
+    enqueue(register("k"), {})
+    assert Job.objects.get().state == "queued"
+    assert "no broker" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wakeup_names_its_queue(foreign_broker):
+    foreign_broker.declare_queue("gpu")
+    wake("gpu")
+    assert foreign_broker.queues["gpu"].qsize() == 1

@@ -1,0 +1,108 @@
+"""The supervisor over tiny children. It runs in a thread-free process of its own where signals matter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gym.jobs import supervisor
+from gym.jobs.supervisor import Child, Supervisor
+
+pytestmark = pytest.mark.process
+
+PYTHON = sys.executable
+SLEEP = [PYTHON, "-c", "import time; print('up', flush=True); time.sleep(60)"]
+
+
+def supervise(children, until, *, lines=None, seconds=10.0, **options):
+    """Run a supervisor in this process until `until(children)` holds; returns its exit code."""
+    lines = [] if lines is None else lines
+    deadline = time.monotonic() + seconds
+
+    def tick():
+        assert time.monotonic() < deadline, lines
+        if until(children):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return Supervisor(children, write=lines.append, on_tick=tick, **{"backoff": 0.05, **options}).run()
+
+
+def test_output_is_prefixed_with_the_name_of_the_child():
+    lines: list[str] = []
+    assert supervise([Child("web", lambda: SLEEP)], lambda _: "[web] up" in lines, lines=lines) == 0
+
+
+def test_a_killed_child_is_started_again():
+    child, seen = Child("worker", lambda: SLEEP), set()
+
+    def until(_):
+        if child.process and child.running() and child.process.pid not in seen:
+            seen.add(child.process.pid)
+            child.process.kill()
+        return len(seen) == 3
+
+    lines: list[str] = []
+    assert supervise([child], until, lines=lines) == 0
+    assert any("worker was killed by SIGKILL; starting it again" in line for line in lines)
+
+
+def test_a_child_that_cannot_start_ends_it_with_the_reason():
+    lines: list[str] = []
+    child = Child("web", lambda: [PYTHON, "-c", "raise SystemExit('no such table: jobs_job')"])
+    assert supervise([child, Child("worker", lambda: SLEEP)], lambda _: False, lines=lines, seconds=20) == 1
+    assert "web died 5 times right after its start; giving up." in lines[-1]
+    assert "no such table: jobs_job" in lines[-1]
+
+
+def test_waiting_grows_with_every_fast_death_and_a_long_life_resets_it():
+    child = Child("x", list)
+    child.started_at = 100.0
+    assert [child.note_death(101.0) for _ in range(6)] == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
+    assert child.note_death(100.0 + supervisor.FAST_SECONDS + 1) == 0.1
+    assert child.fast_deaths == 0
+
+
+def test_a_child_that_ignores_the_end_is_killed():
+    lines: list[str] = []
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+    child = Child("web", lambda: [PYTHON, "-c", deaf])
+    before = time.monotonic()
+    assert supervise([child], lambda _: "[web] deaf" in lines, lines=lines, stop_seconds=0.3) == 0
+    assert time.monotonic() - before < 5
+    assert not child.running()
+    assert "killing them" in lines[-1]
+
+
+def test_what_a_child_started_ends_with_it():
+    lines: list[str] = []
+    script = (
+        "import subprocess, sys, time; "
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        "print('pid', p.pid, flush=True); time.sleep(60)"
+    )
+    child = Child("web", lambda: [PYTHON, "-c", script])
+    supervise([child], lambda _: any("pid" in line for line in lines), lines=lines)
+    pid = int(next(line for line in lines if "pid" in line).split()[-1])
+    deadline = time.monotonic() + 5
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(pid)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_importing_it_brings_in_neither_django_nor_torch():
+    code = "import sys, gym.jobs.supervisor; print([m for m in ('django', 'torch') if m in sys.modules])"
+    done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,189 @@
+"""Real worker processes on a database file: killed, stopped, orphaned, racing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.jobs.lab.values import expected_chunks
+
+pytestmark = pytest.mark.process
+
+
+def test_ten_kills_lose_nothing_and_double_nothing(lab):
+    """kill -9 in the middle, ten times: the results equal those of a run that nobody disturbed."""
+    n = 80
+    calm = lab.enqueue("lab.chunks", {"n": n})
+    assert lab.run("worker", "--drain").returncode == 0
+    job = lab.enqueue("lab.chunks", {"n": n, "seconds": 0.02}, max_attempts=30)
+    previous: list[str] = []
+    for kill in range(10):
+        before = lab.ask("count_chunks")
+        worker = lab.worker("--id", f"w{kill}", *previous)
+        lab.until(lambda before=before: lab.ask("count_chunks") >= before + 3)
+        worker.kill()
+        worker.wait()
+        previous = ["--replaces", f"w{kill}"]
+    assert lab.job(job)["state"] == "running"
+    lab.worker(*previous)
+    final = lab.wait_for(job, "done")
+    assert final["attempt"] == 11
+    assert lab.ask("chunks", job) == lab.ask("chunks", calm) == expected_chunks(n)
+    assert lab.ask("receipts", job) == lab.ask("receipts", calm)
+
+
+def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
+    """Nobody says that the worker died: another one notices after the lease."""
+    job = lab.enqueue("lab.chunks", {"n": 20, "seconds": 0.05})
+    worker = lab.worker()
+    lab.until(lambda: lab.ask("count_chunks") >= 2)
+    worker.kill()
+    lab.worker()
+    final = lab.wait_for(job, "done")
+    assert (final["attempt"], final["tries"]) == (2, 2)
+    assert "stopped answering" in final["log"]
+    assert lab.ask("chunks", job) == expected_chunks(20)
+
+
+def test_a_job_that_kills_its_worker_fails_after_three_workers(lab):
+    job = lab.enqueue("lab.poison")
+    healthy = lab.enqueue("lab.chunks", {"n": 3})
+    deaths = 0
+    previous: list[str] = []
+    while lab.job(job)["state"] != "failed" and deaths < 6:
+        worker = lab.worker("--id", f"w{deaths}", *previous)
+        lab.until(lambda w=worker: w.poll() is not None or lab.job(job)["state"] == "failed")
+        previous = ["--replaces", f"w{deaths}"]
+        deaths += worker.poll() is not None
+    assert deaths == 3
+    assert "stopped answering" in lab.job(job)["error"]
+    lab.wait_for(healthy, "done")
+
+
+def test_sigterm_gives_the_job_back_and_keeps_what_is_done(lab):
+    job = lab.enqueue("lab.chunks", {"n": 30, "seconds": 0.05})
+    worker = lab.worker()
+    lab.until(lambda: lab.ask("count_chunks") >= 3)
+    assert len(lab.ask("workers")) == 1
+    worker.terminate()
+    assert worker.wait(10) == 0
+    row = lab.job(job)
+    assert (row["state"], row["attempt"], row["tries"]) == ("queued", 1, 0)
+    assert lab.ask("workers") == []
+    lab.worker()
+    lab.wait_for(job, "done")
+    assert lab.ask("chunks", job) == expected_chunks(30)
+
+
+def test_a_handler_that_does_not_listen_is_left_behind_after_the_grace_period(lab):
+    lab.env["LAB_STOP"] = "0.5"
+    job = lab.enqueue("lab.deaf", {"seconds": 30})
+    worker = lab.worker()
+    lab.wait_for(job, "running")
+    worker.terminate()
+    assert worker.wait(10) == 0
+    row = lab.job(job)
+    assert (row["state"], row["tries"]) == ("queued", 0)
+    assert lab.ask("receipts", job) == []
+
+
+def test_a_second_signal_ends_it_at_once(lab):
+    job = lab.enqueue("lab.deaf", {"seconds": 30})
+    worker = lab.worker()
+    lab.wait_for(job, "running")
+    worker.terminate()
+    time.sleep(0.3)
+    before = time.monotonic()
+    worker.send_signal(signal.SIGINT)
+    assert worker.wait(5) == 128 + signal.SIGINT
+    assert time.monotonic() - before < 2
+
+
+def test_a_running_job_is_cancelled_within_two_seconds(lab):
+    job = lab.enqueue("lab.chunks", {"n": 1000, "seconds": 0.05})
+    lab.worker()
+    lab.until(lambda: lab.ask("count_chunks") >= 2)
+    lab.ask("cancel", job)
+    lab.wait_for(job, "cancelled", 3)
+    assert lab.ask("receipts", job) == []
+
+
+def test_two_workers_share_the_queue_and_no_job_runs_twice(lab):
+    jobs = [lab.enqueue("lab.chunks", {"n": 3, "seconds": 0.01}) for _ in range(20)]
+    lab.ask("wake", "default", 20)  # and every message twice
+    lab.worker()
+    lab.worker()
+    lab.until(lambda: lab.ask("states") == {"done": 20}, 20, lambda: str(lab.ask("states")))
+    for job in jobs:
+        assert lab.ask("chunks", job) == expected_chunks(3)
+        assert len(lab.ask("receipts", job)) == 1
+        assert lab.job(job)["attempt"] == 1
+
+
+def test_lost_messages_are_sent_again(lab):
+    jobs = [lab.enqueue("lab.chunks", {"n": 1}) for _ in range(3)]
+    lab.ask("lose_messages", "default")
+    lab.worker()
+    for job in jobs:
+        lab.wait_for(job, "done")
+
+
+def test_a_worker_ends_when_its_parent_is_gone(lab):
+    """The parent is killed -9; the worker notices that it was orphaned and stops as on SIGTERM."""
+    pid_file = lab.folder / "pid"
+    script = (
+        "import os, subprocess, sys, time; "
+        "p = subprocess.Popen(sys.argv[2:] + ['--parent', str(os.getpid())], start_new_session=True); "
+        "open(sys.argv[1], 'w').write(str(p.pid)); time.sleep(60)"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(pid_file), *lab.command("worker")], env=lab.env, cwd="/"
+    )
+    lab.until(lambda: len(lab.ask("workers")) == 1)
+    parent.kill()
+    parent.wait()
+    lab.until(lambda: lab.ask("workers") == [], 5)
+    pid = int(pid_file.read_text())
+    lab.until(lambda: not is_running(pid), 5)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/status") as status:
+        return "State:\tZ" not in status.read()
+
+
+def test_once_runs_one_job_and_drain_all_of_them(lab):
+    jobs = [lab.enqueue("lab.chunks", {"n": 1}) for _ in range(3)]
+    flaky = lab.enqueue("lab.fail", {"message": "flaky", "times": 1})
+    assert lab.run("worker", "--once").stdout == "1 job attempt run\n"
+    assert [lab.job(job)["state"] for job in jobs] == ["done", "queued", "queued"]
+    assert lab.run("worker", "--drain").stdout == "4 job attempts run\n"
+    assert lab.ask("states") == {"done": 4}
+    assert lab.job(flaky)["tries"] == 2
+
+
+def test_it_says_what_is_missing_instead_of_a_traceback(lab):
+    lab.env["GYM_DATABASE_URL"] = f"sqlite:///{lab.folder / 'empty.sqlite3'}"
+    done = lab.run("worker", "--once")
+    assert done.returncode == 1
+    assert "Run `manage.py migrate`." in done.stderr
+    assert "Traceback" not in done.stderr
+    done = lab.run("worker", "--queues", "gpu")
+    assert "GYM_JOB_QUEUES has default, but not gpu." in done.stderr
+
+
+def test_a_worker_imports_no_torch(lab):
+    code = "import django, sys; django.setup(); import gym.jobs.worker; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=lab.env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

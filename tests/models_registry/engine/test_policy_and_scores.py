@@ -1,0 +1,61 @@
+"""The records that callers store: policies and token scores."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from models_registry.engine import ScoringPolicy, TokenScores
+
+
+def test_defaults_and_round_trip() -> None:
+    policy = ScoringPolicy()
+    assert policy.to_dict() == {"bos": "auto", "eos": False, "join": "space", "metric": "sum"}
+    other = ScoringPolicy(bos="never", eos=True, join="natural", metric="mean")
+    assert ScoringPolicy.from_dict(json.loads(json.dumps(other.to_dict()))) == other
+    assert ScoringPolicy.from_dict({}) == policy
+    assert len({policy, ScoringPolicy(), other}) == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"bos": "sometimes"}, "bos is 'sometimes': choose one of auto, always, never"),
+        ({"join": "tabs"}, "join is 'tabs'"),
+        ({"metric": "all"}, "metric is 'all'"),
+        ({"eos": 1}, "eos is 1"),
+        ({"log_base": 2, "bos": "auto"}, "no field 'log_base'"),
+    ],
+)
+def test_bad_policies(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ScoringPolicy.from_dict(bad)
+
+
+def test_a_policy_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        ScoringPolicy().eos = True  # type: ignore[misc]
+
+
+def test_token_scores_round_trip() -> None:
+    scores = TokenScores(["<s>", "a"], [1, 7], [(0, 0), (0, 1)], [None, 2.5], [True, False])
+    assert TokenScores.from_dict(json.loads(json.dumps(scores.to_dict()))) == scores
+    assert len(scores) == 2
+
+
+def test_columns_must_match() -> None:
+    with pytest.raises(ValueError, match="unequal length"):
+        TokenScores(["a"], [1], [(0, 1)], [], [False])
+
+
+def test_importing_the_engine_brings_no_torch_and_no_django() -> None:
+    code = (
+        "import sys, models_registry.engine;"
+        "print([m for m in ('django', 'torch', 'transformers', 'suites') if m in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

@@ -1,0 +1,120 @@
+"""Tokenizers of four families, trained on the spot, and models of a few thousand parameters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+CORPUS = [
+    "The keys to the cabinet are on the table .",
+    "The horse raced past the barn fell, and nobody saw it.",
+    "What did the boy that the girl likes say? Nothing: she left; he stayed!",
+    "Das Mädchen aß ein Stück Käsekuchen über dem Fluß.",
+    "猫が 魚を 食べた。 我们 喜欢 语言 模型。",
+    "नमस्ते दुनिया , यह एक वाक्य है ।",
+    "smile 🙂 and family 👩‍👩‍👧 and flag 🇳🇴 and e\u0301 a\u0308 o\u0302.",
+] * 3
+
+FAMILIES = ("byte-bpe", "wordpiece", "unigram", "character")
+SPECIALS = ["<unk>", "<s>", "</s>"]
+
+
+def train(family: str, *, trim_offsets: bool = False) -> Any:
+    """A `tokenizers.Tokenizer` of the family, with <unk>, <s> and </s> as the first three tokens."""
+    from tokenizers import (
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
+
+    if family == "byte-bpe":
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.post_processor = processors.ByteLevel(trim_offsets=trim_offsets)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer: Any = trainers.BpeTrainer(vocab_size=400, special_tokens=SPECIALS, initial_alphabet=alphabet)
+    elif family == "wordpiece":
+        tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>", max_input_chars_per_word=50))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=SPECIALS)
+    elif family == "unigram":
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+        trainer = trainers.UnigramTrainer(vocab_size=250, special_tokens=SPECIALS, unk_token="<unk>")
+    else:
+        tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+        trainer = trainers.BpeTrainer(vocab_size=2000, special_tokens=SPECIALS)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    return tokenizer
+
+
+def fast(tokenizer: Any, *, bos: str | None = "<s>", eos: str | None = "</s>") -> Any:
+    """The tokenizer as transformers wraps it."""
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token=bos, eos_token=eos, unk_token="<unk>"
+    )
+
+
+def gpt2(vocabulary: int, *, context: int = 256, seed: int = 1) -> Any:
+    """A random GPT-2 with clearly uneven predictions."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(seed)
+    config = GPT2Config(
+        vocab_size=vocabulary,
+        n_positions=context,
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        bos_token_id=1,
+        eos_token_id=2,
+        initializer_range=0.5,
+    )
+    return GPT2LMHeadModel(config).eval()
+
+
+def llama(vocabulary: int, *, seed: int = 2) -> Any:
+    """A random Llama: rotary positions, grouped keys, untied head."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=vocabulary,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        bos_token_id=1,
+        eos_token_id=2,
+        initializer_range=0.5,
+    )
+    return LlamaForCausalLM(config).eval()
+
+
+def save(folder: Path, model: Any, tokenizer: Any) -> Path:
+    """A model folder as save_pretrained writes it."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def edit_json(path: Path, **changes: Any) -> None:
+    """Set keys of a JSON file."""
+    data = json.loads(path.read_text())
+    data.update(changes)
+    path.write_text(json.dumps(data))

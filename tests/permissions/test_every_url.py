@@ -1,0 +1,151 @@
+"""One table: every address of the site, asked by everybody. A new address without a row fails."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from gym.evaluations import services
+from gym.jobs.testing import run_pending
+from tests.factories import make_model, make_revision, make_suite
+
+# Answers to (nobody, charlie the stranger, bob the collaborator, alice the owner, staff).
+# "in" = sent to the sign-in page. Things of the "private" rows belong to alice, and bob collaborates on the suites.
+OPEN = (200, 200, 200, 200, 200)
+MEMBERS = ("in", 200, 200, 200, 200)
+HIDDEN = (404, 404, 200, 200, 200)
+EDITORS = ("in", 404, 200, 200, 200)
+EDITORS_ACT = ("in", 404, 302, 302, 302)
+
+ROWS = [
+    ("GET", "home", [], OPEN),
+    ("GET", "about", [], OPEN),
+    ("GET", "healthz", [], OPEN),
+    ("GET", "queue", [], OPEN),
+    ("GET", "login", [], (200, 302, 302, 302, 302)),
+    ("POST", "logout", [], (302, 302, 302, 302, 302)),
+    ("GET", "suite-list", [], OPEN),
+    ("GET", "suite-import", [], MEMBERS),
+    ("GET", "suite-detail", ["private"], HIDDEN),
+    ("GET", "suite-detail", ["public"], OPEN),
+    ("GET", "suite-detail", ["unlisted"], OPEN),
+    ("GET", "suite-edit", ["private"], EDITORS),
+    ("GET", "suite-edit", ["public"], ("in", 403, 403, 200, 200)),
+    ("GET", "suite-upload", ["private"], EDITORS),
+    ("GET", "suite-upload", ["public"], ("in", 403, 403, 200, 200)),
+    ("POST", "suite-freeze", ["private"], EDITORS_ACT),
+    ("POST", "suite-freeze", ["public"], ("in", 403, 403, 302, 302)),
+    ("POST", "suite-discard-draft", ["private"], EDITORS_ACT),
+    ("POST", "suite-delete", ["private"], ("in", 404, 403, 302, 302)),
+    ("GET", "suite-revision", ["private", 1], HIDDEN),
+    ("GET", "suite-items", ["private", 1], HIDDEN),
+    ("GET", "suite-download", ["private", 1, "json"], HIDDEN),
+    ("GET", "suite-download", ["public", 1, "csv"], OPEN),
+    ("GET", "suite-download", ["public", 1, "exe"], (404, 404, 404, 404, 404)),
+    ("GET", "model-list", [], OPEN),
+    ("GET", "model-register", [], MEMBERS),
+    ("GET", "model-detail", ["public-model"], OPEN),
+    ("GET", "model-detail", ["private-model"], (404, 404, 404, 200, 200)),
+    ("GET", "model-edit", ["private-model"], ("in", 404, 404, 200, 200)),
+    ("GET", "model-edit", ["public-model"], ("in", 403, 403, 200, 200)),
+    ("GET", "model-status", ["private-model"], (404, 404, 404, 200, 200)),
+    ("POST", "model-check", ["public-model"], ("in", 403, 403, 302, 302)),
+    ("POST", "model-approve", ["public-model"], ("in", 403, 403, 403, 302)),
+    ("GET", "matrix", [], OPEN),
+    ("GET", "matrix-download", ["csv"], OPEN),
+    ("GET", "run-list", [], OPEN),
+    ("POST", "run-start", [], ("in", 404, 404, 404, 404)),
+    ("GET", "run-detail", ["public-run"], OPEN),
+    ("GET", "run-detail", ["private-run"], HIDDEN),
+    ("GET", "run-detail", ["secret-run"], (404, 404, 404, 200, 200)),
+    ("GET", "run-progress", ["private-run"], (404, 404, 286, 286, 286)),
+    ("GET", "run-item", ["private-run", 1], HIDDEN),
+    ("GET", "run-chart", ["private-run"], HIDDEN),
+    ("GET", "run-download", ["private-run", "json"], HIDDEN),
+    ("POST", "run-cancel", ["public-run"], ("in", 403, 403, 302, 302)),
+    ("POST", "run-cancel", ["private-run"], ("in", 404, 403, 302, 302)),
+    ("POST", "run-retry", ["public-run"], ("in", 403, 403, 302, 302)),
+    ("GET", "api-root", [], OPEN),
+    ("GET", "api-suites", [], OPEN),
+    ("GET", "api-suite", ["private"], HIDDEN),
+    ("GET", "api-models", [], OPEN),
+    ("GET", "api-model", ["private-model"], (404, 404, 404, 200, 200)),
+    ("GET", "api-runs", [], OPEN),
+    ("POST", "api-runs", [], (403, 400, 400, 400, 400)),
+    ("GET", "api-run", ["private-run"], HIDDEN),
+    ("GET", "api-run-results", ["private-run"], HIDDEN),
+]
+PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
+
+
+@pytest.fixture
+def world(people):
+    """alice's public, unlisted and private suites and models, and finished runs of hers on them."""
+    revisions = {
+        name: make_revision(people.alice, name=name, visibility=name, collaborator=collaborator)
+        for name, collaborator in (("public", None), ("unlisted", None), ("private", people.bob))
+    }
+    open_model = make_model(people.alice, slug="public-model")
+    secret_model = make_model(people.alice, slug="private-model", visibility="private")
+    queue = services.queue_run
+    runs = {
+        "public-run": queue(revisions["public"], open_model, actor=people.alice),
+        "private-run": queue(revisions["private"], open_model, actor=people.alice),
+        "secret-run": queue(revisions["public"], secret_model, actor=people.alice),
+    }
+    run_pending()
+    return {name: run.pk for name, run in runs.items()}
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_everybody_gets_what_the_table_says(client, people, world, person):
+    wrong = []
+    for method, name, arguments, expected in ROWS:
+        if person != "nobody":
+            client.force_login(getattr(people, person))
+        if name == "suite-delete":  # a suite without runs, so that deleting it can succeed
+            suite = make_suite(
+                people.alice, name="private-bin", visibility="private", collaborator=people.bob
+            )
+            arguments = [suite.slug]
+        address = reverse(name, args=[world.get(argument, argument) for argument in arguments])
+        response = client.generic(method, address)
+        answer = response.status_code
+        if answer == 302 and response.url.startswith(reverse("login")):
+            answer = "in"
+        if answer != expected[PEOPLE.index(person)]:
+            wrong.append(f"{method} {address} ({name}): {answer}, not {expected[PEOPLE.index(person)]}")
+        client.logout()
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_address_has_a_row():
+    names = {name for _, name, _, _ in ROWS}
+    assert _named(get_resolver()) - names == set()
+
+
+def test_the_admin_is_for_staff(client, people):
+    for person, expected in (("charlie", 302), ("staff", 200)):
+        client.force_login(getattr(people, person))
+        assert client.get(reverse("admin:index")).status_code == expected
+
+
+def test_reading_pages_never_changes_anything_by_post(client, people, world):
+    client.force_login(people.staff)
+    for method, name, arguments, _ in ROWS:
+        if method == "GET" and not name.startswith(
+            ("api", "login", "suite-import", "suite-edit", "suite-upload", "model-register", "model-edit")
+        ):
+            address = reverse(name, args=[world.get(argument, argument) for argument in arguments])
+            assert client.post(address).status_code in {405, 404}, address
+
+
+def _named(resolver: URLResolver) -> set[str]:
+    found: set[str] = set()
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.app_name != "admin":
+                found |= _named(pattern)
+        elif isinstance(pattern, URLPattern) and pattern.name:
+            found.add(pattern.name)
+    return found

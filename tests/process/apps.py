@@ -1,0 +1,23 @@
+"""Slows every handler down between its chunks, so that a test can kill it there or in mid-chunk."""
+
+from __future__ import annotations
+
+import time
+
+from django.apps import AppConfig
+
+
+class SlowConfig(AppConfig):
+    name = "tests.process"
+    label = "slow"
+
+    def ready(self) -> None:
+        from gym.jobs.context import JobContext
+
+        check = JobContext.check
+
+        def slow_check(context: JobContext) -> None:
+            time.sleep(0.15)
+            check(context)
+
+        JobContext.check = slow_check  # type: ignore[method-assign]

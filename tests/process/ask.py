@@ -1,0 +1,64 @@
+"""Small questions to the site's database, each a process of its own: prepare, queue, state, results."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.process.settings")
+django.setup()
+
+from gym.demo.loader import demo_user, load_demo  # noqa: E402
+from gym.evaluations import report, services  # noqa: E402
+from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun  # noqa: E402
+from gym.jobs.models import Job  # noqa: E402
+from models_registry.actors import inspect  # noqa: E402
+from models_registry.models import RegisteredModel  # noqa: E402
+from suites.models import Suite  # noqa: E402
+from suites.selectors import document_of  # noqa: E402
+
+
+def prepare(slug: str) -> None:
+    """Demo suites and models, no runs; the model is checked here and now."""
+    list(load_demo(queue_runs=False))
+    model = RegisteredModel.objects.get(slug=slug)
+    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
+
+
+def queue(suite: str, model: str) -> int:
+    revision = Suite.objects.get(slug=suite).latest_frozen
+    assert revision is not None
+    return services.queue_run(revision, RegisteredModel.objects.get(slug=model), actor=demo_user()).pk
+
+
+def state(run: int) -> dict[str, Any]:
+    row = SuiteRun.objects.select_related("job").get(pk=run)
+    job = row.job
+    assert isinstance(job, Job)
+    chunks = RunChunk.objects.filter(run=row)
+    return {
+        "state": job.state,
+        "attempt": job.attempt,
+        "error": job.error,
+        "chunks": chunks.count(),
+        "done": chunks.filter(done=True).count(),
+        "has_results": row.completed_at is not None,
+    }
+
+
+def results(run: int) -> dict[str, Any]:
+    row = SuiteRun.objects.get(pk=run)
+    return report.as_dict(document_of(row.revision), report.result_of(row), {}) | {
+        "sentences": row.sentence_scores.count(),
+        "cached": ScoreCache.objects.count(),
+    }
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(globals()[name](*arguments)), flush=True)

@@ -1,0 +1,80 @@
+"""Real PostgreSQL, Redis and RabbitMQ: a database and a queue of its own for every test."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.lab.bench import Lab
+
+POSTGRES = os.environ.get("GYM_TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
+BROKERS = {
+    "database": "database://",
+    "redis": os.environ.get("GYM_TEST_REDIS_URL", "redis://127.0.0.1:6379/0"),
+    "rabbitmq": os.environ.get("GYM_TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672/%2F"),
+}
+
+
+def missing(reason: str) -> None:
+    """Skip on a laptop; in CI a service that is not there is a failure."""
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(f"{reason} (and CI is set)")
+    pytest.skip(reason)
+
+
+def need(url: str) -> None:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname, parts.port), timeout=1).close()
+    except OSError as error:
+        missing(f"no {parts.scheme} at {parts.hostname}:{parts.port}: {error}")
+
+
+@pytest.fixture
+def make_lab(tmp_path: Path) -> Iterator[Callable[[str, str], Lab]]:
+    """make_lab("postgresql", "redis"): a lab on these two, cleared away afterwards."""
+    name = f"lab{uuid.uuid4().hex[:12]}"
+    labs: list[Lab] = []
+    databases: list[str] = []
+
+    def make(database: str, broker: str) -> Lab:
+        url = ""
+        if database == "postgresql":
+            need(POSTGRES)
+            execute(f"CREATE DATABASE {name}")
+            databases.append(name)
+            url = POSTGRES.rsplit("/", 1)[0] + f"/{name}"
+        if broker != "database":
+            need(BROKERS[broker])
+        lab = Lab(tmp_path, database=url, broker=BROKERS[broker], queue=name)
+        labs.append(lab)
+        return lab.prepare()
+
+    yield make
+    for lab in labs:
+        for process in lab.processes:
+            process.kill()
+        lab.ask("drop_queues", [lab.queue, "default"] if lab.queue != "default" else [])
+        lab.close()
+    for database in databases:
+        execute(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+def execute(statement: str) -> None:
+    try:
+        import psycopg
+    except ImportError:
+        missing("psycopg is not installed (requirements-scale.txt)")
+        return
+    try:
+        with psycopg.connect(POSTGRES, autocommit=True) as connection:
+            connection.execute(statement)
+    except psycopg.OperationalError as error:
+        missing(f"PostgreSQL refuses {POSTGRES}: {error}")

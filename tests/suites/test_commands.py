@@ -1,0 +1,72 @@
+"""import_suite, export_suite, lint_suite."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from suites.models import Suite
+from tests.factories import make_suite, suite_bytes, suite_json
+
+
+def run(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_import_then_export_gives_the_file_back(people, tmp_path):
+    path = tmp_path / "s.json"
+    path.write_bytes(suite_bytes(name="mine"))
+    run("import_suite", str(path), "--owner", "alice", "--freeze", "--visibility", "public", "--tags", "a,b")
+    suite = Suite.objects.get()
+    assert (suite.slug, suite.owner, suite.visibility, suite.latest_frozen.number) == (
+        "mine",
+        people.alice,
+        "public",
+        1,
+    )
+    assert json.loads(run("export_suite", "mine")) == suite_json(name="mine")
+
+
+def test_one_bad_file_keeps_all_out(people, tmp_path):
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_bytes(suite_bytes())
+    bad.write_bytes(b"{}")
+    with pytest.raises(CommandError, match=r"bad\.json"):
+        run("import_suite", str(good), str(bad), "--owner", "alice")
+    assert Suite.objects.count() == 0
+
+
+def test_export_writes_tables(people):
+    make_suite(people.alice)
+    assert run("export_suite", "agreement", "--format", "csv").splitlines()[0] == (
+        "item_number,condition_name,region_number,region_name,content"
+    )
+    assert len(run("export_suite", "agreement", "--format", "tsv").splitlines()) == 7
+
+
+def test_export_of_an_unknown_suite_says_so(db):
+    with pytest.raises(CommandError, match="no suite 'nix'"):
+        run("export_suite", "nix")
+
+
+def test_lint_ends_with_status_1_when_two_compared_sentences_are_the_same(tmp_path):
+    document = suite_json(items=12)
+    conditions = document["items"][4]["conditions"]
+    conditions[1]["regions"] = conditions[0]["regions"]
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(document))
+    out = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("lint_suite", str(path), stdout=out)
+    assert "item 5" in out.getvalue()
+
+
+def test_lint_of_a_clean_suite_ends_with_status_0(tmp_path):
+    path = tmp_path / "s.json"
+    path.write_bytes(suite_bytes(items=12))
+    assert "findings" in run("lint_suite", str(path))
