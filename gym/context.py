@@ -1,4 +1,4 @@
-"""What every template may use: `site`."""
+"""What every template may use: `gym`. (`site` would be overwritten by Django's sign-in view.)"""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gym import __version__
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`site.version`; `site.demo_accounts`: accounts to try the site with, shown on the sign-in page."""
-    return {"site": {"version": __version__, "demo_accounts": demo_accounts()}}
+    """`gym.version`; `gym.demo_accounts`: accounts to try the site with, shown on the sign-in page."""
+    return {"gym": {"version": __version__, "demo_accounts": demo_accounts()}}
 
 
 def demo_accounts() -> list[dict[str, str]]:

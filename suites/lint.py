@@ -46,13 +46,13 @@ def lint(doc: SuiteDocument) -> list[Finding]:
     Never raises for a document that a reader of `suites.formats` has made. Deterministic.
     """
     design = Design(doc)
-    identical, pairs = ties.check_identical(design)
-    odd = list(patterns.check_patterns(design, pairs))
+    identical, same = ties.check_identical(design)
+    odd = list(patterns.check_patterns(design, same))
     swapped = {cell[0] for finding in odd if finding.code == "swapped-conditions" for cell in finding.cells}
     findings = [
         *ties.check_references(design),
         *identical,
-        *ties.check_ties(design, pairs),
+        *ties.check_ties(design, same),
         *ties.check_empty_references(design, swapped),
         *odd,
         *patterns.check_marks(design),

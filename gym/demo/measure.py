@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models_registry.backends.base import Backend
 from models_registry.engine.canonical import share_prefix_scores
@@ -45,7 +47,7 @@ def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy | None
     numbers = sorted({sentence.item for sentence in suite.sentences})
     rows = {number: row for row, number in enumerate(numbers)}
     width = len(suite.region_names)
-    table = {
+    cells: dict[tuple[str, int | Literal["*"]], NDArray[np.float64]] = {
         (condition, region): np.full(len(numbers), np.nan)
         for condition in suite.conditions
         for region in range(1, width + 1)
@@ -56,9 +58,9 @@ def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy | None
         alignment = align(text, score.offsets, score.special)
         values = region_values(alignment, score.bits, width, policy.metric).values
         for region, value in enumerate(values, 1):
-            table[sentence.condition, region][rows[sentence.item]] = value
+            cells[sentence.condition, region][rows[sentence.item]] = value
     formulas = [parse(prediction.formula) for prediction in suite.predictions]
-    return Measured(suite.name, tuple(formula.evaluate_items(table) for formula in formulas))
+    return Measured(suite.name, tuple(formula.evaluate_items(cells) for formula in formulas))
 
 
 def chance(suite: SuiteDocument) -> float:

@@ -55,7 +55,7 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
         context.check()
         chunk_texts = [texts[position] for position in chunk.positions]
         scores = backend.score(chunk_texts, policy)
-        with context.transaction():
+        with context.transaction(brings_forward=True):
             cache.write(scorer, dict(zip(chunk_texts, scores, strict=True)))
             RunChunk.objects.filter(pk=chunk.pk).update(done=True)
         done += len(chunk_texts)

@@ -24,7 +24,7 @@ from gym.evaluations.svg import (
 
 __all__ = ["Markup", "Series", "margin_strip", "rate_bar", "region_chart"]
 
-_TOP, _LEFT, _PLOT = 24.0, 46.0, 248.0
+_TOP, _LEFT, _PLOT = 24.0, 46.0, 272.0
 _LABEL_GAP = 17.0
 
 
@@ -140,7 +140,7 @@ def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float
 def _axis_labels(names: Sequence[str], n_series: int) -> tuple[list[list[str]], float, bool, float]:
     """Lines per label, the height they need, whether they are turned, and the width of a column."""
     count = max(len(names), 1)
-    step = min(132.0, max(58.0, 640.0 / count, 7.0 * n_series + 18.0))
+    step = min(156.0, max(58.0, 800.0 / count, 7.0 * n_series + 18.0))
     wrapped = [wrap(name, step - 8.0, 11.0) for name in names]
     if all(lines is not None and len(lines) <= 3 for lines in wrapped):
         lines = [w or [""] for w in wrapped]
@@ -317,7 +317,9 @@ def rate_bar(
         parts.append(element("path", {"class": "rb-whisker", "d": d, "fill": "none"}))
     if chance is not None and finite(chance):
         c = x(chance)
-        parts.append(element("line", {"class": "rb-chance", "x1": c, "y1": 0.0, "x2": c, "y2": height}))
+        tick = {"x1": c, "y1": 0.0, "x2": c, "y2": height}
+        parts.insert(2, element("line", {"class": "rb-halo", **tick}))
+        parts.insert(3, element("line", {"class": "rb-chance", **tick}))
     attributes: dict[str, object] = {
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "rate-bar",
@@ -338,7 +340,7 @@ def margin_strip(
     title: str = "Margins by item",
     *,
     labels: Sequence[str] = (),
-    width: float = 420.0,
+    width: float = 560.0,
 ) -> Markup:
     """One dot per item: how far, in bits, its prediction is from flipping. Right of zero it held.
 
@@ -362,7 +364,8 @@ def margin_strip(
         level = piles[slot] = piles.get(slot, 0) + 1
         tallest = max(tallest, level)
         dots.append((x(margin), level, k, margin))
-    rise = min(7.0, 70.0 / tallest)
+    rise = min(7.0, 112.0 / tallest)
+    radius = max(1.25, min(3.0, rise * 0.46))
     base = 8.0 + rise * tallest
     body = [
         *(pen.line(x(t), base + 5.0, x(t), base + 9.0, "c-grid") for t in ticks),
@@ -374,7 +377,7 @@ def margin_strip(
         name = labels[k] if k < len(labels) else f"item {k + 1}"
         tip = element("title", None, f"{name}: {margin:+.2f} bits".replace("-", "−"))
         kind = _OUTCOME_CLASS.get(int(outcomes[k]), "m-tie")
-        dot = {"cx": cx, "cy": base - rise * (level - 1) - 1.0, "r": 3.0, "class": kind}
+        dot = {"cx": cx, "cy": base - rise * (level - 1) - 1.0, "r": radius, "class": kind}
         body.append(element("g", None, tip, element("circle", dot)))
     left_out = len(margins) - len(shown)
     text = f"{len(shown)} items; right of zero the prediction held."

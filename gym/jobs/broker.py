@@ -7,6 +7,7 @@ lost message costs time (the reaper sends another), and a doubled one costs a lo
 from __future__ import annotations
 
 import logging
+from math import ceil
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -69,7 +70,7 @@ def wake(queue: str, *, delay: float = 0.0) -> None:
     broker = dramatiq.get_broker()
 
     def send() -> None:
-        broker.enqueue(message, delay=int(delay * 1000) or None)
+        broker.enqueue(message, delay=ceil(delay * 1000) or None)
 
     if isinstance(broker, DatabaseBroker):
         send()

@@ -113,14 +113,17 @@ class JobContext:
     # --- writing results ---
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, brings_forward: bool = False) -> Iterator[None]:
         """An atomic block that only commits while the attempt is ours. Compute first, then write in here.
 
         The first statement renews the lease and thereby locks the job's row, so that nobody can take the
         job over before the block ends. Raises LostLease, before anything is written, if it is too late.
+
+        `brings_forward` says that no later attempt will have to do this block again. Then the tries are counted
+        anew: a long job may lose any number of workers as long as each of them brought it a step further.
         """
         with transaction.atomic():
-            self._renew()
+            self._renew(**({"tries": 1} if brings_forward else {}))
             yield
 
     @contextmanager

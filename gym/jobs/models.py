@@ -27,7 +27,8 @@ class Job(models.Model):
     """One piece of background work. Only `gym.jobs.states` changes `state`.
 
     `attempt` grows with every claim and never shrinks: it is the fencing token that a worker must
-    still hold when it writes. `tries` counts the attempts since the job was queued by a person.
+    still hold when it writes. `tries` counts the attempts since the job was queued by a person, or since it last
+    got a step further for good.
     """
 
     State = State

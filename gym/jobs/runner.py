@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import Error as DatabaseError
-from django.db import connection, connections
+from django.db import close_old_connections, connection, connections
 
 from gym.jobs import conf, states, text
 from gym.jobs.context import JobContext
@@ -98,6 +98,7 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
     if context.finished:  # the results are in; what the handler did afterwards cannot unmake them
         log.exception("job %s failed after it had finished", job.pk)
         return "done"
+    close_old_connections()  # if the error was a lost connection, what follows needs a new one
     traceback = text.describe_traceback(error)  # cleaned: the message may hold what a user typed
     log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
     live = states.fenced(job.pk, job.attempt)

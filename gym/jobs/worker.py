@@ -45,10 +45,10 @@ class WorkerProcess:
         self._listen_to_signals()
         if self.replaces and (released := release_dead_worker(self.replaces)):
             log.warning("took back %d jobs of the worker that died", released)
+        self._sign_in()
         worker = self._start_worker()
         reaper = Reaper(runner.worker_id())
         reaper.start()
-        self._sign_in()
         log.info("worker %s serves %s", runner.worker_id(), ", ".join(self.queues))
         self._wait()
         reaper.stop()

@@ -90,6 +90,7 @@ BACKENDS: dict[str, BackendSpec] = {
             needs_torch=False,
             help="Every token gets the same number of bits: what a model that knows nothing would score.",
             module="models_registry.backends.uniform",
+            needs_files=False,
         ),
     )
 }

@@ -88,6 +88,7 @@ class BackendSpec:
     schema       JSON Schema of the configuration
     module       dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend
     needs_torch  whether loading imports torch (so that the web process never does it)
+    needs_files  whether loading reads or fetches files (so that staff decides about it)
     """
 
     kind: str
@@ -96,6 +97,7 @@ class BackendSpec:
     needs_torch: bool
     help: str
     module: str = ""
+    needs_files: bool = True
 
 
 PROBE_TEXTS = (

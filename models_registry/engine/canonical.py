@@ -33,7 +33,7 @@ def share_prefix_scores(scores: Sequence[Scored]) -> list[Scored]:
             node = children.setdefault((node, token), len(first))
             if node == len(first):
                 first.append(None)
-            if value is not None and first[node] is None:
+            if first[node] is None:
                 first[node] = value
             bits.append(None if value is None else first[node])
         shared.append(replace(score, bits=bits))

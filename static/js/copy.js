@@ -11,7 +11,11 @@ function textOf(element) {
 }
 
 async function put(text) {
-  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+  try {
+    if (navigator.clipboard && window.isSecureContext) return await navigator.clipboard.writeText(text);
+  } catch {
+    /* not allowed: try the old way */
+  }
   const area = document.createElement("textarea");
   area.value = text;
   area.className = "visually-hidden";

@@ -6,6 +6,7 @@ import "./copy.js";
 import "./upload.js";
 import "./kinds.js";
 import "./announce.js";
+import "./menu.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Literal, TypeAlias
 
 from suites.formats.documents import SentenceDoc, SuiteDocument
@@ -12,6 +13,8 @@ from suites.formulas.nodes import Comparison, references, walk
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Cell: TypeAlias = tuple[int, str, int]
+# (item, condition) -> the sentence, for the sentences that another condition of the item has as well.
+Identical: TypeAlias = dict[tuple[int, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +32,6 @@ class Finding:
     message: str
     hint: str = ""
     cells: tuple[Cell, ...] = ()
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The conditions that one comparison of a formula sets against each other, and its last region."""
-
-    conditions: frozenset[str]
-    last_region: float
 
 
 class Design:
@@ -65,16 +60,18 @@ class Design:
         return f"region {number} ({self.doc.region_names[number - 1]})"
 
     @cached_property
-    def comparisons(self) -> list[Compared]:
-        """One entry per comparison of every formula."""
-        found = []
+    def _reach(self) -> dict[tuple[str, str], float]:
+        """For two conditions in one comparison of a formula: the last region that such a comparison looks at."""
+        reach: dict[tuple[str, str], float] = {}
         for _, formula in self.formulas:
             for node, _ in walk(formula.ast):
-                if isinstance(node, Comparison):
-                    refs = references(node)
-                    last = max((r.region if r.region != "*" else float("inf") for r in refs), default=0.0)
-                    found.append(Compared(frozenset(r.condition for r in refs), float(last)))
-        return found
+                if not isinstance(node, Comparison):
+                    continue
+                refs = references(node)
+                last = max((float("inf") if r.region == "*" else float(r.region) for r in refs), default=0.0)
+                for pair in permutations({r.condition for r in refs}, 2):
+                    reach[pair] = max(last, reach.get(pair, 0.0))
+        return reach
 
     def compares(self, one: str, other: str, region: int = 1) -> bool:
         """Whether a formula sets the two conditions against each other at this region (from 1) or later.
@@ -83,7 +80,7 @@ class Design:
         """
         if not self.formulas:
             return True
-        return any({one, other} <= c.conditions and region <= c.last_region for c in self.comparisons)
+        return region <= self._reach.get((one, other), 0.0)
 
 
 def quoted(text: str, limit: int = 60) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from .findings import Cell, Design, Finding, Severity, items_phrase, quoted
+from .findings import Cell, Design, Finding, Identical, Severity, items_phrase, quoted
 
 Pattern: TypeAlias = tuple[int, ...]
 
@@ -66,11 +66,10 @@ class Norm:
         return not self.odd_empty(cells) and not self.odd_equality(cells)
 
 
-def check_patterns(design: Design, identical: set[tuple[int, str, str]]) -> Iterator[Finding]:
+def check_patterns(design: Design, identical: Identical) -> Iterator[Finding]:
     """Swapped conditions, odd empty regions, odd equalities; in that order of precedence for an item.
 
-    `identical` holds (item, condition, condition) of sentences already reported as identical: what follows
-    from that is not reported again.
+    `identical` holds sentences already reported as identical: what follows from that is not reported again.
     """
     norms = [
         Norm(
@@ -164,7 +163,7 @@ def _empty_finding(design: Design, norm: Norm, item: int) -> Finding:
     return Finding("odd-empty-region", "warning", where, message, hint, marked)
 
 
-def _severity(design: Design, norm: Norm, item: int, identical: set[tuple[int, str, str]]) -> Severity | None:
+def _severity(design: Design, norm: Norm, item: int, identical: Identical) -> Severity | None:
     """Warning where a formula compares what breaks the pattern, else info; None: known already."""
     expected = norm.equality or ()
     found = equality(design.row(item, norm.region))
@@ -174,7 +173,8 @@ def _severity(design: Design, norm: Norm, item: int, identical: set[tuple[int, s
         if (found[a] == found[b]) != (expected[a] == expected[b])
     ]
     # Sentences that are the same as a whole are known already, and so is what follows for their conditions.
-    known = {name for pair in broken if (item, *pair) in identical for name in pair}
+    same = [pair for pair in broken if len({identical.get((item, name), name) for name in pair}) == 1]
+    known = {name for pair in same for name in pair}
     broken = [pair for pair in broken if known.isdisjoint(pair)]
     if not broken:
         return None
@@ -217,11 +217,13 @@ def _design_in_words(design: Design, pattern: Pattern) -> str:
 
 def check_marks(design: Design) -> Iterator[Finding]:
     """Items whose sentences begin or end otherwise than the others': capital letter, final punctuation."""
-    yield from _odd_marks(design, "final-punctuation", _ends_sentence, "end with a full stop, ? or !")
-    yield from _odd_marks(design, "initial-capital", _begins_upper, "begin with a capital letter")
+    yield from _odd_marks(design, "final-punctuation", _ends_sentence, "end", "with a full stop, ? or !")
+    yield from _odd_marks(design, "initial-capital", _begins_upper, "begin", "with a capital letter")
 
 
-def _odd_marks(design: Design, code: str, has: Callable[[str], bool], what: str) -> Iterator[Finding]:
+def _odd_marks(
+    design: Design, code: str, has: Callable[[str], bool], verb: str, what: str
+) -> Iterator[Finding]:
     patterns = {
         item: tuple(int(has(design.table[item, condition].text)) for condition in design.conditions)
         for item in design.items
@@ -236,13 +238,14 @@ def _odd_marks(design: Design, code: str, has: Callable[[str], bool], what: str)
     for pattern, items in odd.items():
         differing = [k for k, (now, then) in enumerate(zip(pattern, expected, strict=True)) if now != then]
         names = [design.conditions[k] for k in differing]
-        one = len(set(expected)) == 1 and len(differing) == len(names) == len(design.conditions)
-        who = "all sentences" if one else f"the sentence of {', '.join(names)}"
-        verb = "does" if pattern[differing[0]] else "does not"
-        if one:
-            verb = verb.replace("does", "do")
-        severity: Severity = "info" if one else "warning"
-        message = f"{who} {verb} {what}, unlike in the other items"
+        whole = len(differing) == len(design.conditions)
+        present = bool(pattern[differing[0]])
+        if whole:
+            does = f"all sentences {verb if present else f'do not {verb}'}"
+        else:
+            does = f"the sentence of {', '.join(names)} {f'{verb}s' if present else f'does not {verb}'}"
+        severity: Severity = "info" if whole else "warning"
+        message = f"{does} {what}, unlike in the other items"
         yield Finding(code, severity, items_phrase(items), message, "Make all items alike.")
 
 

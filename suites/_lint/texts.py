@@ -164,12 +164,12 @@ def check_words(design: Design) -> Iterator[Finding]:
 
 
 def check_repeats(design: Design) -> Iterator[Finding]:
-    """Items that are the same as an earlier item in every condition."""
-    first: dict[tuple[tuple[str, ...], ...], int] = {}
+    """Items that are the same as each other in every condition."""
+    groups: dict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
     for item in design.items:
-        key = tuple(design.table[item, condition].contents for condition in design.conditions)
-        if key in first:
-            message = f"the same sentences as item {first[key]}, in every condition"
-            hint = "Remove one: it counts twice in every rate."
-            yield Finding("duplicate-items", "warning", items_phrase([item]), message, hint)
-        first.setdefault(key, item)
+        groups[tuple(design.table[item, condition].contents for condition in design.conditions)].append(item)
+    for items in groups.values():
+        if len(items) > 1:
+            message = "the same sentences in every condition"
+            hint = "Keep one: repeated items count repeatedly in every rate."
+            yield Finding("duplicate-items", "warning", items_phrase(items), message, hint)

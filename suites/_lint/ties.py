@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from suites.formulas import TIE, TRUE, Formula, parse
 from suites.formulas.nodes import Comparison, Region, canonical, walk
 
-from .findings import Design, Finding, Severity, items_phrase, quoted
+from .findings import Design, Finding, Identical, Severity, items_phrase, quoted
 
 Key: TypeAlias = tuple[str, Region]
 Values: TypeAlias = dict[Key, NDArray[np.float64]]
@@ -66,34 +67,28 @@ def check_empty_references(design: Design, skip: set[int]) -> Iterator[Finding]:
             yield Finding("empty-reference", severity, f"prediction {number}", message, hint, cells)
 
 
-def check_identical(design: Design) -> tuple[list[Finding], set[tuple[int, str, str]]]:
-    """Sentences that are the same in two conditions of an item; also returns (item, condition, condition)."""
+def check_identical(design: Design) -> tuple[list[Finding], Identical]:
+    """Sentences that are the same in two conditions of an item, and the same as a table."""
     groups: dict[int, list[list[str]]] = {}
+    identical: Identical = {}
     for item in design.items:
         texts: dict[str, list[str]] = defaultdict(list)
         for condition in design.conditions:
             texts[design.table[item, condition].text].append(condition)
-        same = [names for text, names in texts.items() if len(names) > 1 and text]
-        if same:
-            groups[item] = same
-    pairs = {
-        (item, a, b)
-        for item, same in groups.items()
-        for names in same
-        for a in names
-        for b in names
-        if a != b
-    }
+        shared = {text: names for text, names in texts.items() if len(names) > 1 and text}
+        identical.update(((item, name), text) for text, names in shared.items() for name in names)
+        if shared:
+            groups[item] = list(shared.values())
     by_design: dict[str, list[int]] = defaultdict(list)
     for item, same in groups.items():
         by_design["; ".join(" = ".join(names) for names in same)].append(item)
     findings = [_identical_finding(design, items, groups[items[0]]) for items in by_design.values()]
-    return findings, pairs
+    return findings, identical
 
 
 def _identical_finding(design: Design, items: list[int], same: list[list[str]]) -> Finding:
     item = items[0]
-    compared = any(design.compares(a, b) for names in same for a in names for b in names if a != b)
+    compared = any(design.compares(*pair) for names in same for pair in combinations(names, 2))
     verdicts = {n: _verdict(design, formula, item) for n, formula in sound_formulas(design) if compared}
     hopeless = [n for n, verdict in verdicts.items() if verdict == "impossible"]
     spelled = [" and ".join(names) for names in same]
@@ -115,9 +110,9 @@ def _regions(design: Design) -> range:
     return range(1, len(design.doc.region_names) + 1)
 
 
-def check_ties(design: Design, identical: set[tuple[int, str, str]]) -> Iterator[Finding]:
+def check_ties(design: Design, identical: Identical) -> Iterator[Finding]:
     """Comparisons of regions that are the same text after the same text, though the sentences differ."""
-    known = {item for item, one, other in identical if design.compares(one, other)}
+    known = _items_known(design, identical)
     for number, formula in sound_formulas(design):
         found: dict[str, list[int]] = defaultdict(list)
         for item in design.items:
@@ -126,6 +121,18 @@ def check_ties(design: Design, identical: set[tuple[int, str, str]]) -> Iterator
                 found[verdict].append(item)
         for verdict, items in found.items():
             yield _tie_finding(design, number, formula, verdict, items)
+
+
+def _items_known(design: Design, identical: Identical) -> set[int]:
+    """Items of which two sentences are the same and compared: their ties have been reported."""
+    groups: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for (item, condition), text in identical.items():
+        groups[item, text].append(condition)
+    return {
+        item
+        for (item, _), names in groups.items()
+        if any(design.compares(*pair) for pair in combinations(names, 2))
+    }
 
 
 def _tie_finding(design: Design, number: int, formula: Formula, verdict: str, items: list[int]) -> Finding:

@@ -69,7 +69,8 @@ def assemble(raws: Sequence[RawSentence], names: Sequence[str] | None, report: R
     `names` are the region names in the order of their numbers, or None when the file declares no regions.
     Every breach becomes a problem in `report`; the result is meaningful only when there is none.
     """
-    _check_limits(raws, report)
+    if not _check_limits(raws, report):
+        return Assembled((), (), ())
     conditions = _check_conditions(raws, report)
     if names is None:
         numbers = [region.number for raw in raws for region in raw.regions]
@@ -80,13 +81,15 @@ def assemble(raws: Sequence[RawSentence], names: Sequence[str] | None, report: R
     return Assembled(tuple(names), conditions, sentences)
 
 
-def _check_limits(raws: Sequence[RawSentence], report: Report) -> None:
+def _check_limits(raws: Sequence[RawSentence], report: Report) -> bool:
+    before = len(report.problems)
     cells = sum(len(raw.regions) for raw in raws)
     for found, most, what in ((len(raws), MAX_SENTENCES, "sentences"), (cells, MAX_CELLS, "regions in all")):
         if found > most:
             report.problem(
                 "file", f"the suite has {found:,} {what}; at most {most:,} are read", "Split the suite."
             )
+    return len(report.problems) == before
 
 
 def _by_item(raws: Sequence[RawSentence]) -> dict[int, list[RawSentence]]:
@@ -130,9 +133,12 @@ def _compare_conditions(
 ) -> None:
     usual = lists[model]
     for item, names in lists.items():
+        if names == usual:
+            continue
         where = items[item][0].item_where
-        lacking = [f"“{name}”" for name in usual if name not in names]
-        surplus = [f"“{name}”" for name in names if name not in usual]
+        present, wanted = set(names), set(usual)
+        lacking = [f"“{name}”" for name in usual if name not in present]
+        surplus = [f"“{name}”" for name in names if name not in wanted]
         if lacking:
             message = f"item {item} lacks the condition {listing(lacking)}, which item {model} has"
             report.problem(where, message, _SAME_CONDITIONS)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import jsonschema
 
-from .documents import METRICS, Report
+from .documents import MAX_CELL_CHARACTERS, MAX_REGIONS, METRICS, Report
 from .jsontext import json_path
 
 Path_: TypeAlias = tuple[str | int, ...]
 
-_MOST_ERRORS = 1000
+_MOST_PROBLEMS = 1000
 _SCHEMA_FILE = Path(__file__).with_name("suite.schema.json")
 _HINTS = {
     "meta": 'A suite begins with "meta": {"name": "…", "metric": "sum"}.',
@@ -66,14 +65,51 @@ def _validator() -> Any:
 
 
 def check_structure(root: Any, report: Report) -> set[Path_]:
-    """Check types, required keys and limits. Adds one problem per place and returns those places' paths."""
+    """Check types, required keys and limits. Adds a problem per breach and returns the places' paths.
+
+    Raises `SuiteFormatError` at once when there are very many.
+    """
     places: set[Path_] = set()
-    for error in islice(_validator().iter_errors(root), _MOST_ERRORS):
+    for error in _validator().iter_errors(_sketch(root)):
         where: Path_ = tuple(error.absolute_path)
         places.add(where)
         message, hint = _explain(error, where)
         report.problem(json_path(where), message, hint)
+        if len(report.problems) >= _MOST_PROBLEMS:  # there may be more, so that nothing else can be trusted
+            report.raise_problems()
     return places
+
+
+def _sketch(root: Any) -> Any:
+    """The document with plain lists of regions cut to their first: nearly all of a suite, and slow to validate.
+
+    A list that is not plain stays whole, so that the schema says what is wrong with it.
+    """
+    if not isinstance(root, dict) or not isinstance(root.get("items"), list):
+        return root
+    return {**root, "items": [_sketch_item(item) for item in root["items"]]}
+
+
+def _sketch_item(item: Any) -> Any:
+    if not isinstance(item, dict) or not isinstance(item.get("conditions"), list):
+        return item
+    return {**item, "conditions": [_sketch_condition(condition) for condition in item["conditions"]]}
+
+
+def _sketch_condition(condition: Any) -> Any:
+    regions = condition.get("regions") if isinstance(condition, dict) else None
+    if not isinstance(regions, list) or len(regions) > MAX_REGIONS or not all(map(_is_plain, regions)):
+        return condition
+    return {**condition, "regions": regions[:1]}
+
+
+def _is_plain(region: Any) -> bool:
+    if type(region) is not dict:
+        return False
+    number, content = region.get("region_number"), region.get("content")
+    if type(number) is not int or type(content) is not str:
+        return False
+    return 1 <= number <= MAX_REGIONS and len(content) <= MAX_CELL_CHARACTERS
 
 
 def _explain(error: Any, where: Path_) -> tuple[str, str]:

@@ -8,8 +8,10 @@ Comma, semicolon and tab are told apart by the header. Neither form carries pred
 from __future__ import annotations
 
 import csv
+import io
 import re
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
 
 from .assemble import RawRegion, RawSentence, assemble, check_name_length, clean_name, region_names
@@ -17,6 +19,7 @@ from .documents import (
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
     MAX_ITEM_NUMBER,
+    MAX_NAME_CHARACTERS,
     MAX_REGIONS,
     Report,
     SuiteDocument,
@@ -96,14 +99,16 @@ def read_wide_table(data: bytes, name: str = "") -> SuiteDocument:
 
 def parse_table(text: str, report: Report) -> Table:
     """Split text into a header and rows of equal length. Raises `SuiteFormatError`."""
-    lines = _lines(text)
-    for number, line in enumerate(lines, start=1):
-        bad = CONTROL.search(line)
-        if bad:
-            message = f"control character U+{ord(bad[0]):04X} at position {bad.start() + 1}"
-            report.problem(f"line {number}", message, "Remove it; it is often the trace of a wrong encoding.")
+    bad = CONTROL.search(text)
+    if bad:
+        line = len(re.findall(r"\r\n|\r|\n", text[: bad.start()])) + 1
+        message = f"control character U+{ord(bad[0]):04X}"
+        report.problem(f"line {line}", message, "Remove it; it is often the trace of a wrong encoding.")
     report.raise_problems()
-    rows = _records(lines, report)
+    rows = _records(text, report)
+    report.raise_problems()
+    if not rows:
+        report.problem("file", "the table has no header", _HEADER_HINT)
     report.raise_problems()
     header = [cell.strip() for cell in rows[0].cells]
     while header and not header[-1]:
@@ -113,7 +118,7 @@ def parse_table(text: str, report: Report) -> Table:
         found = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
         message = f"the header lacks a column for item or condition; it has {found}"
         report.problem(rows[0].where, message, _HEADER_HINT)
-    body = [row for row in rows[1:] if any(cell.strip() for cell in row.cells)]
+    body = rows[1:]
     _check_lengths(body, len(header), report)
     if not body:
         report.problem("file", "the table has a header and no rows")
@@ -121,12 +126,12 @@ def parse_table(text: str, report: Report) -> Table:
     return Table(rows[0].line, header, roles, body)
 
 
-def _preamble(lines: list[str]) -> int:
-    """How many lines stand before the header: blank ones and Excel's `sep=;`."""
-    for index, line in enumerate(lines):
+def _preamble(stream: io.StringIO) -> tuple[int, str]:
+    """How many lines stand before the header (blank ones and Excel's `sep=;`), and the header's first line."""
+    for skipped, line in enumerate(stream):
         if line.strip() and not re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
-            return index
-    return 0
+            return skipped, line
+    return 0, ""
 
 
 def _sniff(line: str) -> str:
@@ -151,18 +156,20 @@ def _find_roles(header: list[str]) -> dict[str, int]:
     return roles
 
 
-def _records(lines: list[str], report: Report) -> list[Row]:
-    """Every record with the line on which it begins; quoted cells may span lines."""
-    skipped = _preamble(lines)
+def _records(text: str, report: Report) -> list[Row]:
+    """Every record that has any text, with the line on which it begins; quoted cells may span lines."""
+    stream = io.StringIO(text, newline="")
+    skipped, first = _preamble(stream)
     rows: list[Row] = []
     cells = 0
-    reader = csv.reader(lines[skipped:], delimiter=_sniff(lines[skipped]), strict=True)
+    reader = csv.reader(chain([first], stream), delimiter=_sniff(first), strict=True)
     begin = 1
     try:
         for record in reader:
-            rows.append(Row(begin + skipped, record))
+            if any(cell.strip() for cell in record):
+                rows.append(Row(begin + skipped, record))
+                cells += len(record)
             begin = reader.line_num + 1
-            cells += len(record)
             if cells > 8 * MAX_CELLS:
                 report.problem("file", f"more than {8 * MAX_CELLS:,} cells", "Split the suite.")
                 break
@@ -171,11 +178,6 @@ def _records(lines: list[str], report: Report) -> list[Row]:
         hint = "A cell that begins with a quotation mark must end with one; double those inside."
         report.problem(f"line {begin + skipped}", message, hint)
     return rows
-
-
-def _lines(text: str) -> list[str]:
-    """Lines with their ends, split at CR, LF and CRLF only, as the csv module counts them."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
 def _check_lengths(rows: list[Row], width: int, report: Report) -> None:
@@ -283,7 +285,8 @@ def _document(raws: list[RawSentence], names: list[str] | None, name: str, repor
     assembled = assemble(raws, names, report)
     report.raise_problems()
     report.notice("file", "a table carries no predictions and no metric; the metric is “sum”")
-    title = name.strip()[:200].strip()
+    printable = "".join(character for character in name if character.isprintable())
+    title = printable.strip()[:MAX_NAME_CHARACTERS].strip()
     if not title:
         title = "Untitled suite"
         report.notice("file", f"a table carries no name; the suite is called “{title}”")

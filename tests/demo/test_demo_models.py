@@ -105,7 +105,11 @@ def test_transformer_scores_any_text() -> None:
     gpt2 = backend("demo-gpt2")
     assert gpt2.facts.context_length is not None
     assert gpt2.facts.context_length >= 512
-    texts = ["Ελληνικά, 日本語, العربية 🙂\u0000\x7f", "The king " * 200, "Zwölf Boxkämpfer jagen Viktor."]
+    texts = [
+        "Ελληνικά, 日本語, العربية 🙂\u0000\x7f",
+        "and the king laughs" + " the king" * 200,
+        "Zwölf Boxkämpfer jagen Viktor.",
+    ]
     for text, score in zip(texts, gpt2.score(texts, ScoringPolicy()), strict=True):
         assert isinstance(score, TokenScores)
         assert all(value is not None for value in score.bits[1:])

@@ -149,7 +149,7 @@ def test_suite_is_well_formed(suite: SuiteDocument) -> None:
     assert suite.metric == "sum"
     assert len({sentence.item for sentence in suite.sentences}) == suites.ITEMS
     assert len(suite.sentences) == suites.ITEMS * len(suite.conditions)
-    for key in ("name", "title", "tags", "author", "description", "reference", "licence"):
+    for key in ("title", "tags", "author", "description", "reference", "licence"):
         assert suite.meta[key]
     regions = dict(enumerate(suite.region_names, 1))
     for prediction in suite.predictions:

@@ -47,10 +47,23 @@ class JobMachine(RuleBasedStateMachine):
         enqueue("machine", {})
 
     @rule()
-    def claim(self):
+    def a_message_wakes_a_worker(self):
+        message = Message.objects.filter(available_at__lte=timezone.now()).first()
+        if message is None:
+            return
+        message.delete()
         job = states.claim_next("default", f"w{len(self.contexts)}")
         if job is not None:
             self.contexts.append(JobContext(job))
+
+    @precondition(lambda self: Job.objects.exists())
+    @rule(data=data())
+    def a_slow_worker_claims_what_it_saw_before(self, data):
+        job = self.some_job(data)
+        claimed = states.claim(job.pk, "slow")
+        assert claimed is None or (job.state == "queued" and claimed.attempt == job.attempt + 1)
+        if claimed is not None:
+            self.contexts.append(JobContext(claimed))
 
     @precondition(lambda self: self.contexts)
     @rule(data=data())
@@ -166,7 +179,7 @@ def test_the_promises_hold_in_any_order_of_events(register, monkeypatch):
     run_state_machine_as_test(
         JobMachine,
         settings=settings(
-            max_examples=35,
+            max_examples=30,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

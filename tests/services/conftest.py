@@ -67,6 +67,16 @@ def make_lab(tmp_path: Path) -> Iterator[Callable[[str, str], Lab]]:
         execute(f"DROP DATABASE {database} WITH (FORCE)")
 
 
+@pytest.fixture
+def cut_connections() -> Callable[[Lab], None]:
+    """What a restart of PostgreSQL does to every connection."""
+
+    def cut(lab: Lab) -> None:
+        execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{lab.queue}'")
+
+    return cut
+
+
 def execute(statement: str) -> None:
     try:
         import psycopg

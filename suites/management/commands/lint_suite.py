@@ -41,7 +41,7 @@ class Command(BaseCommand):
             for finding in findings:
                 hint = f" {finding.hint}" if finding.hint else ""
                 self.stdout.write(
-                    f"  {finding.severity:<8} {finding.where}: {finding.message}{hint} [{finding.code}]"
+                    f"  {finding.severity:<8} {finding.where}: {finding.message}.{hint} [{finding.code}]"
                 )
 
 

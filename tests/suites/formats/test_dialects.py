@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from suites.formats import PredictionDoc, read_json
+from suites.formats import PredictionDoc, read_json, read_suite
 
 from .samples import FORMULA, GOLDEN, condition, encoded, golden, notices, read, suite
 
@@ -213,3 +214,11 @@ def test_the_hash_covers_the_science_and_nothing_else():
         json.loads(encoded(suite()).replace(b"mismatch", b"other")),
     ]
     assert len({read(other).sha256() for other in others} | {plain.sha256()}) == len(others) + 1
+
+
+def test_the_examples_of_the_documentation_are_read(pytestconfig):
+    text = (pytestconfig.rootpath / "docs" / "suite-format.md").read_text(encoding="utf-8")
+    example, long, wide = re.findall(r"```(?:json)?\n((?:\{|item).*?)```", text, re.DOTALL)
+    assert read_suite(example.encode()).conditions == ("match", "mismatch")
+    assert read_suite(long.encode()).sentences[0].contents == ("The cat", "sleeps")
+    assert [s.text for s in read_suite(wide.encode()).sentences] == ["The cat sleeps", "The cat sleep"]

@@ -8,8 +8,18 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suites.formats import MAX_BYTES, read_json, schema
-from suites.formats.documents import MAX_PROBLEMS
+from suites.formats import (
+    MAX_BYTES,
+    MAX_CELL_CHARACTERS,
+    MAX_CONDITIONS,
+    MAX_NAME_CHARACTERS,
+    MAX_PREDICTIONS,
+    MAX_REGIONS,
+    MAX_SENTENCES,
+    read_json,
+    schema,
+)
+from suites.formats.documents import MAX_ITEM_NUMBER, MAX_PROBLEMS
 
 from .samples import FORMULA, GOLDEN, condition, encoded, problems, read, suite
 
@@ -176,6 +186,42 @@ def test_the_schema_accepts_what_is_structurally_sound(document):
     assert jsonschema.Draft202012Validator(schema()).is_valid(document)
 
 
+def test_the_shortcut_around_the_schema_agrees_with_it():
+    region = schema()
+    for part in ("items", "conditions", "regions"):
+        region = region["properties"][part] if part == "items" else region["items"]["properties"][part]
+    keys = region["items"]["properties"]
+    assert region["maxItems"] == keys["region_number"]["maximum"] == MAX_REGIONS
+    assert keys["region_number"]["minimum"] == 1
+    assert keys["content"]["maxLength"] == MAX_CELL_CHARACTERS
+    assert region["items"]["required"] == list(keys) == ["region_number", "content"]
+    assert {key for part in keys.values() for key in part} == {"type", "minimum", "maximum", "maxLength"}
+
+
+def test_the_limits_of_the_schema_are_those_of_the_reader():
+    top = schema()["properties"]
+    assert top["items"]["maxItems"] == MAX_SENTENCES
+    assert top["predictions"]["maxItems"] == MAX_PREDICTIONS
+    assert top["meta"]["properties"]["string_predictions"]["maxItems"] == MAX_PREDICTIONS
+    assert top["region_meta"]["maxProperties"] == MAX_REGIONS
+    item = top["items"]["items"]["properties"]
+    assert item["conditions"]["maxItems"] == MAX_CONDITIONS
+    assert item["item_number"]["maximum"] == MAX_ITEM_NUMBER
+    names = item["conditions"]["items"]["properties"]["condition_name"]
+    assert names["maxLength"] == top["meta"]["properties"]["name"]["maxLength"] == MAX_NAME_CHARACTERS
+
+
+def test_thousands_of_broken_cells_are_one_readable_refusal():
+    document = suite()
+    regions = [{"region_number": n, "contend": "x"} for n in range(1, 101)]
+    document["items"] = [
+        {"item_number": n, "conditions": [{"condition_name": "a", "regions": regions}]} for n in range(50)
+    ]
+    found = problems(encoded(document))
+    assert len(found) == MAX_PROBLEMS + 1
+    assert found[0].message == 'lacks "content"'
+
+
 def test_the_schema_is_a_schema_and_looks_nowhere_else():
     jsonschema.Draft202012Validator.check_schema(schema())
     assert "$ref" not in json.dumps(schema())
@@ -260,7 +306,8 @@ def test_duplicate_keys_in_the_middle_are_not_silently_the_last():
 
 
 def test_too_many_values_are_refused():
-    assert "more than 1,000,000 values" in problems(raw("[" + "0," * 1_100_000 + "0]"))[0].message
+    assert "more than 600,000 values" in problems(raw("[" + "0," * 600_001 + "0]"))[0].message
+    assert "more than 600,000 values" in problems(raw("[" + "[[]]," * 301_000 + "0]"))[0].message
 
 
 def test_too_many_sentences_are_refused():

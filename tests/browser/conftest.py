@@ -1,0 +1,128 @@
+"""A real site in a folder of its own (web, worker, demo data) and a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests/browser" in str(item.fspath):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("no Chromium here: on Debian, apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright runs a loop in this thread
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        yield browser
+        browser.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def fetch(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a running site whose demo runs are finished."""
+    folder = tmp_path_factory.mktemp("site")
+    port = free_port()
+    env = os.environ | {"GYM_VAR_DIR": str(folder), "GYM_DATABASE_URL": "", "GYM_BROKER_URL": ""}
+    env["DJANGO_SETTINGS_MODULE"] = "gym.settings"
+    log = (folder / "serve.log").open("wb")
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--port", str(port)],
+        cwd=ROOT,
+        env=env,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(lambda: demo_is_done(url), 180, folder / "serve.log")
+        yield url
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
+        log.close()
+
+
+def demo_is_done(url: str) -> bool:
+    try:
+        runs = json.loads(fetch(f"{url}/api/v1/runs/"))["results"]
+    except (urllib.error.URLError, OSError):
+        return False
+    return bool(runs) and all(run["state"] == "done" for run in runs)
+
+
+def wait_for(happened, seconds: float, log: Path) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, log.read_text()[-4000:]
+        time.sleep(0.3)
+
+
+@pytest.fixture
+def page(chromium, site):
+    """A page that fails the test when the browser reports an error, a blocked script or style, or a dialog."""
+    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.complaints = complaints
+    yield page
+    context.close()
+    assert not complaints, complaints
+
+
+@pytest.fixture
+def signed_in(page):
+    """The page, with alice signed in."""
+    page.goto("/accounts/login/")
+    page.get_by_label("Username").fill("alice")
+    page.get_by_label("Password").fill("demo-alice")
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/")
+    return page
