@@ -65,10 +65,18 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     if not url:
         default_path.parent.mkdir(parents=True, exist_ok=True)
         return _sqlite(default_path)
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # it may hold a password, so nothing of it is repeated
+        raise EnvError(f"{name} is not the address of a database; use sqlite:/// or postgresql://") from None
     if parts.scheme in {"sqlite", "sqlite3"}:
+        if parts.netloc or len(parts.path) < 2:
+            raise EnvError(f"{name} names no file; use sqlite:///file or sqlite:////absolute/file")
         return _sqlite(Path(unquote(parts.path.removeprefix("/"))))
     if parts.scheme in {"postgres", "postgresql"}:
+        if len(parts.path) < 2:
+            raise EnvError(f"{name} names no database; use postgresql://user:password@host:port/name")
         query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
         return {
             "ENGINE": "django.db.backends.postgresql",
@@ -76,7 +84,7 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
             "USER": unquote(parts.username or ""),
             "PASSWORD": unquote(parts.password or ""),
             "HOST": query.pop("host", "") or parts.hostname or "",
-            "PORT": str(parts.port or ""),
+            "PORT": str(port or ""),
             "OPTIONS": query,
             "CONN_MAX_AGE": 0,
         }

@@ -10,14 +10,13 @@ from typing import Any
 
 from django.http import HttpResponse
 
-RISKY = ("=", "+", "-", "@", "\t", "\r", "\0")
-"""A spreadsheet would run a text cell that starts with one of these."""
+from suites.formats import guard
 
 
 def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would execute gets an apostrophe in front; numbers stay numbers."""
-    if isinstance(value, str) and value.startswith(RISKY):
-        return f"'{value}"
+    if isinstance(value, str):
+        return guard(value.replace("\0", "\ufffd"))
     return "" if value is None else value
 
 

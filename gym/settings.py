@@ -88,6 +88,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
 
 # --- people ----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["gym.accounts.backends.Backend"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from gym.jobs.services import enqueue
 from models_registry import permissions
-from models_registry.backends import BACKENDS
+from models_registry.backends import BACKENDS, schema_for
 from models_registry.models import RegisteredModel
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
     spec = BACKENDS.get(backend)
     if spec is None:
         return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
-    errors = sorted(Draft202012Validator(spec.schema).iter_errors(config), key=lambda error: list(error.path))
+    validator = Draft202012Validator(schema_for(spec, config))
+    errors = sorted(validator.iter_errors(config), key=lambda error: list(error.path))
     return [f"{error.json_path}: {error.message}" for error in errors]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.selectors import latest_done, listed_runs, suite_scores
+from gym.jobs.errors import TooManyJobs
 from models_registry import permissions, services
 from models_registry.backends import BACKENDS
 from models_registry.forms import CardForm, RegisterForm
@@ -29,19 +32,23 @@ def model_register(request: HttpRequest) -> HttpResponse:
     form = RegisterForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        model = services.register_model(
-            actor=request.user,
-            slug=given["slug"],
-            name=given["name"],
-            backend=given["backend"],
-            config=given["config"],
-            **form.card(),
-        )
-        if model.status == RegisteredModel.Status.UNAPPROVED:
-            messages.info(request, "Registered. Staff has to approve it before it is loaded.")
+        try:
+            model = services.register_model(
+                actor=request.user,
+                slug=given["slug"],
+                name=given["name"],
+                backend=given["backend"],
+                config=given["config"],
+                **form.card(),
+            )
+        except (ValidationError, TooManyJobs) as error:
+            form.add_error(None, error.messages if isinstance(error, ValidationError) else str(error))
         else:
-            messages.success(request, "Registered. The check is queued.")
-        return redirect(model)
+            if model.status == RegisteredModel.Status.UNAPPROVED:
+                messages.info(request, "Registered. Staff has to approve it before it is loaded.")
+            else:
+                messages.success(request, "Registered. The check is queued.")
+            return redirect(model)
     context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     return render(request, "models_registry/register.html", context, status=_form_status(request))
 
@@ -87,17 +94,25 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def model_check(request: HttpRequest, slug: str) -> HttpResponse:
     model = _visible(request, slug)
-    services.check_model(model, actor=request.user)
-    messages.success(request, "The check is queued.")
-    return redirect(model)
+    return _queue_check(request, model, services.check_model, "The check is queued.")
 
 
 @login_required
 @require_POST
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
     model = _visible(request, slug)
-    services.approve_model(model, actor=request.user)
-    messages.success(request, "Approved. The check is queued.")
+    return _queue_check(request, model, services.approve_model, "Approved. The check is queued.")
+
+
+def _queue_check(
+    request: HttpRequest, model: RegisteredModel, act: Callable[..., None], done: str
+) -> HttpResponse:
+    try:
+        act(model, actor=request.user)
+    except TooManyJobs as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, done)
     return redirect(model)
 
 

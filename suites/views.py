@@ -287,7 +287,14 @@ def _form_status(request: HttpRequest) -> int:
 
 def _shape(document: SuiteDocument) -> str:
     items = len({row.item for row in document.sentences})
-    return (
-        f"{items} items × {len(document.conditions)} conditions × {len(document.region_names)} regions, "
-        f"{len(document.predictions)} predictions"
-    )
+    counts = [
+        ("item", items),
+        ("condition", len(document.conditions)),
+        ("region", len(document.region_names)),
+    ]
+    shape = " × ".join(_counted(number, noun) for noun, number in counts)
+    return f"{shape}, {_counted(len(document.predictions), 'prediction')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

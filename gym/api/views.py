@@ -91,6 +91,8 @@ class RunList(generics.ListCreateAPIView):
             revision = suite.latest_frozen
         if revision is None:
             raise serializers.ValidationError({"suite": ["This suite has no frozen revision yet."]})
+        if not revision.is_frozen:
+            raise serializers.ValidationError({"revision": ["This revision is a draft: freeze it first."]})
         try:
             policy = services.default_policy(revision).to_dict() | given["policy"]
             run = services.queue_run(revision, model, ScoringPolicy.from_dict(policy), actor=request.user)

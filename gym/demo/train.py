@@ -19,7 +19,9 @@ from typing import Any
 
 from gym.demo import corpus, gpt2, measure, suites
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS
-from models_registry.backends import load_backend, ngram
+from models_registry.backends import load_backend
+from models_registry.backends.ngram_file import FILE_NAME, save_model
+from models_registry.backends.ngram_model import tokenize, train_ngram
 from suites.formats import read_suite
 
 NGRAM_ORDER = 5
@@ -52,10 +54,10 @@ def make(data: Path, parts: Sequence[str]) -> None:
     manifest["suites"] = {"seed": suites.SEED}
     say(f"corpus of {len(texts)} sentences, sha256 {training.sha256[:16]}")
     if "ngram" in parts:
-        model = ngram.train_ngram(texts, NGRAM_ORDER)
+        model = train_ngram(texts, NGRAM_ORDER)
         folder = data / "models" / "demo-ngram"
         folder.mkdir(parents=True, exist_ok=True)
-        ngram.save_model(model, folder / ngram.FILE_NAME)
+        save_model(model, folder / FILE_NAME)
         manifest["ngram"] = {"order": NGRAM_ORDER, "parameters": model.parameters}
         say(f"{NGRAM_ORDER}-gram model, {model.parameters} n-grams")
     if "gpt2" in parts:
@@ -132,7 +134,7 @@ def report(data: Path) -> str:
     fresh = corpus.generate(HELD_OUT_SENTENCES, HELD_OUT_SEED)
     known = set(corpus.generate().sentences)
     texts = [corpus.to_text(s.words, spaced=False) for s in fresh.sentences if s not in known]
-    words = sum(len(ngram.tokenize(text)) for text in texts)
+    words = sum(len(tokenize(text)) for text in texts)
     lines = [
         f"{model.slug}: {measure.total_bits(backend, texts) / words:.3f} bits per word on new sentences"
         for model, backend in zip(DEMO_MODELS, backends, strict=True)

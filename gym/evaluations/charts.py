@@ -253,7 +253,7 @@ def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
 
 
 def _spread(wanted: Sequence[float], low: float, high: float) -> list[float]:
-    """Places in the same order, `_LABEL_GAP` apart, as near to the wanted ones as a top-down then bottom-up pass gets."""
+    """Places in the same order, `_LABEL_GAP` apart, near the wanted ones: one pass down, one pass up."""
     places = list(wanted)
     for i, place in enumerate(places):
         places[i] = max(place, low if i == 0 else places[i - 1] + _LABEL_GAP)

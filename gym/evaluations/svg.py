@@ -140,6 +140,7 @@ def marker(pen: Pen, kind: int, x: float, y: float, *, series: int, size: float 
         return pen.path(d, "c-stroke", "c-color", series=series)
     fill = "c-hollow" if kind >= 8 else "c-fill"
     shape = kind - 8 if kind >= 8 else kind
+    d3 = r * 1.35
     if shape == 0:
         return element(
             "circle", {"cx": x, "cy": y, "r": r, **pen.style("c-shape", fill, "c-color", series=series)}
@@ -147,7 +148,7 @@ def marker(pen: Pen, kind: int, x: float, y: float, *, series: int, size: float 
     d = {
         1: f"M{_n(x - r)} {_n(y - r)}H{_n(x + r)}V{_n(y + r)}H{_n(x - r)}Z",
         2: f"M{_n(x)} {_n(y - r * 1.2)}L{_n(x + r * 1.15)} {_n(y + r * 0.85)}H{_n(x - r * 1.15)}Z",
-        3: f"M{_n(x)} {_n(y - r * 1.35)}L{_n(x + r * 1.35)} {_n(y)}L{_n(x)} {_n(y + r * 1.35)}L{_n(x - r * 1.35)} {_n(y)}Z",
+        3: f"M{_n(x)} {_n(y - d3)}L{_n(x + d3)} {_n(y)}L{_n(x)} {_n(y + d3)}L{_n(x - d3)} {_n(y)}Z",
         4: f"M{_n(x)} {_n(y + r * 1.2)}L{_n(x + r * 1.15)} {_n(y - r * 0.85)}H{_n(x - r * 1.15)}Z",
     }[shape]
     return pen.path(d, "c-shape", fill, "c-color", series=series)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,108 +13,25 @@ from django.utils.timesince import timesince
 from gym.evaluations import charts
 from gym.evaluations.svg import Markup
 from gym.templatetags import icons
+from gym.templatetags.numbers import (
+    bits,
+    compact,
+    duration,
+    eta,
+    grouped,
+    number_or_none,
+    percent,
+    plain_value,
+    quarter,
+    signed,
+)
 
 register = template.Library()
+for _filter in (bits, compact, duration, eta, grouped, percent, plain_value, quarter, signed):
+    register.filter(_filter)
 
-NOTHING = "–"
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
 RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)
-
-
-# --- numbers ------------------------------------------------------------------------------------------------------
-def _number(value: Any) -> float | None:
-    if value is None or value == "" or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-@register.filter
-def bits(value: Any, places: int = 2) -> str:
-    """12.345 -> 12.35; no value -> –"""
-    number = _number(value)
-    if number is None:
-        return NOTHING
-    text = f"{number:.{places}f}"
-    return text[1:] if text.startswith("-") and not float(text) else text.replace("-", "−")
-
-
-@register.filter
-def signed(value: Any, places: int = 2) -> str:
-    """A margin: +1.20, −0.35, 0.00"""
-    number = _number(value)
-    if number is None:
-        return NOTHING
-    text = f"{number:+.{places}f}"
-    return text[1:] if not float(text) else text.replace("-", "−")
-
-
-@register.filter
-def percent(value: Any, places: int = 1) -> str:
-    """0.8333 -> 83.3%"""
-    number = _number(value)
-    return NOTHING if number is None else f"{100 * number:.{places}f}%"
-
-
-@register.filter
-def grouped(value: Any) -> str:
-    """50257 -> 50 257, with narrow blanks that do not break"""
-    number = _number(value)
-    return NOTHING if number is None else f"{int(number):,}".replace(",", "\u202f")
-
-
-@register.filter
-def compact(value: Any) -> str:
-    """124439808 -> 124M"""
-    number = _number(value)
-    if number is None:
-        return NOTHING
-    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= size:
-            scaled = number / size
-            return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:.0f}{unit}"
-    return f"{number:.0f}"
-
-
-@register.filter
-def duration(seconds: Any) -> str:
-    """How long: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
-    number = _number(seconds)
-    if number is None:
-        return NOTHING
-    if number < 9.95:
-        return f"{max(number, 0):.1f} s"
-    whole = round(number)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    minutes = whole % 3600 // 60
-    return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
-
-
-@register.filter
-def eta(seconds: Any) -> str:
-    """How long still, no more precise than it is known."""
-    number = _number(seconds)
-    if number is None:
-        return ""
-    if number < 8:
-        return "a few seconds left"
-    if number < 90:
-        return f"about {max(10, round(number / 10) * 10)} s left"
-    if number < 5400:
-        return f"about {round(number / 60)} min left"
-    return f"about {number / 3600:.1f} h left"
-
-
-@register.filter
-def quarter(value: Any) -> int:
-    """Progress for listeners: 0, 25, 50, 75 or 100, so that they do not hear every step"""
-    return int((_number(value) or 0) // 25 * 25)
 
 
 # --- steps, classes, look-ups ---------------------------------------------------------------------------------------
@@ -126,14 +42,14 @@ def _step(number: float, edges: Sequence[float]) -> int:
 @register.filter
 def heat(value: Any) -> str:
     """Class of a surprisal in bits: h0 to h8"""
-    number = _number(value)
+    number = number_or_none(value)
     return "" if number is None else f"h{_step(number, HEAT_EDGES)}"
 
 
 @register.filter
 def rate_step(value: Any) -> str:
     """Class of a pass rate: r0 to r8"""
-    number = _number(value)
+    number = number_or_none(value)
     return "" if number is None else f"r{_step(number, RATE_EDGES)}"
 
 
@@ -193,22 +109,6 @@ def words(value: Any) -> str:
     return str(value).replace("_", " ")
 
 
-@register.filter
-def plain_value(value: Any) -> str:
-    """A fact for reading: yes/no, grouped whole numbers, lists joined, nothing as –"""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None or value == "":
-        return NOTHING
-    if isinstance(value, int):
-        return grouped(value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(plain_value(inner) for inner in value) or NOTHING
-    return str(value)
-
-
 # --- small components -------------------------------------------------------------------------------------------------
 @register.simple_tag
 def icon(name: str) -> Markup:
@@ -260,6 +160,16 @@ def outcome_word(code: Any) -> str:
     return OUTCOMES.get(int(code), OUTCOMES[3])[2]
 
 
+@register.simple_tag
+def item_texts(run: Any) -> dict[int, str]:
+    """The first sentence of every item, as the model read it"""
+    rows = run.sentence_scores.order_by("sentence__position").values_list("sentence__item", "text")
+    texts: dict[int, str] = {}
+    for item, text in rows:
+        texts.setdefault(item, text)
+    return texts
+
+
 @register.filter
 def suite_score(run: Any) -> Any:
     """The SuiteScore of a finished run"""
@@ -278,14 +188,14 @@ def backend_label(kind: str) -> str:
 def _interval(score: Any) -> tuple[float | None, float | None]:
     low = getattr(score, "low", None) if hasattr(score, "low") else getattr(score, "ci_low", None)
     high = getattr(score, "high", None) if hasattr(score, "high") else getattr(score, "ci_high", None)
-    return _number(low), _number(high)
+    return number_or_none(low), number_or_none(high)
 
 
 @register.filter
 def against_chance(score: Any) -> str:
     """above, at or below chance, as far as the interval says; empty when it cannot be said"""
     low, high = _interval(score)
-    chance = _number(getattr(score, "chance", None))
+    chance = number_or_none(getattr(score, "chance", None))
     if low is None or high is None or chance is None:
         return ""
     return "above" if low > chance else "below" if high < chance else "at"
@@ -301,7 +211,10 @@ def first_chance(scores: Sequence[Any]) -> float | None:
 def rate(score: Any, bar: bool = True) -> dict[str, Any]:
     """A pass rate with its interval; takes a SuiteScore or a PredictionResult"""
     low, high = _interval(score)
-    value, chance = _number(getattr(score, "rate", None)), _number(getattr(score, "chance", None))
+    value, chance = (
+        number_or_none(getattr(score, "rate", None)),
+        number_or_none(getattr(score, "chance", None)),
+    )
     return {
         "rate": value,
         "low": low,
@@ -316,7 +229,10 @@ def rate(score: Any, bar: bool = True) -> dict[str, Any]:
 def rate_bar(score: Any, width: int = 96) -> Markup:
     """The bar alone, for places that print the rate in large"""
     low, high = _interval(score)
-    value, chance = _number(getattr(score, "rate", None)), _number(getattr(score, "chance", None))
+    value, chance = (
+        number_or_none(getattr(score, "rate", None)),
+        number_or_none(getattr(score, "chance", None)),
+    )
     return charts.rate_bar(value, low, high, chance, width=float(width))
 
 

@@ -96,6 +96,16 @@ BACKENDS: dict[str, BackendSpec] = {
 }
 
 
+def schema_for(spec: BackendSpec, config: dict[str, Any]) -> dict[str, Any]:
+    """The schema `config` is held against: of several sources the one it names, so that messages are about
+    that one."""
+    for branch in spec.schema.get("oneOf", ()):
+        if isinstance(config, dict) and branch["properties"]["source"]["const"] == config.get("source"):
+            found: dict[str, Any] = branch
+            return found
+    return spec.schema
+
+
 def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
     """The spec of `kind`, after `config` has passed its schema; BackendError names the first offending
     field."""
@@ -107,12 +117,7 @@ def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    schema = spec.schema
-    for branch in schema.get(
-        "oneOf", ()
-    ):  # pick the branch that the source names, so that messages are about it
-        if isinstance(config, dict) and branch["properties"]["source"]["const"] == config.get("source"):
-            schema = branch
+    schema = schema_for(spec, config)
     error = best_match(Draft202012Validator(schema).iter_errors(config))
     if error is not None:
         where = ".".join(str(part) for part in error.absolute_path) or "configuration"
@@ -144,4 +149,5 @@ __all__ = [
     "check_config",
     "load_backend",
     "probe",
+    "schema_for",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 
@@ -113,7 +114,7 @@ def test_labels_at_the_end_keep_apart() -> None:
     root = drawn(region_chart(["r"], [Series(f"c{k}", [5.0]) for k in range(12)]))
     ys = sorted(float(t.get("y") or 0) for t in root.iter(f"{SVG}text") if (t.text or "").startswith("c"))
     assert len(ys) == 12
-    assert min(b - a for a, b in zip(ys, ys[1:], strict=False)) >= 14
+    assert min(b - a for a, b in pairwise(ys)) >= 14
 
 
 def test_conditions_differ_in_shape_not_only_in_colour() -> None:

@@ -136,3 +136,30 @@ def test_a_released_job_loses_no_try(running):
     job = Job.objects.get()
     assert (job.state, job.tries, job.attempt) == ("queued", 0, 1)
     assert [job.state for job in run_pending()] == ["done"]
+
+
+@pytest.mark.parametrize(("forward", "state"), [(True, "queued"), (False, "failed")])
+def test_lost_workers_that_brought_the_job_forward_do_not_use_up_its_tries(register, clock, forward, state):
+    job = enqueue(register("k"), {})
+    for _ in range(5):
+        claimed = states.claim_next("default", "w")
+        if claimed is None:
+            break
+        with JobContext(claimed).transaction(brings_forward=forward):
+            pass
+        clock.forward(61)
+        reaper.reap()
+    job.refresh_from_db()
+    assert job.state == state
+
+
+def test_a_job_that_dies_at_the_same_place_three_times_fails_although_it_once_got_forward(register, clock):
+    job = enqueue(register("k"), {})
+    with JobContext(states.claim_next("default", "w")).transaction(brings_forward=True):
+        pass
+    for _ in range(3):
+        clock.forward(61)
+        reaper.reap()
+        states.claim_next("default", "w")
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == ("failed", 3)

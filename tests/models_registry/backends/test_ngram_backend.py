@@ -15,15 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models_registry.backends import BackendError, load_backend, probe
-from models_registry.backends.ngram import (
-    FILE_NAME,
-    NgramBackend,
-    dump_model,
-    load_model,
-    save_model,
-    tokenize,
-    train_ngram,
-)
+from models_registry.backends.ngram import NgramBackend
+from models_registry.backends.ngram_file import FILE_NAME, dump_model, load_model, save_model
+from models_registry.backends.ngram_model import tokenize, train_ngram
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import TokenScores
 

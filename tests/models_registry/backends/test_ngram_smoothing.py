@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.backends.ngram import BOS, EOS, FALLBACK_DISCOUNTS, UNK, NgramModel, train_ngram
+from models_registry.backends.ngram_model import BOS, EOS, FALLBACK_DISCOUNTS, UNK, NgramModel, train_ngram
 
 STORIES = [
     "the cat sat on the mat .",

@@ -1,0 +1,111 @@
+"""Numbers as the site prints them. Plain functions; gym.py registers them as filters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+NOTHING = "–"
+
+
+def number_or_none(value: Any) -> float | None:
+    if value is None or value == "" or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def bits(value: Any, places: int = 2) -> str:
+    """12.345 -> 12.35; no value -> –"""
+    number = number_or_none(value)
+    if number is None:
+        return NOTHING
+    text = f"{number:.{places}f}"
+    return text[1:] if text.startswith("-") and not float(text) else text.replace("-", "−")
+
+
+def signed(value: Any, places: int = 2) -> str:
+    """A margin: +1.20, −0.35, 0.00"""
+    number = number_or_none(value)
+    if number is None:
+        return NOTHING
+    text = f"{number:+.{places}f}"
+    return text[1:] if not float(text) else text.replace("-", "−")
+
+
+def percent(value: Any, places: int = 1) -> str:
+    """0.8333 -> 83.3%"""
+    number = number_or_none(value)
+    return NOTHING if number is None else f"{100 * number:.{places}f}%"
+
+
+def grouped(value: Any) -> str:
+    """50257 -> 50 257, with narrow blanks that do not break"""
+    number = number_or_none(value)
+    return NOTHING if number is None else f"{int(number):,}".replace(",", "\u202f")
+
+
+def compact(value: Any) -> str:
+    """124439808 -> 124M"""
+    number = number_or_none(value)
+    if number is None:
+        return NOTHING
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            scaled = number / size
+            return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def duration(seconds: Any) -> str:
+    """How long: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
+    number = number_or_none(seconds)
+    if number is None:
+        return NOTHING
+    if number < 9.95:
+        return f"{max(number, 0):.1f} s"
+    whole = round(number)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = whole % 3600 // 60
+    return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
+
+
+def eta(seconds: Any) -> str:
+    """How long still, no more precise than it is known."""
+    number = number_or_none(seconds)
+    if number is None:
+        return ""
+    if number < 8:
+        return "a few seconds left"
+    if number < 90:
+        return f"about {max(10, round(number / 10) * 10)} s left"
+    if number < 5400:
+        return f"about {round(number / 60)} min left"
+    return f"about {number / 3600:.1f} h left"
+
+
+def quarter(value: Any) -> int:
+    """Progress for listeners: 0, 25, 50, 75 or 100, so that they do not hear every step"""
+    return int((number_or_none(value) or 0) // 25 * 25)
+
+
+def plain_value(value: Any) -> str:
+    """A fact for reading: yes/no, grouped whole numbers, lists joined, nothing as –"""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, int):
+        return grouped(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(plain_value(inner) for inner in value) or NOTHING
+    return str(value)

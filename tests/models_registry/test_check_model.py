@@ -1,0 +1,171 @@
+"""The check: a model is ready with its facts, or broken with the exact reason."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.urls import reverse
+from django.utils.html import escape
+
+from gym.jobs.testing import run_pending
+from models_registry import services, warm
+from models_registry.backends.files import digest
+from models_registry.models import RegisteredModel
+from tests.factories import make_model
+from tests.models_registry import tiny
+
+
+@pytest.fixture(autouse=True)
+def _cold():
+    """No model of another test is still in memory."""
+    yield
+    warm.forget()
+
+
+@pytest.fixture
+def model_dir(settings) -> Path:
+    settings.GYM_MODEL_DIR.mkdir(parents=True)
+    return settings.GYM_MODEL_DIR
+
+
+def check(model: RegisteredModel, actor) -> RegisteredModel:
+    services.check_model(model, actor=actor)
+    [job] = run_pending()
+    assert (job.state, job.error) == ("done", "")
+    model.refresh_from_db()
+    return model
+
+
+def folder_model(people, path: str, **config) -> RegisteredModel:
+    return make_model(
+        people.staff,
+        slug="folder",
+        ready=False,
+        backend="causal",
+        config={"source": "directory", "path": path, "device": "cpu", **config},
+    )
+
+
+def test_a_baseline_becomes_ready_with_its_facts(client, people):
+    model = check(make_model(people.alice, ready=False), people.alice)
+    assert (model.status, model.status_reason, model.parameters, model.vocabulary_size) == (
+        "ready",
+        "",
+        0,
+        1024,
+    )
+    assert len(model.fingerprint) == 64
+    assert model.checked_at is not None
+    assert model.facts["probe"]
+    page = client.get(model.get_absolute_url()).content.decode()
+    assert "word by regular expression" in page
+    assert model.fingerprint in page
+
+
+def test_a_folder_becomes_ready_with_parameters_tokenizer_and_fingerprint(client, people, model_dir):
+    pytest.importorskip("torch")
+    tokenizer = tiny.train("byte-bpe")
+    network = tiny.gpt2(tokenizer.get_vocab_size())
+    folder = tiny.save(model_dir / "tiny", network, tiny.fast(tokenizer))
+    model = check(folder_model(people, "tiny"), people.staff)
+    assert (model.status, model.status_reason) == ("ready", "")
+    assert model.parameters == sum(weights.numel() for weights in network.parameters())
+    assert model.vocabulary_size == tokenizer.get_vocab_size()
+    assert model.fingerprint == digest(folder)
+    assert (model.facts["bos"], model.facts["device"], model.facts["context_length"]) == ("<s>", "cpu", 256)
+    assert model.source_revision == ""
+    page = client.get(model.get_absolute_url()).content.decode()
+    for shown in (model.fingerprint, model.facts["tokenizer"], "256 tokens", "&lt;s&gt;"):
+        assert shown in page
+
+
+@pytest.fixture
+def broken_folders(model_dir, tmp_path) -> Path:
+    (model_dir / "empty").mkdir()
+    (model_dir / "pickled").mkdir()
+    (model_dir / "pickled" / "config.json").write_text('{"model_type": "gpt2"}')
+    (model_dir / "pickled" / "pytorch_model.bin").write_bytes(b"never read")
+    (model_dir / "code").mkdir()
+    (model_dir / "code" / "config.json").write_text('{"auto_map": {"AutoModel": "evil.Model"}}')
+    (tmp_path / "outside").mkdir()
+    (model_dir / "link").symlink_to(tmp_path / "outside")
+    return model_dir
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("missing", "There is no 'missing' in the model directory. Check the name, or copy the model there."),
+        ("empty", "The model has no config.json. A transformers model folder is expected."),
+        (
+            "pickled",
+            "The weights are only there as pytorch_model.bin, a format that can run code when it is read. ",
+        ),
+        ("code", "config.json asks to run code that comes with the model (auto_map). "),
+        ("a/../../outside", "'a/../../outside' is not a name inside the model directory. "),
+        ("link", "'link' leads out of the model directory. "),
+    ],
+)
+def test_a_model_that_does_not_work_says_exactly_why(client, people, broken_folders, path, reason):
+    model = check(folder_model(people, path), people.staff)
+    assert model.status == "broken"
+    assert model.status_reason.startswith(reason)
+    assert model.facts == {}
+    page = client.get(model.get_absolute_url()).content.decode()
+    assert "This model does not work." in page
+    assert escape(model.status_reason) in page
+    assert (
+        escape(model.status_reason) in client.get(reverse("model-status", args=["folder"])).content.decode()
+    )
+    assert str(broken_folders) not in page
+
+
+def test_a_hub_model_on_a_site_without_the_hub_says_so(people, settings):
+    settings.GYM_HUB_ALLOWED = False
+    config = {"source": "hub", "repo": "nobody/nothing"}
+    model = check(make_model(people.staff, ready=False, backend="causal", config=config), people.staff)
+    assert model.status == "broken"
+    assert "nobody/nothing" in model.status_reason or "hub" in model.status_reason.lower()
+
+
+def test_files_put_in_place_later_are_found_by_the_next_check(people, model_dir):
+    from models_registry.backends.ngram_file import FILE_NAME, save_model
+    from models_registry.backends.ngram_model import train_ngram
+
+    model = make_model(people.staff, ready=False, backend="ngram", config={"path": "late"})
+    assert check(model, people.staff).status == "broken"
+    (model_dir / "late").mkdir()
+    save_model(train_ngram(["the cat sat", "the cat ran"], 2), model_dir / "late" / FILE_NAME)
+    model = check(model, people.staff)
+    assert (model.status, model.status_reason) == ("ready", "")
+    first = model.fingerprint
+    save_model(train_ngram(["the dog sat", "the dog ran"], 2), model_dir / "late" / FILE_NAME)
+    assert check(model, people.staff).fingerprint != first
+    shutil.rmtree(model_dir / "late")
+    assert check(model, people.staff).status == "broken"
+
+
+def test_while_the_check_waits_the_page_asks_for_its_end(client, people):
+    model = make_model(people.alice, ready=False)
+    services.check_model(model, actor=people.alice)
+    page = client.get(model.get_absolute_url()).content.decode()
+    assert "The check waits for a worker." in page
+    assert f'hx-get="{reverse("model-status", args=[model.slug])}"' in page
+    run_pending()
+    assert "hx-get" not in client.get(reverse("model-status", args=[model.slug])).content.decode()
+
+
+def test_a_stranger_may_not_have_a_model_checked(people):
+    with pytest.raises(PermissionDenied):
+        services.check_model(make_model(people.alice), actor=people.charlie)
+
+
+def test_a_model_deleted_before_its_check_fails_the_job_only(people):
+    model = make_model(people.alice, ready=False)
+    services.check_model(model, actor=people.alice)
+    model.delete()
+    [job] = run_pending()
+    assert (job.state, job.error) == ("failed", "The model was deleted.")

@@ -1,0 +1,159 @@
+"""Registering a model: what it takes, what is refused, and what waits."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.urls import reverse
+
+from gym.jobs.models import Job
+from models_registry import services
+from models_registry.models import RegisteredModel
+from tests.factories import make_model
+
+ADDRESS = "/models/register/"
+UNIFORM = {"kind": "uniform", "vocabulary_size": 1024, "name": "Ten bits", "slug": "ten-bits"}
+HUB = {"kind": "hub", "repo": "openai-community/gpt2", "name": "GPT-2", "slug": "gpt2"}
+
+
+def register(client, user, given: dict[str, object], **more):
+    client.force_login(user)
+    return client.post(ADDRESS, {"visibility": "public", **given, **more})
+
+
+def test_a_baseline_is_checked_at_once_for_everybody(client, people):
+    response = register(client, people.charlie, UNIFORM)
+    model = RegisteredModel.objects.get()
+    assert (response.status_code, response.url) == (302, "/models/ten-bits/")
+    assert (model.owner, model.backend, model.status) == (people.charlie, "uniform", "unchecked")
+    assert model.config == {"vocabulary_size": 1024, "unit": "word"}
+    assert (model.check_job.kind, model.check_job.payload) == ("check_model", {"model": model.pk})
+
+
+@pytest.mark.parametrize(
+    ("given", "backend", "config"),
+    [
+        (HUB, "causal", {"source": "hub", "repo": "openai-community/gpt2"}),
+        (
+            HUB | {"revision": "v1.0"},
+            "causal",
+            {"source": "hub", "repo": "openai-community/gpt2", "revision": "v1.0"},
+        ),
+        (
+            {"kind": "directory", "path": " mine/gpt2 ", "name": "Mine", "slug": "mine"},
+            "causal",
+            {"source": "directory", "path": "mine/gpt2"},
+        ),
+        (
+            {"kind": "ngram", "path": "five/model.ngram", "name": "Five", "slug": "five"},
+            "ngram",
+            {"path": "five/model.ngram"},
+        ),
+    ],
+    ids=["hub", "hub-revision", "directory", "ngram"],
+)
+def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, given, backend, config):
+    response = register(client, people.charlie, given)
+    model = RegisteredModel.objects.get()
+    assert (model.status, model.backend, model.config) == ("unapproved", backend, config)
+    assert (Job.objects.count(), model.check_job) == (0, None)
+    page = client.get(response.url).content.decode()
+    assert "Staff has to approve it before it is loaded." in page
+    assert "Waits for staff to approve it; until then it is not loaded." in page
+
+
+def test_staffs_own_models_are_checked_without_waiting(client, people):
+    register(client, people.staff, HUB)
+    assert RegisteredModel.objects.get().check_job.state == "queued"
+
+
+def test_card_tags_and_visibility_are_kept(client, people):
+    card = {
+        "description": "Knows nothing.",
+        "authorship": "A. Author",
+        "licence": "MIT",
+        "corpus": "none",
+        "perplexity": "1024",
+        "url": "example.org/model",
+        "bibtex": "@misc{x}",
+    }
+    register(client, people.charlie, UNIFORM, **card, visibility="private", tag_names="baseline, ten bits,")
+    model = RegisteredModel.objects.get()
+    assert {name: getattr(model, name) for name in card} == card | {
+        "perplexity": 1024.0,
+        "url": "https://example.org/model",
+    }
+    assert (model.visibility, model.tags) == ("private", ["baseline", "ten bits"])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (HUB | {"repo": ""}, "This is needed for this kind of model."),
+        (HUB | {"repo": "gpt2"}, "$.repo: &#x27;gpt2&#x27; does not match"),
+        (HUB | {"repo": "../../etc"}, "$.repo: &#x27;../../etc&#x27; does not match"),
+        (HUB | {"repo": "https://huggingface.co/gpt2"}, "$.repo: "),
+        (HUB | {"revision": "-x"}, "$.revision: &#x27;-x&#x27; does not match"),
+        ({"kind": "directory", "path": "/etc", "name": "E", "slug": "e"}, "$.path: &#x27;/etc&#x27;"),
+        ({"kind": "ngram", "path": "../x", "name": "E", "slug": "e"}, "$.path: &#x27;../x&#x27;"),
+        (UNIFORM | {"vocabulary_size": "many"}, "Enter a whole number."),
+        (UNIFORM | {"vocabulary_size": 1}, "greater than or equal to 2"),
+        (UNIFORM | {"vocabulary_size": 10**13}, "$.vocabulary_size: 10000000000000 is greater than"),
+        (UNIFORM | {"kind": "shell"}, "shell is not one of the available choices"),
+        (UNIFORM | {"slug": "two words"}, "valid “slug”"),
+        (UNIFORM | {"slug": "register"}, "This name is taken by a page of the site."),
+        (UNIFORM | {"url": "javascript:alert(1)"}, "Enter a valid URL."),
+    ],
+)
+def test_what_does_not_fit_is_a_400_that_says_why_and_keeps_nothing(client, people, given, says):
+    response = register(client, people.staff, given)
+    assert response.status_code == 400
+    assert says in response.content.decode()
+    assert (RegisteredModel.objects.count(), Job.objects.count()) == (0, 0)
+
+
+def test_a_slug_is_given_once(client, people):
+    make_model(people.alice, slug="ten-bits")
+    response = register(client, people.charlie, UNIFORM)
+    assert response.status_code == 400
+    assert "already exists" in response.content.decode()
+    with pytest.raises(ValidationError, match="already exists"):
+        services.register_model(
+            actor=people.charlie,
+            slug="ten-bits",
+            name="Again",
+            backend="uniform",
+            config={"vocabulary_size": 2},
+        )
+    assert RegisteredModel.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("backend", "config", "says"),
+    [
+        ("telepathy", {}, "There is no backend 'telepathy'"),
+        ("uniform", {"vocabulary_size": 8, "unit": "word", "shell": "rm"}, "'shell' was unexpected"),
+        ("causal", {}, "'source' is a required property"),
+        ("causal", {"source": "hub", "repo": "a/b", "trust_remote_code": True}, "'trust_remote_code'"),
+    ],
+)
+def test_the_service_refuses_a_configuration_that_the_schema_refuses(people, backend, config, says):
+    with pytest.raises(ValidationError, match=says):
+        services.register_model(actor=people.staff, slug="x", name="X", backend=backend, config=config)
+
+
+def test_nobody_registers_without_an_account(client, people):
+    assert client.post(ADDRESS, UNIFORM).url.startswith(reverse("login"))
+    with pytest.raises(PermissionDenied):
+        services.register_model(
+            actor=people.nobody, slug="x", name="X", backend="uniform", config={"vocabulary_size": 2}
+        )
+
+
+def test_too_many_jobs_is_said_in_the_form_and_nothing_is_registered(client, people, settings):
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
+    register(client, people.charlie, UNIFORM)
+    response = register(client, people.charlie, UNIFORM | {"slug": "another"})
+    assert response.status_code == 400
+    assert "1 jobs queued or running" in response.content.decode()
+    assert RegisteredModel.objects.count() == 1
