@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -38,14 +39,24 @@ def flag(name: str, default: bool) -> bool:
     raise EnvError(f"{name}={value!r} is neither yes nor no; use 1 or 0")
 
 
-def number(name: str, default: int) -> int:
+def number(name: str, default: int, *, least: int = 0) -> int:
     value = os.environ.get(name)
     if value is None or value == "":
         return default
     try:
-        return int(value)
+        found = int(value)
     except ValueError as error:
         raise EnvError(f"{name}={value!r} is not a whole number") from error
+    if found < least:
+        raise EnvError(f"{name}={value!r} is too small; use {least} or more")
+    return found
+
+
+def choice(name: str, default: str, allowed: Sequence[str]) -> str:
+    value = os.environ.get(name) or default
+    if value not in allowed:
+        raise EnvError(f"{name}={value!r} is none of {', '.join(allowed)}")
+    return value
 
 
 def words(name: str, default: str = "") -> list[str]:

@@ -21,8 +21,9 @@ def safe_cell(value: Any) -> Any:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")  # noqa: TID251  this module is where downloads are written
+    """RFC 4180: with CRLF as line end, a cell that holds either character is quoted and cannot begin a row."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")  # noqa: TID251  this module is where downloads are written
     writer.writerow(header)
     writer.writerows([safe_cell(cell) for cell in row] for row in rows)
     return out.getvalue()

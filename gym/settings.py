@@ -19,7 +19,6 @@ INSECURE_SECRET_KEY = "insecure-laptop-key-set-GYM_SECRET_KEY-before-others-can-
 SECRET_KEY = env.secret("GYM_SECRET_KEY", INSECURE_SECRET_KEY)
 ALLOWED_HOSTS = env.words("GYM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
-SITE_URL = env.text("GYM_SITE_URL", "http://127.0.0.1:8000")
 HTTPS = env.flag("GYM_HTTPS", False)
 
 INSTALLED_APPS = [
@@ -98,19 +97,24 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 GYM_DEMO_ACCOUNTS = env.flag("GYM_DEMO_ACCOUNTS", True)
+GYM_DEMO_LINE = (
+    "Demo accounts: alice (password demo-alice), bob (demo-bob), admin (demo-admin)"
+    if GYM_DEMO_ACCOUNTS and set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
+    else ""
+)
 
 # --- jobs ------------------------------------------------------------------------------------------------------
 GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
-GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60)
-GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30)
+GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60, least=1)
+GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 
 # --- models ----------------------------------------------------------------------------------------------------
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
 GYM_DEVICE = env.text("GYM_DEVICE", "auto")
 GYM_HUB_ALLOWED = env.flag("GYM_HUB_ALLOWED", True)
-GYM_CHUNK_SENTENCES = 64
+GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 64, least=1)
 
 # --- files -----------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
@@ -154,18 +158,19 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("GYM_B
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["gym.api.parsers.JSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "PAGE_SIZE": 50,
 }
 
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": env.text("GYM_LOG_LEVEL", "WARNING")},
-    "loggers": {"gym": {"level": env.text("GYM_LOG_LEVEL", "INFO")}},
+    "root": {"handlers": ["console"], "level": env.choice("GYM_LOG_LEVEL", "WARNING", LOG_LEVELS)},
+    "loggers": {"gym": {"level": env.choice("GYM_LOG_LEVEL", "INFO", LOG_LEVELS)}},
 }

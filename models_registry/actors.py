@@ -19,22 +19,24 @@ def check_model(context: JobContext) -> None:
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
     if model is None:
         raise PermanentFailure("The model was deleted.")
-    findings = inspect(model)
+    findings = inspect(model, repin=context.payload.get("repin", True))
     if findings["status_reason"]:
         context.log(findings["status_reason"])
     with context.finish():
         RegisteredModel.objects.filter(pk=model.pk).update(**findings)
 
 
-def inspect(model: RegisteredModel) -> dict[str, Any]:
+def inspect(model: RegisteredModel, *, repin: bool = True) -> dict[str, Any]:
     """What a check finds, as values of RegisteredModel's fields.
 
-    A model that cannot be used is a finding (status broken, with the reason), not an error.
+    A model that cannot be used is a finding (status broken, with the reason), not an error. With `repin` a branch of
+    the hub is resolved to its newest commit; otherwise the commit that was approved stays.
     """
     from models_registry.backends import BackendError, probe
     from models_registry.warm import forget, load_registered
 
-    model.source_revision = ""  # a branch name is resolved afresh by every check
+    if repin:
+        model.source_revision = ""
     started = perf_counter()
     try:
         forget()

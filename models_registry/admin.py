@@ -1,5 +1,6 @@
 from django.contrib import admin
 
+from gym.jobs.errors import TooManyJobs
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
 
@@ -24,6 +25,12 @@ class RegisteredModelAdmin(admin.ModelAdmin):
 
     @admin.action(description="Approve and check")
     def approve(self, request, queryset) -> None:
+        queued = 0
         for model in queryset:
-            approve_model(model, actor=request.user)
-        self.message_user(request, f"{queryset.count()} checks queued")
+            try:
+                approve_model(model, actor=request.user)
+            except TooManyJobs as error:
+                self.message_user(request, str(error), level="error")
+                break
+            queued += 1
+        self.message_user(request, f"{queued} checks queued")

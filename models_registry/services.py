@@ -42,7 +42,7 @@ def register_model(
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
         allowed = not BACKENDS[backend].needs_files or permissions.can_approve(actor)
         model.status = Status.UNCHECKED if allowed else Status.UNAPPROVED
-        model.full_clean()
+        model.full_clean(exclude=["facts"])  # nothing is known before the check
         model.save()
         if allowed:
             _queue_check(model, actor)
@@ -62,6 +62,8 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
         raise PermissionDenied("you may not check this model")
     if model.status == Status.UNAPPROVED and not permissions.can_approve(actor):
         raise PermissionDenied("staff has not approved this model yet")
+    if model.check_job is not None and model.check_job.is_active:
+        return
     _queue_check(model, actor)
 
 
@@ -70,6 +72,10 @@ def _queue_check(model: RegisteredModel, actor: User) -> None:
         model.status, model.status_reason = Status.UNCHECKED, ""
         model.save()
         model.check_job = enqueue(
-            "check_model", {"model": model.pk}, owner=actor, title=f"Check {model.slug}", total=1
+            "check_model",
+            {"model": model.pk, "repin": permissions.can_approve(actor)},
+            owner=actor,
+            title=f"Check {model.slug}",
+            total=1,
         )
         model.save(update_fields=["check_job"])

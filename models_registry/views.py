@@ -83,7 +83,7 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied("you may not edit this model")
     form = CardForm(request.POST or None, instance=model)
     if request.method == "POST" and form.is_valid():
-        form.save()
+        form.save(commit=False).save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
         messages.success(request, "Saved.")
         return redirect(model)
     context = {"model": model, "form": form}

@@ -47,6 +47,9 @@ def load_pinned(model: RegisteredModel) -> Backend:
     """As `load_registered`, but only if the weights are those that the check saw."""
     backend = load_registered(model)
     if model.fingerprint and backend.facts.fingerprint != model.fingerprint:
+        forget()  # loaded before the files changed, perhaps: look at them as they are now
+        backend = load_registered(model)
+    if model.fingerprint and backend.facts.fingerprint != model.fingerprint:
         forget()
         raise BackendError(
             f"The files of {model.slug} are not those that were checked.",

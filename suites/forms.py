@@ -8,8 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.uploads import read_upload
-from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, read_suite
-from suites.models import JoinPolicy, Suite, Visibility
+from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, inherit, read_suite
+from suites.models import JoinPolicy, Suite, SuiteRevision, Visibility
+from suites.selectors import document_of
 
 
 class DocumentForm(forms.Form):
@@ -34,8 +35,9 @@ class DocumentForm(forms.Form):
         help_text="What stands between two regions when the sentence is put together for a model.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, newest: SuiteRevision | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.newest = newest
         self.problems: list[Any] = []
 
     def clean(self) -> dict[str, Any]:
@@ -44,7 +46,10 @@ class DocumentForm(forms.Form):
             return cleaned
         data, name = self._given(cleaned)
         try:
-            cleaned["document"] = read_suite(data, filename=name)
+            document = read_suite(data, filename=name)
+            if self.newest is not None and document.is_table:
+                document = inherit(document, document_of(self.newest))
+            cleaned["document"] = document
         except SuiteFormatError as error:
             self.problems = list(error.problems)
             raise ValidationError(
@@ -114,6 +119,15 @@ class SuiteForm(forms.ModelForm):
 
     def clean_tag_names(self) -> list[str]:
         return split_tags(self.cleaned_data["tag_names"])
+
+
+class ErrataForm(forms.Form):
+    errata = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="e.g. Item 12: the contents of two conditions are swapped. Readers see it above the revision.",
+    )
 
 
 class FreezeForm(forms.Form):

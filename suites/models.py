@@ -123,6 +123,7 @@ class SuiteRevision(models.Model):
     condition_names = models.JSONField(default=list)
     extra = models.JSONField(default=dict, help_text="unknown top-level keys, kept for export")
     notices = models.JSONField(default=list, help_text="what the import changed or found odd")
+    findings = models.JSONField(default=list, help_text="what the linter says: code, severity, where …")
     join_policy = models.CharField(max_length=8, choices=JoinPolicy.choices, default=JoinPolicy.SPACE)
     sha256 = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True, help_text="What changed in this revision.")
@@ -164,6 +165,11 @@ class SuiteRevision(models.Model):
     def item_numbers(self) -> list[int]:
         """Item numbers in document order."""
         return list(dict.fromkeys(self.sentences.order_by("position").values_list("item", flat=True)))
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        if SuiteRevision.objects.filter(pk=self.pk, state=self.State.FROZEN).exists():
+            raise FrozenRevision(f"{self} is frozen and stays")
+        return super().delete(*args, **kwargs)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk and SuiteRevision.objects.filter(pk=self.pk, state=self.State.FROZEN).exists():

@@ -145,7 +145,7 @@ def _edges(text: str, start: int, end: int, reached: int) -> tuple[int, int]:
     after = len(rest) - len(rest.lstrip())
     if after < len(rest):
         return position + after, position + after
-    place = max(start, 0) if inside else max(len(text) - 1, 0)
+    place = start if inside else max(min(position, len(text) - 1), 0)
     return place, place
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils.text import slugify
 
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
-from suites.models import Suite, SuiteRevision, Tag, Visibility
+from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -40,17 +43,17 @@ def with_shape(suites: QuerySet[Suite]) -> QuerySet[Suite]:
     """Annotates `n_items`, `n_conditions`, `n_sentences`, `n_predictions`, `last_revision` and `last_state`,
     all of the newest revision."""
     newest = SuiteRevision.objects.filter(suite=OuterRef("pk")).order_by("-number")
-    counted = newest.annotate(
-        items_=Count("sentences__item", distinct=True),
-        conditions_=Count("sentences__condition", distinct=True),
-        sentences_=Count("sentences", distinct=True),
-        predictions_=Count("predictions", distinct=True),
-    )
+
+    def count(model: type[Sentence] | type[Prediction], column: str) -> Subquery:
+        rows = model.objects.filter(revision=OuterRef("newest_")).order_by().values("revision")
+        return Coalesce(Subquery(rows.annotate(n=Count(column, distinct=True)).values("n")), 0)
+
     return suites.annotate(
-        n_items=Subquery(counted.values("items_")[:1]),
-        n_sentences=Subquery(counted.values("sentences_")[:1]),
-        n_predictions=Subquery(counted.values("predictions_")[:1]),
-        n_conditions=Subquery(counted.values("conditions_")[:1]),
+        newest_=Subquery(newest.values("pk")[:1]),
+        n_items=count(Sentence, "item"),
+        n_conditions=count(Sentence, "condition"),
+        n_sentences=count(Sentence, "position"),
+        n_predictions=count(Prediction, "position"),
         last_revision=Subquery(newest.values("number")[:1]),
         last_state=Subquery(newest.values("state")[:1]),
     ).prefetch_related("tags")
@@ -87,3 +90,21 @@ def document_of(revision: SuiteRevision) -> SuiteDocument:
         extra=revision.extra,
         notices=(),
     )
+
+
+def export_document(revision: SuiteRevision) -> SuiteDocument:
+    """The revision as a file says it: what was edited on the suite's page since replaces the imported meta."""
+    document, suite = document_of(revision), revision.suite
+    meta = dict(document.meta)
+    for key, value in (
+        ("description", suite.description),
+        ("reference", suite.reference),
+        ("comment", suite.comment),
+    ):
+        if value != meta.get(key, "") and isinstance(meta.get(key, ""), str):
+            meta[key] = value
+    tags = sorted(tag.name for tag in suite.tags.all())
+    given = meta.get("tags", [])
+    if isinstance(given, list) and tags != sorted({slugify(str(tag), allow_unicode=True) for tag in given}):
+        meta["tags"] = tags
+    return replace(document, meta=meta)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.text import slugify
 
 from suites import permissions
 from suites.formats import SuiteDocument
+from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
 from suites.selectors import document_of
 
@@ -39,14 +43,16 @@ def import_suite(
         raise PermissionDenied("sign in to import a suite")
     meta = document.meta
     with transaction.atomic():
-        suite = Suite.objects.create(
-            slug=unique_slug(document.name),
-            title=(title or document.name)[:200],
-            owner=actor,
-            visibility=visibility,
-            reference=_text(meta.get("reference")),
-            description=_text(meta.get("description")),
-            comment=_text(meta.get("comment")),
+        suite = _create(
+            document.name,
+            Suite(
+                title=(title or document.name)[:200],
+                owner=actor,
+                visibility=visibility,
+                reference=_text(meta.get("reference")),
+                description=_text(meta.get("description")),
+                comment=_text(meta.get("comment")),
+            ),
         )
         set_tags(suite, [*tags, *_meta_tags(meta)])
         _write_revision(suite, document, number=1, actor=actor, join_policy=join_policy)
@@ -59,7 +65,7 @@ def replace_draft(
     """Put the document into the suite's draft; a draft is opened when there is none. Frozen revisions stay."""
     _require_edit(actor, suite)
     with transaction.atomic():
-        Suite.objects.select_for_update().get(pk=suite.pk)
+        lock(suite)
         newest = suite.revisions.order_by("-number").first()
         draft = suite.draft
         policy = join_policy or (newest.join_policy if newest else "space")
@@ -72,23 +78,28 @@ def replace_draft(
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
     """The suite's draft; when there is none, a copy of the newest frozen revision becomes the draft."""
     _require_edit(actor, suite)
-    draft, frozen = suite.draft, suite.latest_frozen
-    if draft:
-        return draft
-    if frozen is None:
-        raise ValidationError("This suite has no revision to copy.")
-    return replace_draft(suite, document_of(frozen), actor=actor)
+    with transaction.atomic():
+        lock(suite)
+        draft, frozen = suite.draft, suite.latest_frozen
+        if draft:
+            return draft
+        if frozen is None:
+            raise ValidationError("This suite has no revision to copy.")
+        return replace_draft(suite, document_of(frozen), actor=actor)
 
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
     """Make the draft immutable and give it its sha256. From then on models can be run on it."""
     _require_edit(actor, suite)
     with transaction.atomic():
-        draft = SuiteRevision.objects.select_for_update().filter(suite=suite, state="draft").first()
+        lock(suite)
+        draft = suite.draft
         if draft is None:
             raise NothingToFreeze("There is no draft to freeze: the newest revision is frozen already.")
+        document = document_of(draft)
         draft.state = SuiteRevision.State.FROZEN
-        draft.sha256 = document_of(draft).sha256()
+        draft.sha256 = document.sha256()
+        draft.findings = findings_of(document)
         draft.note = note
         draft.frozen_at = timezone.now()
         draft.save()
@@ -98,19 +109,48 @@ def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
 def discard_draft(suite: Suite, *, actor: User) -> None:
     """Delete the draft, keeping the frozen revisions. The last revision of a suite is not discarded."""
     _require_edit(actor, suite)
-    if suite.latest_frozen is None:
-        raise ValidationError("This draft is the suite's only revision. Delete the suite instead.")
-    draft = suite.draft
-    if draft:
-        draft.delete()
+    with transaction.atomic():
+        lock(suite)
+        if suite.latest_frozen is None:
+            raise ValidationError("This draft is the suite's only revision. Delete the suite instead.")
+        draft = suite.draft
+        if draft:
+            draft.delete()
+
+
+def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
+    """What turned out to be wrong with a frozen revision. It is shown with it; its content stays as it is."""
+    _require_edit(actor, revision.suite)
+    SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
+
+
+def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
+    """Change who sees a suite. An unlisted one gets an address that cannot be guessed; leaving that gives it a plain
+    one again, and the secret address stops working."""
+    _require_edit(actor, suite)
+    was = suite.visibility
+    suite.visibility = visibility
+    if Visibility.UNLISTED in {was, visibility} and was != visibility:
+        newest = suite.revisions.order_by("-number").first()
+        _give_address(suite, newest.name if newest else suite.title)
+    else:
+        suite.save(update_fields=["visibility", "updated"])
+
+
+def lock(suite: Suite) -> None:
+    """Everything that adds, removes or freezes a revision first takes this lock. Call it inside a transaction."""
+    Suite.objects.select_for_update().get(pk=suite.pk)
+
+
+def findings_of(document: SuiteDocument) -> list[dict[str, object]]:
+    """The linter's findings as JSON."""
+    return [asdict(finding) for finding in lint(document)]
 
 
 def delete_suite(suite: Suite, *, actor: User) -> None:
     """Delete a suite that nobody has run. A suite with runs stays, because results point to it."""
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner deletes a suite")
-    from django.db.models import ProtectedError
-
     try:
         suite.delete()
     except ProtectedError as error:
@@ -123,6 +163,33 @@ def set_tags(suite: Suite, names: Iterable[str]) -> None:
     """Replace the suite's tags by these names, slugified; blank ones are left out."""
     slugs = dict.fromkeys(slug for name in names if (slug := slugify(str(name), allow_unicode=True)[:60]))
     suite.tags.set([Tag.objects.get_or_create(name=slug)[0] for slug in slugs])
+
+
+ADDRESS_TRIES = 5
+
+
+def _create(name: str, suite: Suite) -> Suite:
+    suite.slug = ""
+    _give_address(suite, name)
+    return suite
+
+
+def _give_address(suite: Suite, name: str) -> None:
+    """Save the suite under a free address; somebody else may take one between the look and the save."""
+    for left in reversed(range(ADDRESS_TRIES)):
+        suite.slug = secret_slug(name) if suite.visibility == Visibility.UNLISTED else unique_slug(name)
+        try:
+            with transaction.atomic():
+                suite.save()
+            return
+        except IntegrityError:
+            if not left:
+                raise
+
+
+def secret_slug(name: str) -> str:
+    """An address for an unlisted suite, with 80 random bits."""
+    return f"{slug_of(name)[:50]}-{secrets.token_hex(10)}"
 
 
 def slug_of(name: str) -> str:
@@ -156,6 +223,7 @@ def _write_revision(
         condition_names=list(document.conditions),
         extra=document.extra,
         notices=[{"where": notice.where, "message": notice.message} for notice in document.notices],
+        findings=findings_of(document),
         join_policy=join_policy,
         created_by=actor,
     )

@@ -13,5 +13,6 @@ urlpatterns = [
     path("<slug:slug>/delete/", views.suite_delete, name="suite-delete"),
     path("<slug:slug>/r<int:number>/", views.suite_detail, name="suite-revision"),
     path("<slug:slug>/r<int:number>/items/", views.suite_items, name="suite-items"),
+    path("<slug:slug>/r<int:number>/errata/", views.suite_errata, name="suite-errata"),
     path("<slug:slug>/r<int:number>/<str:form>/", views.suite_download, name="suite-download"),
 ]

@@ -20,11 +20,10 @@ from gym.exports import download
 from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
-from suites.forms import DocumentForm, FreezeForm, ImportForm, SuiteForm
+from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
 from suites.formulas import Formula, FormulaError, parse
-from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision
-from suites.selectors import document_of, listed_for, tags_of, visible_to, with_shape
+from suites.selectors import document_of, export_document, listed_for, tags_of, visible_to, with_shape
 
 PER_PAGE = 50
 ITEMS_PER_PAGE = 40
@@ -101,7 +100,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "predictions": shown,
         "example": revision.sentences.filter(item=first_item).order_by("position"),
         "critical": critical_regions(revision),
-        "findings": lint(document),
+        "findings": revision.findings,
         "scores": suite_scores(latest_done(runs)),
         "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
@@ -135,8 +134,11 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
     suite = _editable(request, slug)
     form = SuiteForm(request.POST or None, instance=suite)
     if request.method == "POST" and form.is_valid():
+        before = Suite.objects.get(pk=suite.pk).visibility
+        wanted, suite.visibility = suite.visibility, before
         form.save()
         services.set_tags(suite, form.cleaned_data["tag_names"])
+        services.set_visibility(suite, wanted, actor=request.user)
         messages.success(request, "Saved.")
         return redirect(suite)
     return render(request, "suites/edit.html", {"suite": suite, "form": form}, status=_form_status(request))
@@ -148,7 +150,7 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
     suite = _editable(request, slug)
     newest = suite.revisions.order_by("-number").first()
     initial = {"join_policy": newest.join_policy} if newest else {}
-    form = DocumentForm(request.POST or None, request.FILES or None, initial=initial)
+    form = DocumentForm(request.POST or None, request.FILES or None, initial=initial, newest=newest)
     if request.method == "POST" and form.is_valid():
         draft = services.replace_draft(
             suite, form.document, actor=request.user, join_policy=form.cleaned_data["join_policy"]
@@ -157,6 +159,20 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(draft)
     context = {"suite": suite, "form": form, "problems": form.problems}
     return render(request, "suites/upload.html", context, status=_form_status(request))
+
+
+@login_required
+def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Say what turned out to be wrong with a revision. Context: suite, revision, form."""
+    suite = _editable(request, slug)
+    revision = _revision(suite, number)
+    form = ErrataForm(request.POST if request.method == "POST" else None, initial={"errata": revision.errata})
+    if request.method == "POST" and form.is_valid():
+        services.set_errata(revision, form.cleaned_data["errata"], actor=request.user)
+        messages.success(request, "Saved. The sentences stay as they are.")
+        return redirect(revision)
+    context = {"suite": suite, "revision": revision, "form": form}
+    return render(request, "suites/errata.html", context, status=_form_status(request))
 
 
 @login_required
@@ -218,7 +234,7 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     if form not in DOWNLOADS:
         raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
     _, extension, content_type = DOWNLOADS[form]
-    document = document_of(revision)
+    document = export_document(revision)
     text = {
         "json": lambda: write_json(document),
         "json-trimmed": lambda: write_json(document, whitespace="trimmed"),

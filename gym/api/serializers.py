@@ -93,6 +93,7 @@ class PredictionResultSerializer(serializers.ModelSerializer):
 
 
 class RunSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
     model = serializers.CharField(source="model.slug")

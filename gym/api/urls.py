@@ -9,6 +9,6 @@ urlpatterns = [
     path("models/", views.ModelList.as_view(), name="api-models"),
     path("models/<slug:slug>/", views.ModelDetail.as_view(), name="api-model"),
     path("runs/", views.RunList.as_view(), name="api-runs"),
-    path("runs/<int:pk>/", views.RunDetail.as_view(), name="api-run"),
-    path("runs/<int:pk>/results/", views.run_results, name="api-run-results"),
+    path("runs/<slug:key>/", views.RunDetail.as_view(), name="api-run"),
+    path("runs/<slug:key>/results/", views.run_results, name="api-run-results"),
 ]

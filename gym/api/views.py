@@ -75,7 +75,9 @@ class RunList(generics.ListCreateAPIView):
     def get_queryset(self):
         runs = listed_runs(self.request.user).prefetch_related("prediction_results__prediction")
         for name, field in (("suite", "revision__suite__slug"), ("model", "model__slug")):
-            if wanted := self.request.query_params.get(name):
+            if wanted := self.request.query_params.get(name, "").replace(
+                "\0", "\ufffd"
+            ):  # not for PostgreSQL
                 runs = runs.filter(**{field: wanted})
         return runs
 
@@ -107,13 +109,14 @@ class RunList(generics.ListCreateAPIView):
 
 class RunDetail(generics.RetrieveAPIView):
     serializer_class = RunSerializer
+    lookup_field = "key"
 
     def get_queryset(self):
         return visible_runs(self.request.user).prefetch_related("prediction_results__prediction")
 
 
 @api_view(["GET"])
-def run_results(request: Request, pk: int) -> Response:
+def run_results(request: Request, key: str) -> Response:
     """Everything a finished run holds: predictions, items, regions, tokens."""
-    run = get_object_or_404(visible_runs(request.user).filter(completed_at__isnull=False), pk=pk)
+    run = get_object_or_404(visible_runs(request.user).filter(completed_at__isnull=False), key=key)
     return Response(report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run)))

@@ -16,11 +16,13 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
 from models_registry.backends import Backend, BackendError
-from models_registry.engine import ScoringPolicy
+from models_registry.engine import ScoringFailure, ScoringPolicy
 from suites.models import SuiteRevision
 from suites.selectors import document_of
 
 ROWS = 500
+LARGE = 1_000_000_000
+"""Parameters from which on a chunk has fewer sentences."""
 
 
 @handler("suite_run")
@@ -33,6 +35,8 @@ def suite_run(context: JobContext) -> None:
     )
     if run is None:
         raise PermanentFailure("The run was deleted.")
+    if not run.model.is_ready:
+        raise PermanentFailure(f"{run.model.name} is not ready any more: {run.model.status_reason}")
     try:
         backend = load_pinned(run.model)
         score_run(context, run, backend)
@@ -45,55 +49,84 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
     document = document_of(run.revision)
     texts = [joined.text for joined in joined_sentences(document, policy)]
     scorer = cache.scorer_key(backend.facts, policy)
-    chunks = _chunks_of(context, run, texts, scorer)
+    scores: dict[str, Scores] = {}
+    while not scores:
+        passing = _score_chunks(context, run, backend, policy, texts, scorer)
+        known = cache.read(scorer, texts) | passing
+        if all(text in known for text in texts):
+            scores = known
+        else:  # the cache was cleared meanwhile: plan what is missing anew
+            run.scorer = ""
+    context.check()
+    result = evaluate_document(document, [scores[text] for text in texts], policy)
+    facts = provenance(run.revision.sha256, run.model.backend, backend, result)
+    with context.finish():
+        write_result(run, result, facts, n_unique=len(set(texts)))
+
+
+def _score_chunks(
+    context: JobContext,
+    run: SuiteRun,
+    backend: Backend,
+    policy: ScoringPolicy,
+    texts: Sequence[str],
+    scorer: str,
+) -> dict[str, Scores]:
+    """Score every chunk that is not done into the cache; returns the failures that are not kept there."""
+    chunks = _chunks_of(context, run, texts, scorer, _chunk_size(run))
     unique = len(set(texts))
     done = unique - sum(len(chunk.positions) for chunk in chunks if not chunk.done)
+    passing: dict[str, Scores] = {}
     context.progress(done, unique, "sentences")
     for chunk in chunks:
         if chunk.done:
             continue
         context.check()
         chunk_texts = [texts[position] for position in chunk.positions]
-        scores = backend.score(chunk_texts, policy)
+        scores = dict(zip(chunk_texts, backend.score(chunk_texts, policy), strict=True))
+        passing.update(
+            (text, value)
+            for text, value in scores.items()
+            if isinstance(value, ScoringFailure) and value.transient
+        )
         with context.transaction(brings_forward=True):
-            cache.write(scorer, dict(zip(chunk_texts, scores, strict=True)))
-            RunChunk.objects.filter(pk=chunk.pk).update(done=True)
+            cache.write(scorer, scores)
+            RunChunk.objects.filter(pk=chunk.pk).update(done=not any(text in passing for text in chunk_texts))
         done += len(chunk_texts)
         context.progress(done, unique, "sentences")
-    context.check()
-    result = evaluate_document(document, _all_scores(backend, policy, scorer, texts), policy)
-    with context.finish():
-        write_result(
-            run, result, provenance(run.revision.sha256, run.model.backend, backend), n_unique=unique
-        )
+    return passing
 
 
-def _chunks_of(context: JobContext, run: SuiteRun, texts: Sequence[str], scorer: str) -> list[RunChunk]:
-    """The run's chunks; planned and stored by the first attempt, so that later attempts find the same ones."""
-    chunks = list(run.chunks.order_by("number"))
-    if chunks:
-        return chunks
+def _chunk_size(run: SuiteRun) -> int:
+    """Sentences per chunk; fewer for large models, so that progress moves and a cancellation is heard."""
+    size: int = settings.GYM_CHUNK_SENTENCES
+    return max(1, size // 4) if (run.model.parameters or 0) >= LARGE else size
+
+
+def _chunks_of(
+    context: JobContext, run: SuiteRun, texts: Sequence[str], scorer: str, size: int
+) -> list[RunChunk]:
+    """The run's chunks; planned and stored by the first attempt, so that later attempts find the same ones.
+
+    They belong to one scorer: with another device or after a new check they are planned again.
+    """
+    if run.scorer == scorer:
+        return list(run.chunks.order_by("number"))
     known = cache.read(scorer, texts)
     missing = [position for position, text in enumerate(texts) if text not in known]
-    planned = plan_chunks([texts[position] for position in missing], settings.GYM_CHUNK_SENTENCES)
+    planned = plan_chunks([texts[position] for position in missing], size)
+    cached = len(set(texts)) - sum(map(len, planned))
     with context.transaction():
+        run.chunks.all().delete()
         RunChunk.objects.bulk_create(
             [
                 RunChunk(run=run, number=number, positions=[missing[place] for place in places])
                 for number, places in enumerate(planned)
             ]
         )
-        SuiteRun.objects.filter(pk=run.pk).update(n_cached=len(set(texts)) - sum(map(len, planned)))
+        SuiteRun.objects.filter(pk=run.pk).update(n_cached=cached, scorer=scorer)
+    run.scorer = scorer
     return list(run.chunks.order_by("number"))
-
-
-def _all_scores(backend: Backend, policy: ScoringPolicy, scorer: str, texts: Sequence[str]) -> list[Scores]:
-    """One score per sentence from the cache; what was cleared from it meanwhile is scored again."""
-    known = cache.read(scorer, texts)
-    lost = list(dict.fromkeys(text for text in texts if text not in known))
-    if lost:
-        known.update(zip(lost, backend.score(lost, policy), strict=True))
-    return [known[text] for text in texts]
 
 
 def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int) -> None:

@@ -15,7 +15,8 @@ BATCH = 500
 
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
-    """sha256 of everything that changes token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine."""
+    """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine
+    and the versions of the libraries. So a run's record of versions is true for cached scores as well."""
     parts = {
         "fingerprint": facts.fingerprint,
         "bos": policy.bos,
@@ -23,6 +24,7 @@ def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
         "dtype": facts.dtype,
         "device": facts.device.split(":")[0],
         "engine": ENGINE_VERSION,
+        "versions": facts.versions,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -44,12 +46,18 @@ def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
 
 
 def write(scorer: str, scores: Mapping[str, Scores]) -> None:
-    """Keep these scores; a text that somebody else stored meanwhile keeps the first value."""
+    """Keep these scores; a text that somebody else stored meanwhile keeps the first value.
+
+    Failures that may pass are not kept. Rows are written in the order of their keys, so that two runs with texts in
+    common wait for each other instead of locking each other out.
+    """
+    rows = [
+        ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=_to_json(value))
+        for text, value in scores.items()
+        if not (isinstance(value, ScoringFailure) and value.transient)
+    ]
     ScoreCache.objects.bulk_create(
-        [
-            ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=_to_json(value))
-            for text, value in scores.items()
-        ],
+        sorted(rows, key=lambda row: row.text_sha256),
         batch_size=BATCH,
         ignore_conflicts=True,
     )

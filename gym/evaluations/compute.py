@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from gym.evaluations.statistics import mean_interval, wilson
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
 from suites.formats import PredictionDoc, SuiteDocument
-from suites.formulas import NOT_EVALUABLE, TIE, TRUE, parse
+from suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, parse
 from suites.regions import JoinedSentence, align, join, region_values
 
 CHUNK_SENTENCES = 64
 NOISE_BITS = 1e-3
 """Margins smaller than this are within the numeric noise of 32-bit scoring; they are counted as near ties."""
+
+ROUNDING_BITS = 1e-9
+"""Margins smaller than this are float64 rounding, not a difference."""
 
 Scores = TokenScores | ScoringFailure
 TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, straddles]
@@ -136,9 +139,7 @@ def judge(
 ) -> PredictionOutcome:
     """Outcome of one formula for every item. `grid[(condition, region number or "*")]` has one value per item."""
     formula = parse(prediction.formula)
-    judged = formula.evaluate_items({reference: grid[reference] for reference in formula.references})
-    outcomes = np.broadcast_to(judged.outcome, n_items)
-    margins = np.broadcast_to(judged.margin, n_items)
+    outcomes, margins = _judged(formula, grid, n_items)
     passed = int((outcomes == TRUE).sum())
     ties = int((outcomes == TIE).sum())
     interval = wilson(passed, n_items)
@@ -162,6 +163,19 @@ def judge(
         outcomes=[int(code) for code in outcomes],
         margins=[_finite(value) for value in margins],
     )
+
+
+def _judged(
+    formula: Formula, grid: dict[tuple[str, int | str], NDArray[np.float64]], n_items: int
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Outcome code and margin per item. Sides that differ by rounding alone, as sums of the same bits in another
+    grouping do, are equal: a tie."""
+    if not formula.references:
+        held = TRUE if formula.evaluate({}) else FALSE
+        return np.full(n_items, held, dtype=np.uint8), np.full(n_items, math.nan)
+    judged = formula.evaluate_items({reference: grid[reference] for reference in formula.references})
+    rounding = (np.abs(judged.margin) < ROUNDING_BITS) & (judged.outcome != NOT_EVALUABLE)
+    return np.where(rounding, np.uint8(TIE), judged.outcome), judged.margin
 
 
 def _one_value_per_prefix(scores: Sequence[Scores]) -> list[Scores]:

@@ -24,6 +24,7 @@ class RunForm(forms.Form):
 
     models = forms.ModelMultipleChoiceField(
         queryset=RegisteredModel.objects.none(),
+        to_field_name="slug",
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one model."},
     )

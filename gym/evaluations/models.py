@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
+
+
+def new_key() -> str:
+    """The address of a run. It cannot be guessed, because the suite may be unlisted."""
+    return secrets.token_hex(10)
 
 
 class SuiteRun(models.Model):
@@ -18,6 +25,7 @@ class SuiteRun(models.Model):
         COMPUTED = "computed", "computed here"
         UPLOADED = "uploaded", "uploaded"
 
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     revision = models.ForeignKey(SuiteRevision, on_delete=models.PROTECT, related_name="runs")
     model = models.ForeignKey(RegisteredModel, on_delete=models.PROTECT, related_name="runs")
     owner = models.ForeignKey(
@@ -28,6 +36,9 @@ class SuiteRun(models.Model):
     )
     source = models.CharField(max_length=8, choices=Source.choices, default=Source.COMPUTED)
     policy = models.JSONField(help_text="BOS, EOS, join, metric: see ScoringPolicy")
+    scorer = models.CharField(
+        max_length=64, blank=True, help_text="see cache.scorer_key; chunks belong to it"
+    )
     provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
     created = models.DateTimeField(auto_now_add=True)
     completed_at = models.DateTimeField(null=True, blank=True)
@@ -47,7 +58,7 @@ class SuiteRun(models.Model):
         return f"{self.model.slug} on {self.revision}"
 
     def get_absolute_url(self) -> str:
-        return reverse("run-detail", args=[self.pk])
+        return reverse("run-detail", args=[self.key])
 
     @property
     def is_done(self) -> bool:

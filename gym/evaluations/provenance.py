@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from gym import __version__
+from gym.evaluations.compute import ROUNDING_BITS, RunResult
 from models_registry.backends import Backend
 from models_registry.engine import ENGINE_VERSION
+from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 
-def provenance(suite_sha256: str, kind: str, backend: Backend) -> dict[str, Any]:
+def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult) -> dict[str, Any]:
+    """Hashes, versions and what was in fact scored: `bos` and `eos` are None when the model has no such token."""
     facts = backend.facts
+    first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]
     return {
         "suite_sha256": suite_sha256,
         "model_fingerprint": facts.fingerprint,
@@ -24,4 +28,11 @@ def provenance(suite_sha256: str, kind: str, backend: Backend) -> dict[str, Any]
         "engine": ENGINE_VERSION,
         "gym": __version__,
         "log_base": 2,
+        "first_token_scored": all(token[4] is not None for token in first if token is not None),
+        "end_token_scored": any(
+            token[5] == -1 and token[4] is not None for row in result.sentences for token in row.tokens
+        ),
+        "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
+        "formula_reading": "import",
+        "rounding_bits": ROUNDING_BITS,
     }

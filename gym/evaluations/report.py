@@ -80,17 +80,14 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     number k of `items`; `details` adds ties, missing values and margins.
     `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them.
     """
+    conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
+    for row in result.sentences:
+        conditions[row.item].append(_condition(document, row))
     return {
         **head,
         "unit": "bits",
         "predictions": [_prediction(document, row, result.items) for row in result.predictions],
-        "items": [
-            {
-                "item_number": item,
-                "conditions": [_condition(document, row) for row in result.sentences if row.item == item],
-            }
-            for item in result.items
-        ],
+        "items": [{"item_number": item, "conditions": rows} for item, rows in conditions.items()],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
 
 from gym.evaluations.models import PredictionResult, SuiteRun
 from models_registry.models import RegisteredModel
@@ -34,12 +34,17 @@ def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
 
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
-    """The newest finished run of each (revision, model), with its prediction results at hand."""
-    newest: dict[tuple[int, int], SuiteRun] = {}
-    finished = runs.filter(completed_at__isnull=False).order_by("completed_at", "pk")
-    for run in finished.prefetch_related("prediction_results__prediction"):
-        newest[run.revision_id, run.model_id] = run
-    return list(newest.values())
+    """The newest finished run of each (revision, model), with its prediction results (less their lists of items)."""
+    finished = runs.filter(completed_at__isnull=False)
+    same = finished.filter(revision=OuterRef("revision"), model=OuterRef("model"))
+    newest = Subquery(same.order_by("-completed_at", "-pk").values("pk")[:1])
+    results = PredictionResult.objects.defer("items", "outcomes", "margins").select_related("prediction")
+    return list(
+        finished.filter(pk=newest)
+        .order_by("pk")
+        .defer("region_summary", "provenance")
+        .prefetch_related(Prefetch("prediction_results", queryset=results))
+    )
 
 
 @dataclass(frozen=True)

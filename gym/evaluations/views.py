@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -14,22 +13,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations import permissions, report, services
-from gym.evaluations.charts import Series, region_chart
 from gym.evaluations.forms import RunForm
-from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
+from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import listed_runs, matrix, visible_to
+from gym.evaluations.shown import chart, result_context, shown_sentence
 from gym.exports import csv_download, download, json_download
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
 from suites.models import SuiteRevision
 from suites.selectors import document_of, listed_for, tags_of
 from suites.selectors import visible_to as visible_suites
-from suites.views import ShownPrediction, critical_regions, shown_prediction
+from suites.views import critical_regions, shown_prediction
 
 PER_PAGE = 50
 STOP_POLLING = 286
-FILTERS = {"failed": {0, 2, 3}, "ties": {2}, "missing": {3}}
-"""Item filters of the run page: name -> outcome codes."""
 
 
 @require_safe
@@ -71,28 +68,12 @@ def run_start(request: HttpRequest) -> HttpResponse:
     return redirect(revision)
 
 
-@dataclass(frozen=True)
-class ShownResult:
-    """A prediction with its result: `shown` renders the formula, `result` has the counts."""
-
-    shown: ShownPrediction
-    result: PredictionResult
-
-
-@dataclass(frozen=True)
-class ItemRow:
-    """One item of the run page: outcome code and margin per prediction."""
-
-    item: int
-    cells: list[tuple[int, float | None]]
-
-
 @require_safe
-def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
+def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Context: run, suite, revision, job, position, may_steer; when done also results (ShownResult), items
-    (ItemRow), only ("" or a name of FILTERS), counts (items per filter), chart (svg), summary (rows of the table beside
-    it), critical, failures (SentenceScore without scores), command (reproduces the run)."""
-    run = _visible(request, pk)
+    (a page of ItemRow), only ("" or a name of FILTERS), counts (items per filter), chart (svg), summary (rows of the
+    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run)."""
+    run = _visible(request, key)
     context: dict[str, Any] = {
         "run": run,
         "suite": run.revision.suite,
@@ -102,14 +83,14 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         **_progress(run),
     }
     if run.is_done:
-        context.update(_result_context(run, request.GET.get("only", "")))
+        context.update(result_context(run, request.GET.get("only", ""), request.GET.get("page")))
     return render(request, "evaluations/run_detail.html", context)
 
 
 @require_safe
-def run_progress(request: HttpRequest, pk: int) -> HttpResponse:
+def run_progress(request: HttpRequest, key: str) -> HttpResponse:
     """The live part of a run's page; status 286 tells htmx to stop polling. Context: run, job, position."""
-    run = _visible(request, pk)
+    run = _visible(request, key)
     context = {"run": run, "may_steer": permissions.can_steer(request.user, run), **_progress(run)}
     final = run.state in {"done", "failed", "cancelled"}
     response = render(request, "evaluations/_progress.html", context, status=STOP_POLLING if final else 200)
@@ -120,53 +101,23 @@ def run_progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    run = _visible(request, pk)
+def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
+    run = _visible(request, key)
     return _steer(request, run, services.cancel_run, "The run stops after the sentences it is working on.")
 
 
 @login_required
 @require_POST
-def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
-    run = _visible(request, pk)
+def run_retry(request: HttpRequest, key: str) -> HttpResponse:
+    run = _visible(request, key)
     return _steer(request, run, services.retry_run, "The run is queued again.")
 
 
-@dataclass(frozen=True)
-class ShownToken:
-    text: str
-    token: str
-    token_id: int
-    start: int
-    end: int
-    bits: float | None
-    straddles: bool
-    special: bool
-
-
-@dataclass(frozen=True)
-class ShownRegion:
-    number: int
-    name: str
-    content: str
-    bits: float | None
-    critical: bool
-    tokens: list[ShownToken]
-
-
-@dataclass(frozen=True)
-class ShownSentence:
-    condition: str
-    score: SentenceScore
-    regions: list[ShownRegion]
-    specials: list[ShownToken]
-
-
 @require_safe
-def run_item(request: HttpRequest, pk: int, item: str) -> HttpResponse:
+def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
     """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), outcomes
     [(ShownPrediction, code, margin)], previous, next (item numbers or None)."""
-    run = _visible(request, pk)
+    run = _visible(request, key)
     number = _number(item)
     scores = list(
         run.sentence_scores.filter(sentence__item=number)
@@ -185,7 +136,7 @@ def run_item(request: HttpRequest, pk: int, item: str) -> HttpResponse:
         "revision": run.revision,
         "model": run.model,
         "item": number,
-        "sentences": [_shown_sentence(row, run.revision, critical) for row in scores],
+        "sentences": [shown_sentence(row, run.revision, critical) for row in scores],
         "outcomes": [
             (
                 shown_prediction(result.prediction, run.revision.regions),
@@ -201,17 +152,17 @@ def run_item(request: HttpRequest, pk: int, item: str) -> HttpResponse:
 
 
 @require_safe
-def run_chart(request: HttpRequest, pk: int) -> HttpResponse:
+def run_chart(request: HttpRequest, key: str) -> HttpResponse:
     """The region chart as a file that stands alone."""
-    run = _done(request, pk)
-    svg = _chart(run, standalone=True)
+    run = _done(request, key)
+    svg = chart(run, standalone=True)
     return download(str(svg), f"{_stem(run)}-regions.svg", "image/svg+xml")
 
 
 @require_safe
-def run_download(request: HttpRequest, pk: int, form: str) -> HttpResponse:
+def run_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """json (everything), regions.csv, tokens.csv, outcomes.csv."""
-    run = _done(request, pk)
+    run = _done(request, key)
     document, result = document_of(run.revision), report.result_of(run)
     suite, model = run.revision.suite.slug, run.model.slug
     if form == "json":
@@ -230,7 +181,7 @@ def run_download(request: HttpRequest, pk: int, form: str) -> HttpResponse:
 @require_safe
 def matrix_page(request: HttpRequest) -> HttpResponse:
     """Context: matrix (selectors.Matrix), tags [{"name", "n"}], current_tag."""
-    tag = request.GET.get("tag", "")
+    tag = request.GET.get("tag", "").replace("\0", "")
     context = {
         "matrix": matrix(request.user, tag),
         "tags": tags_of(listed_for(request.user)),
@@ -244,7 +195,7 @@ def matrix_download(request: HttpRequest, form: str) -> HttpResponse:
     """Long CSV of the matrix: one row per suite x model x prediction."""
     if form != "csv":
         raise Http404("The matrix can be had as csv.")
-    table = matrix(request.user, request.GET.get("tag", ""))
+    table = matrix(request.user, request.GET.get("tag", "").replace("\0", ""))
     header = (
         "suite",
         "revision",
@@ -282,92 +233,6 @@ def matrix_download(request: HttpRequest, form: str) -> HttpResponse:
     return csv_download("matrix.csv", header, rows)
 
 
-def _result_context(run: SuiteRun, only: str) -> dict[str, Any]:
-    revision = run.revision
-    results = list(run.prediction_results.select_related("prediction"))
-    items = results[0].items if results else revision.item_numbers
-    rows = [
-        ItemRow(item, [(result.outcomes[place], result.margins[place]) for result in results])
-        for place, item in enumerate(items)
-    ]
-    wanted = FILTERS.get(only)
-    counts = {
-        name: sum(any(code in codes for code, _ in row.cells) for row in rows)
-        for name, codes in FILTERS.items()
-    }
-    if wanted:
-        rows = [row for row in rows if any(code in wanted for code, _ in row.cells)]
-    return {
-        "results": [
-            ShownResult(shown_prediction(result.prediction, revision.regions), result) for result in results
-        ],
-        "items": rows,
-        "n_items": len(items),
-        "only": only if wanted else "",
-        "counts": counts,
-        "chart": _chart(run),
-        "summary": run.region_summary,
-        "critical": critical_regions(revision),
-        "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
-        "command": reproduce_command(run),
-    }
-
-
-def reproduce_command(run: SuiteRun) -> str:
-    """The command line that computes the same numbers from the downloaded suite."""
-    flags = {name: run.policy[name] for name in ("bos", "join", "metric") if name in run.policy}
-    words = [f"--{name} {value}" for name, value in flags.items()]
-    if run.policy.get("eos"):
-        words.append("--eos")
-    return (
-        f"python manage.py evaluate {run.revision.suite.slug}-r{run.revision.number}.json "
-        f"--model {run.model.slug} {' '.join(words)}"
-    )
-
-
-def _chart(run: SuiteRun, *, standalone: bool = False) -> Any:
-    series = [
-        Series(
-            name=row["condition"],
-            means=[cell["mean"] for cell in row["regions"]],
-            lows=[cell["low"] for cell in row["regions"]],
-            highs=[cell["high"] for cell in row["regions"]],
-            n=max((cell["n"] for cell in row["regions"]), default=0),
-        )
-        for row in run.region_summary
-    ]
-    title = f"{run.model.name} on {run.revision.suite.title}: mean surprisal by region"
-    return region_chart(
-        list(run.revision.region_names), series, critical_regions(run.revision), title, standalone=standalone
-    )
-
-
-def _shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
-    by_region: dict[int, list[ShownToken]] = {}
-    for token, token_id, start, end, bits, region, straddles in score.tokens:
-        shown = ShownToken(
-            score.text[start:end], token, token_id, start, end, bits, bool(straddles), region < 0
-        )
-        by_region.setdefault(region, []).append(shown)
-    contents = score.sentence.contents
-    return ShownSentence(
-        condition=score.sentence.condition,
-        score=score,
-        regions=[
-            ShownRegion(
-                number,
-                name,
-                contents[number - 1],
-                score.regions[number - 1],
-                number in critical,
-                by_region.get(number - 1, []),
-            )
-            for number, name in revision.regions.items()
-        ],
-        specials=by_region.get(-1, []),
-    )
-
-
 def _progress(run: SuiteRun) -> dict[str, Any]:
     job = run.job
     waiting = job is not None and job.state == "queued"
@@ -386,12 +251,12 @@ def _steer(request: HttpRequest, run: SuiteRun, use_case: Any, done: str) -> Htt
     return redirect(run)
 
 
-def _visible(request: HttpRequest, pk: int) -> SuiteRun:
-    return get_object_or_404(visible_to(request.user), pk=pk)
+def _visible(request: HttpRequest, key: str) -> SuiteRun:
+    return get_object_or_404(visible_to(request.user), key=key)
 
 
-def _done(request: HttpRequest, pk: int) -> SuiteRun:
-    run = _visible(request, pk)
+def _done(request: HttpRequest, key: str) -> SuiteRun:
+    run = _visible(request, key)
     if not run.is_done:
         raise Http404("This run has no results yet.")
     return run

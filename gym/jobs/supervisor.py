@@ -106,7 +106,6 @@ class Supervisor:
         self.stop_seconds = stop_seconds
         self.signals = 0
         self._write = write or print_line
-        self._wake = threading.Event()
 
     def run(self) -> int:
         """Supervise until a signal arrives (returns 0) or a child keeps dying (returns 1)."""
@@ -121,8 +120,7 @@ class Supervisor:
                 signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.signals += 1
-        self._wake.set()
+        self.signals += 1  # a plain number: an Event's lock may be held by the very code this interrupts
 
     def _loop(self) -> int:
         while not self.signals:
@@ -139,7 +137,7 @@ class Supervisor:
                     child.start_at = 0.0
                     child.start(self._write)
             self.on_tick()
-            self._wake.wait(0.1)
+            time.sleep(0.1)
         return 0
 
     def _after_death(self, child: Child, now: float) -> None:

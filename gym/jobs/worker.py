@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
 import socket
 import sys
-import threading
 import time
 from types import FrameType
 
@@ -22,6 +22,7 @@ from gym.jobs.reaper import Reaper, release_dead_worker
 
 log = logging.getLogger(__name__)
 
+LAST_SECONDS = 8.0  # for signing off and closing connections, after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
 
 
@@ -38,7 +39,7 @@ class WorkerProcess:
         self.threads = threads
         self.parent = parent
         self.replaces = replaces
-        self.stopped = threading.Event()
+        self.signals = 0
 
     def run(self) -> None:
         """Work until a signal arrives or the parent is gone."""
@@ -51,8 +52,8 @@ class WorkerProcess:
         reaper.start()
         log.info("worker %s serves %s", runner.worker_id(), ", ".join(self.queues))
         self._wait()
-        reaper.stop()
-        self._shut_down(worker)
+        runner.stopping.set()
+        self._shut_down(worker, reaper)
         log.info("worker %s is done", runner.worker_id())
 
     def _start_worker(self) -> dramatiq.Worker:
@@ -77,25 +78,31 @@ class WorkerProcess:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if runner.stopping.is_set():
+        # A plain number and no Event: this interrupts the main thread anywhere, even inside Event.wait() while
+        # it holds the lock that Event.set() needs.
+        self.signals += 1
+        if self.signals > 1:
             os._exit(128 + number)  # the second one: now. The lease runs out by itself.
-        runner.stopping.set()
-        self.stopped.set()
 
     def _wait(self) -> None:
         next_sign = time.monotonic() + conf.SIGN_SECONDS
-        while not self.stopped.wait(0.5):
+        while not self.signals:
+            time.sleep(0.1)
             if self.parent is not None and os.getppid() != self.parent:
                 log.warning("the supervisor is gone; stopping")
-                runner.stopping.set()
                 return
             if time.monotonic() >= next_sign:
                 next_sign = time.monotonic() + conf.SIGN_SECONDS
                 self._sign()
 
-    def _shut_down(self, worker: dramatiq.Worker) -> None:
+    def _shut_down(self, worker: dramatiq.Worker, reaper: Reaper) -> None:
         """Let the handlers stop at their next check; after the grace period give their jobs back."""
-        worker.stop(timeout=int(conf.get("GYM_JOB_STOP_SECONDS") * 1000))
+        grace = conf.get("GYM_JOB_STOP_SECONDS")
+        # Whatever hangs below, a stack in the log and the end are certain; leases take care of the rest.
+        faulthandler.dump_traceback_later(grace + LAST_SECONDS, exit=True)
+        reaper.stop()
+        worker.stop(timeout=int(grace * 1000))
+        reaper.join(LAST_SECONDS / 2)  # it shares the message broker's connections, which are closed next
         hanging = any(thread.is_alive() for thread in worker.workers)
         try:
             if hanging:
@@ -109,6 +116,7 @@ class WorkerProcess:
             os._exit(0)
         dramatiq.get_broker().close()
         connections.close_all()
+        faulthandler.cancel_dump_traceback_later()
 
     # --- signs of life ---
 
@@ -145,5 +153,5 @@ def drain(queues: list[str], *, once: bool = False) -> int:
         elif once or not Job.objects.filter(queue__in=queues, state=State.QUEUED).exists():
             break
         elif not any(fairness.claimable(queue).exists() for queue in queues):
-            runner.stopping.wait(0.2)  # a job waits for its second try
+            time.sleep(0.2)  # a job waits for its second try
     return ran

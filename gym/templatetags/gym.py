@@ -161,9 +161,10 @@ def outcome_word(code: Any) -> str:
 
 
 @register.simple_tag
-def item_texts(run: Any) -> dict[int, str]:
-    """The first sentence of every item, as the model read it"""
-    rows = run.sentence_scores.order_by("sentence__position").values_list("sentence__item", "text")
+def item_texts(run: Any, items: Any) -> dict[int, str]:
+    """The first sentence of each of these items (rows with `item`), as the model read it"""
+    wanted = run.sentence_scores.filter(sentence__item__in=[row.item for row in items])
+    rows = wanted.order_by("sentence__position").values_list("sentence__item", "text")
     texts: dict[int, str] = {}
     for item, text in rows:
         texts.setdefault(item, text)

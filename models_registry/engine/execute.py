@@ -48,7 +48,7 @@ def score_sequences(
                 results[row] = _checked(bits)
         elif len(batch.rows) == 1:
             results[batch.rows[0]] = ScoringFailure(
-                f"Memory on {device} ran out on this text alone ({batch.width} tokens)."
+                f"Memory on {device} ran out on this text alone ({batch.width} tokens).", transient=True
             )
         else:
             budget = max(1, min(budget, batch.width * len(batch.rows)) // 2)

@@ -56,6 +56,10 @@ class TokenScores:
 
 @dataclass(frozen=True, slots=True)
 class ScoringFailure:
-    """This one text could not be scored; `reason` is a sentence for people. Other texts are not affected."""
+    """This one text could not be scored; `reason` is a sentence for people. Other texts are not affected.
+
+    `transient` says that it may work another time (memory ran out); such a failure is never kept.
+    """
 
     reason: str
+    transient: bool = False

@@ -23,6 +23,7 @@ from .documents import (
     SuiteFormatError,
 )
 from .json_reader import read_json
+from .predictions import inherit
 from .reader import read_suite
 from .structure import schema
 from .tables import read_long_csv, read_wide_table
@@ -46,6 +47,7 @@ __all__ = [
     "SuiteDocument",
     "SuiteFormatError",
     "guard",
+    "inherit",
     "read_json",
     "read_long_csv",
     "read_suite",

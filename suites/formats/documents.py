@@ -20,6 +20,7 @@ MAX_CELLS = 200_000
 MAX_REGIONS = 200
 MAX_CONDITIONS = 100
 MAX_PREDICTIONS = 200
+MAX_FORMULA_CHARACTERS = 20_000
 MAX_CELL_CHARACTERS = 10_000
 MAX_NAME_CHARACTERS = 200
 MAX_ITEM_NUMBER = 999_999_999
@@ -105,6 +106,7 @@ class SuiteDocument:
     `metric` is one of `METRICS`, `"all"`, or a tuple of metrics, as the file says; see `metrics`.
     `meta` holds the file's meta block without `name` and `metric`.
     `conditions` are in the order that most items have; `sentences` in the file's order, grouped by item.
+    `is_table` says that it was read from a table, which carries no name, metric, meta block and predictions.
     `extra` holds unknown top-level keys and, under `"items"`, `{"<item number>": {its unknown keys}}`.
     """
 
@@ -117,6 +119,7 @@ class SuiteDocument:
     predictions: tuple[PredictionDoc, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    is_table: bool = field(default=False, compare=False)
 
     @property
     def items(self) -> tuple[int, ...]:

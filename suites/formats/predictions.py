@@ -9,12 +9,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from suites.formulas import FormulaError, parse
 
-from .documents import MAX_PREDICTIONS, PredictionDoc, Report
+from .documents import (
+    MAX_FORMULA_CHARACTERS,
+    MAX_PREDICTIONS,
+    Notice,
+    PredictionDoc,
+    Report,
+    SuiteDocument,
+)
 from .jsontext import json_path
 
 _RELATIONS = {
@@ -100,6 +107,13 @@ def check_formulas(
     if len(placed) > MAX_PREDICTIONS:
         report.problem("$.predictions", f"{len(placed)} predictions; at most {MAX_PREDICTIONS} are read")
         return
+    characters = sum(len(one.prediction.formula) for one in placed)
+    if characters > MAX_FORMULA_CHARACTERS:
+        long = (
+            f"the formulas have {characters:,} characters; together they may have {MAX_FORMULA_CHARACTERS:,}"
+        )
+        report.problem("$.predictions", long, "Split the suite.")
+        return
     for one in placed:
         try:
             formula = parse(one.prediction.formula, reading="import")
@@ -112,6 +126,28 @@ def check_formulas(
             regions = dict(enumerate(names, start=1))
             for breach in formula.check(regions, conditions):
                 _report_error(one, breach, report)
+
+
+def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
+    """A new version of `older` read from a table: its name, metric, meta block and predictions go on.
+
+    Raises `SuiteFormatError` when a prediction does not fit the table's regions and conditions any more.
+    """
+    report = Report()
+    placed = [Placed(f"prediction {number}", row) for number, row in enumerate(older.predictions, start=1)]
+    check_formulas(placed, table.region_names, table.conditions, report)
+    report.raise_problems()
+    kept = Notice("file", "name, metric, metadata and predictions are those of the version before")
+    notices = tuple(notice for notice in table.notices if "carries no" not in notice.message)
+    return replace(
+        table,
+        name=older.name,
+        metric=older.metric,
+        meta=older.meta,
+        predictions=older.predictions,
+        extra={key: value for key, value in older.extra.items() if key != "items"} | table.extra,
+        notices=(*notices, kept),
+    )
 
 
 def _report_error(one: Placed, error: FormulaError, report: Report) -> None:

@@ -298,6 +298,7 @@ def _document(raws: list[RawSentence], names: list[str] | None, name: str, repor
         conditions=assembled.conditions,
         sentences=assembled.sentences,
         notices=tuple(report.notices),
+        is_table=True,
     )
 
 

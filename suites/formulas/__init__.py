@@ -6,17 +6,27 @@ and the tree is interpreted. Language reference: docs/formulas.md.
 
 from .chance import ChanceLevel
 from .errors import FormulaError
-from .evaluation import FALSE, NOT_EVALUABLE, TIE, TRUE, ItemOutcomes
+from .evaluation import (
+    ABSOLUTE_TOLERANCE,
+    FALSE,
+    NOT_EVALUABLE,
+    RELATIVE_TOLERANCE,
+    TIE,
+    TRUE,
+    ItemOutcomes,
+)
 from .formula import Formula, Piece, parse
 from .parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, READINGS, Reading
 
 __all__ = [
+    "ABSOLUTE_TOLERANCE",
     "FALSE",
     "MAX_DEPTH",
     "MAX_LENGTH",
     "MAX_NODES",
     "NOT_EVALUABLE",
     "READINGS",
+    "RELATIVE_TOLERANCE",
     "TIE",
     "TRUE",
     "ChanceLevel",

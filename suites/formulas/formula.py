@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -45,7 +46,7 @@ class Piece:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Formula:
     """A formula that has been read and found well-formed. Made by ``parse``.
 
@@ -59,17 +60,17 @@ class Formula:
     warnings: tuple[str, ...] = ()
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
 
-    @property
+    @cached_property
     def references(self) -> frozenset[tuple[str, Region]]:
         """The ``(condition, region)`` pairs it names; region is an int or ``"*"``."""
         return frozenset(reference.key for reference in references(self.ast))
 
-    @property
+    @cached_property
     def conditions(self) -> frozenset[str]:
         """The conditions it names."""
         return frozenset(condition for condition, _ in self.references)
 
-    @property
+    @cached_property
     def regions(self) -> frozenset[int]:
         """The region numbers it names, without ``"*"``."""
         return frozenset(region for _, region in self.references if not isinstance(region, str))

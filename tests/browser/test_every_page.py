@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+
+from tests.browser.conftest import fetch
 
 PAGES = [
     "/",
@@ -18,8 +22,8 @@ PAGES = [
     "/models/demo-gpt2/",
     "/matrix/",
     "/runs/",
-    "/runs/1/",
-    "/runs/1/items/1/",
+    "/runs/RUN/",
+    "/runs/RUN/items/1/",
     "/accounts/login/",
     "/nothing-here/",
 ]
@@ -41,8 +45,18 @@ DOUBLE_IDS = """
 SPILL = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+@pytest.fixture(scope="session")
+def newest_run(site) -> str:
+    return json.loads(fetch(f"{site}/api/v1/runs/"))["results"][0]["id"]
+
+
+@pytest.fixture(autouse=True)
+def _remember_run(newest_run):
+    open_page.run = newest_run
+
+
 def open_page(page, address):
-    answer = page.goto(address)
+    answer = page.goto(address.replace("RUN", open_page.run))
     assert answer.status < 500
     if answer.status >= 400:
         page.complaints.clear()  # Chromium logs the status itself
@@ -87,7 +101,8 @@ CONTRAST = """
     const [a, b] = [lum(back), lum(front)].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);
     const large = parseFloat(style.fontSize) >= 24;
-    if (ratio < (large ? 3 : 4.5)) bad.push(`${ratio.toFixed(2)} ${e.className || e.tagName}: ${e.textContent.trim().slice(0, 30)}`);
+    if (ratio < (large ? 3 : 4.5))
+      bad.push(`${ratio.toFixed(2)} ${e.className || e.tagName}: ${e.textContent.trim().slice(0, 30)}`);
   }
   return [...new Set(bad)];
 }

@@ -56,7 +56,7 @@ def through_the_page(client, people, model: RegisteredModel, path: Path) -> Suit
     assert revision is not None
     client.post(
         reverse("run-start"),
-        {"revision": revision.pk, "models": [model.pk], "bos": "auto", "join": "space", "metric": "sum"},
+        {"revision": revision.pk, "models": [model.slug], "bos": "auto", "join": "space", "metric": "sum"},
     )
     [job] = run_pending()
     assert (job.state, job.error) == ("done", "")
@@ -68,8 +68,8 @@ def test_a_published_suite_walks_all_the_way(client, people, demo_gpt2, path):
     run = through_the_page(client, people, demo_gpt2, path)
     assert client.get(run.get_absolute_url()).status_code == 200
     item = run.revision.item_numbers[0]
-    assert client.get(reverse("run-item", args=[run.pk, item])).status_code == 200
-    page = json.loads(client.get(reverse("run-download", args=[run.pk, "json"])).content)
+    assert client.get(reverse("run-item", args=[run.key, item])).status_code == 200
+    page = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
 
     anew = from_the_command_line(path, "--no-cache")
     same = from_the_command_line(path)

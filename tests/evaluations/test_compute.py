@@ -124,3 +124,18 @@ def test_nothing_has_no_interval():
     assert wilson(0, 0) is None
     assert mean_interval(np.array([np.nan])).mean is None
     assert mean_interval(np.array([2.0, np.nan])).low is None
+
+
+def test_sides_that_differ_by_rounding_alone_are_a_tie():
+    formula = "(1;%mismatch%) + (2;%mismatch%) > (1;%match%) + (2;%match%)"
+    doc = document(items=1, formulas=(formula,))
+    bits = {"The": 0.1, "woman": 0.2, "plays": 0.3, "play": 0.1 + 0.2}
+    [prediction] = run(doc, bits).predictions
+    assert (prediction.outcomes, prediction.ties) == ([2], 1)
+
+
+def test_a_formula_without_regions_is_judged_for_every_item():
+    doc = document(formulas=("1 < 2", "2 < 1"))
+    first, second = run(doc, {}).predictions
+    assert (first.outcomes, second.outcomes) == ([1, 1, 1], [0, 0, 0])
+    assert first.margins == [None] * 3

@@ -22,7 +22,7 @@ def run(people):
 
 
 def get(client, run, form):
-    response = client.get(reverse("run-download", args=[run.pk, form]))
+    response = client.get(reverse("run-download", args=[run.key, form]))
     assert response.status_code == 200
     assert response["Content-Disposition"].startswith("attachment")
     return response.content.decode()
@@ -82,4 +82,4 @@ def test_cells_that_a_spreadsheet_would_run_are_disarmed(client, people):
 
 
 def test_an_unknown_form_is_a_404(client, run):
-    assert client.get(reverse("run-download", args=[run.pk, "xls"])).status_code == 404
+    assert client.get(reverse("run-download", args=[run.key, "xls"])).status_code == 404

@@ -33,7 +33,7 @@ def test_the_command_and_the_page_agree(client, people, suite_file):
     model = make_model(people.alice)
     run = services.queue_run(make_revision(people.alice), model, actor=people.alice)
     run_pending()
-    page = json.loads(client.get(reverse("run-download", args=[run.pk, "json"])).content)
+    page = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
     here = json.loads(evaluate(suite_file, "--format", "json"))
     for part in ("predictions", "items", "policy"):
         assert here[part] == page[part]

@@ -104,7 +104,7 @@ def test_the_form_queues_every_chosen_model(client, people):
         reverse("run-start"),
         {
             "revision": revision.pk,
-            "models": [model.pk for model in models],
+            "models": [model.slug for model in models],
             "bos": "auto",
             "join": "natural",
             "metric": "sum",
@@ -119,13 +119,13 @@ def test_a_run_is_cancelled_and_retried(client, people):
     revision, model = make_revision(people.alice), make_model(people.alice)
     run = services.queue_run(revision, model, actor=people.bob)
     client.force_login(people.charlie)
-    assert client.post(reverse("run-cancel", args=[run.pk])).status_code == 403
+    assert client.post(reverse("run-cancel", args=[run.key])).status_code == 403
     client.force_login(people.bob)
-    client.post(reverse("run-cancel", args=[run.pk]))
+    client.post(reverse("run-cancel", args=[run.key]))
     run.refresh_from_db()
     assert run.state == "cancelled"
     assert run_pending() == []
-    client.post(reverse("run-retry", args=[run.pk]))
+    client.post(reverse("run-retry", args=[run.key]))
     run_pending()
     run.refresh_from_db()
     assert run.state == "done"
@@ -135,5 +135,5 @@ def test_cancelling_a_finished_run_says_that_it_is_finished(client, people):
     run = services.queue_run(make_revision(people.alice), make_model(people.alice), actor=people.bob)
     run_pending()
     client.force_login(people.bob)
-    response = client.post(reverse("run-cancel", args=[run.pk]), follow=True)
+    response = client.post(reverse("run-cancel", args=[run.key]), follow=True)
     assert "only a queued or running job" in response.content.decode()

@@ -45,8 +45,8 @@ def test_it_stops_when_the_handler_raises(settings, monkeypatch):
 
 @pytest.mark.process
 def test_a_job_longer_than_its_lease_runs_once(lab):
-    """4 s of work without a word, under a lease of 1.5 s and an eager reaper."""
-    job = lab.enqueue("lab.deaf", {"seconds": 4})
+    """3 s of work without a word, under a lease of 1.5 s and an eager reaper."""
+    job = lab.enqueue("lab.deaf", {"seconds": 3})
     lab.worker()
     assert lab.wait_for(job, "done")["attempt"] == 1
     assert lab.ask("receipts", job) == [-1]

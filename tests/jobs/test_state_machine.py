@@ -41,7 +41,7 @@ class JobMachine(RuleBasedStateMachine):
     def some_context(self, data) -> JobContext:
         return self.contexts[int(data.draw(floats(0, 0.999), label="attempt") * len(self.contexts))]
 
-    @precondition(lambda self: Job.objects.count() < 4)
+    @precondition(lambda self: Job.objects.count() < 3)
     @rule()
     def enqueue(self):
         enqueue("machine", {})
@@ -78,6 +78,7 @@ class JobMachine(RuleBasedStateMachine):
             with context.transaction():
                 Group.objects.create(name=f"chunk {context.job_id} {self.chunks}")
                 self.chunks += 1
+            assert states.fenced(context.job_id, context.attempt).exists()
         except LostLease:
             assert not states.fenced(context.job_id, context.attempt).exists()
 
@@ -180,7 +181,7 @@ def test_the_promises_hold_in_any_order_of_events(register, monkeypatch):
         JobMachine,
         settings=settings(
             max_examples=30,
-            stateful_step_count=30,
+            stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,

@@ -6,10 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from gym.jobs import runner
+from gym.jobs.worker import WorkerProcess
 from tests.jobs.lab.values import expected_chunks
 
 pytestmark = pytest.mark.process
@@ -105,6 +108,17 @@ def test_a_second_signal_ends_it_at_once(lab):
     worker.send_signal(signal.SIGINT)
     assert worker.wait(5) == 128 + signal.SIGINT
     assert time.monotonic() - before < 2
+
+
+def test_a_signal_in_the_middle_of_anything_cannot_block():
+    """The handler runs inside whatever the main thread is doing, perhaps with the lock of an Event in its hand."""
+    process = WorkerProcess(["default"])
+    with runner.stopping._cond:
+        handler = threading.Thread(target=process._on_signal, args=(signal.SIGTERM, None), daemon=True)
+        handler.start()
+        handler.join(2)
+        assert not handler.is_alive()
+    assert process.signals == 1
 
 
 def test_a_running_job_is_cancelled_within_two_seconds(lab):

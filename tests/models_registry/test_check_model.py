@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,8 @@ def test_a_folder_becomes_ready_with_parameters_tokenizer_and_fingerprint(client
     assert (model.status, model.status_reason) == ("ready", "")
     assert model.parameters == sum(weights.numel() for weights in network.parameters())
     assert model.vocabulary_size == tokenizer.get_vocab_size()
-    assert model.fingerprint == digest(folder)
+    assert model.fingerprint == warm.load_registered(model).facts.fingerprint
+    assert model.fingerprint == sha256(f"{digest(folder)} float32".encode()).hexdigest()
     assert (model.facts["bos"], model.facts["device"], model.facts["context_length"]) == ("<s>", "cpu", 256)
     assert model.source_revision == ""
     page = client.get(model.get_absolute_url()).content.decode()

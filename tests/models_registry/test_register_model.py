@@ -27,7 +27,10 @@ def test_a_baseline_is_checked_at_once_for_everybody(client, people):
     assert (response.status_code, response.url) == (302, "/models/ten-bits/")
     assert (model.owner, model.backend, model.status) == (people.charlie, "uniform", "unchecked")
     assert model.config == {"vocabulary_size": 1024, "unit": "word"}
-    assert (model.check_job.kind, model.check_job.payload) == ("check_model", {"model": model.pk})
+    assert (model.check_job.kind, model.check_job.payload) == (
+        "check_model",
+        {"model": model.pk, "repin": False},
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,5 +158,5 @@ def test_too_many_jobs_is_said_in_the_form_and_nothing_is_registered(client, peo
     register(client, people.charlie, UNIFORM)
     response = register(client, people.charlie, UNIFORM | {"slug": "another"})
     assert response.status_code == 400
-    assert "1 jobs queued or running" in response.content.decode()
+    assert "is the limit" in response.content.decode()
     assert RegisteredModel.objects.count() == 1

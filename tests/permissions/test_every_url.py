@@ -39,6 +39,7 @@ ROWS = [
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 302, 302)),
     ("GET", "suite-revision", ["private", 1], HIDDEN),
     ("GET", "suite-items", ["private", 1], HIDDEN),
+    ("GET", "suite-errata", ["private", 1], EDITORS),
     ("GET", "suite-download", ["private", 1, "json"], HIDDEN),
     ("GET", "suite-download", ["public", 1, "csv"], OPEN),
     ("GET", "suite-download", ["public", 1, "exe"], (404, 404, 404, 404, 404)),
@@ -75,12 +76,18 @@ ROWS = [
     ("GET", "api-run", ["private-run"], HIDDEN),
     ("GET", "api-run-results", ["private-run"], HIDDEN),
 ]
+FORMS = (
+    "api", "login", "suite-import", "suite-edit", "suite-errata", "suite-upload", "model-register", "model-edit"
+)  # fmt: skip
+"""Addresses where posting is meant."""
 PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
 
 
 @pytest.fixture
 def world(people):
-    """alice's public, unlisted and private suites and models, and finished runs of hers on them."""
+    """alice's public, unlisted and private suites and models, and finished runs of hers on them.
+
+    Returns the addresses of things that have no plain one, by their name in the table."""
     revisions = {
         name: make_revision(people.alice, name=name, visibility=name, collaborator=collaborator)
         for name, collaborator in (("public", None), ("unlisted", None), ("private", people.bob))
@@ -94,7 +101,8 @@ def world(people):
         "secret-run": queue(revisions["public"], secret_model, actor=people.alice),
     }
     run_pending()
-    return {name: run.pk for name, run in runs.items()}
+    addresses = {name: run.key for name, run in runs.items()}
+    return addresses | {"unlisted": revisions["unlisted"].suite.slug}
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -134,7 +142,16 @@ def test_reading_pages_never_changes_anything_by_post(client, people, world):
     client.force_login(people.staff)
     for method, name, arguments, _ in ROWS:
         if method == "GET" and not name.startswith(
-            ("api", "login", "suite-import", "suite-edit", "suite-upload", "model-register", "model-edit")
+            (
+                "api",
+                "login",
+                "suite-import",
+                "suite-edit",
+                "suite-errata",
+                "suite-upload",
+                "model-register",
+                "model-edit",
+            )
         ):
             address = reverse(name, args=[world.get(argument, argument) for argument in arguments])
             assert client.post(address).status_code in {405, 404}, address

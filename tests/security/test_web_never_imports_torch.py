@@ -30,8 +30,8 @@ run_pending()
 client = Client(HTTP_HOST="127.0.0.1")
 client.force_login(staff)
 for address in ["/", "/about/", "/queue/", "/suites/", "/suites/import/", f"/suites/{suite.slug}/", "/models/",
-                "/models/register/", "/models/demo-gpt2/", "/matrix/", "/runs/", f"/runs/{run.pk}/",
-                f"/runs/{run.pk}/items/1/", f"/runs/{run.pk}/download/json/", "/api/v1/runs/", "/admin/"]:
+                "/models/register/", "/models/demo-gpt2/", "/matrix/", "/runs/", f"/runs/{run.key}/",
+                f"/runs/{run.key}/items/1/", f"/runs/{run.key}/download/json/", "/api/v1/runs/", "/admin/"]:
     answer = client.get(address)
     assert answer.status_code == 200, (address, answer.status_code)
 heavy = sorted(name for name in sys.modules if name.split(".")[0] in {"torch", "transformers"})

@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.service, pytest.mark.process]
     [
         ("sqlite", "redis", 1),
         ("sqlite", "rabbitmq", 1),
-        ("postgresql", "database", 3),
-        ("postgresql", "redis", 3),
-        ("postgresql", "rabbitmq", 3),
+        ("postgresql", "database", 1),
+        ("postgresql", "redis", 2),
+        ("postgresql", "rabbitmq", 2),
     ],
 )
 def test_jobs_survive_what_happens_to_them(make_lab, database, broker, kills):

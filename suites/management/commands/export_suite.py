@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from suites.formats import write_json, write_long_csv, write_wide_tsv
 from suites.models import Suite
-from suites.selectors import document_of
+from suites.selectors import export_document
 
 
 class Command(BaseCommand):
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             revision = suite.latest_frozen or suite.draft
         if revision is None:
             raise CommandError(f"{suite.slug} has no such revision.")
-        text = _write(document_of(revision), options["format"], trimmed=options["trimmed"])
+        text = _write(export_document(revision), options["format"], trimmed=options["trimmed"])
         if options["output"]:
             options["output"].write_text(text, encoding="utf-8")
             self.stderr.write(f"{suite.slug} r{revision.number} -> {options['output']}")

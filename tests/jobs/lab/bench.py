@@ -62,7 +62,7 @@ class Lab:
         return process
 
     def worker(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return self.start("worker", "--queues", self.queue, *arguments)
+        return self.start("worker", "--queues", self.queue, "--parent", str(os.getpid()), *arguments)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             "suite": {"name": document.name, "file": options["suite"].name, "sha256": document.sha256()},
             "model": {"slug": model.slug, "name": model.name},
             "policy": policy.to_dict(),
-            "provenance": provenance(document.sha256(), model.backend, backend),
+            "provenance": provenance(document.sha256(), model.backend, backend, result),
         }
         text = _rendered(options["format"], document, result, head)
         if options["output"]:

@@ -1,0 +1,149 @@
+"""What result pages show, made of a run's rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Paginator
+
+from gym.evaluations.charts import Series, region_chart
+from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
+from suites.models import SuiteRevision
+from suites.views import ShownPrediction, critical_regions, shown_prediction
+
+ITEMS_PER_PAGE = 200
+FILTERS = {"failed": {0, 2, 3}, "ties": {2}, "missing": {3}}
+"""Item filters of the run page: name -> outcome codes."""
+
+
+@dataclass(frozen=True)
+class ShownResult:
+    """A prediction with its result: `shown` renders the formula, `result` has the counts."""
+
+    shown: ShownPrediction
+    result: PredictionResult
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One item of the run page: outcome code and margin per prediction."""
+
+    item: int
+    cells: list[tuple[int, float | None]]
+
+
+@dataclass(frozen=True)
+class ShownToken:
+    text: str
+    token: str
+    token_id: int
+    start: int
+    end: int
+    bits: float | None
+    straddles: bool
+    special: bool
+
+
+@dataclass(frozen=True)
+class ShownRegion:
+    number: int
+    name: str
+    content: str
+    bits: float | None
+    critical: bool
+    tokens: list[ShownToken]
+
+
+@dataclass(frozen=True)
+class ShownSentence:
+    condition: str
+    score: SentenceScore
+    regions: list[ShownRegion]
+    specials: list[ShownToken]
+
+
+def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]:
+    revision = run.revision
+    results = list(run.prediction_results.select_related("prediction"))
+    items = results[0].items if results else revision.item_numbers
+    rows = [
+        ItemRow(item, [(result.outcomes[place], result.margins[place]) for result in results])
+        for place, item in enumerate(items)
+    ]
+    wanted = FILTERS.get(only)
+    counts = {
+        name: sum(any(code in codes for code, _ in row.cells) for row in rows)
+        for name, codes in FILTERS.items()
+    }
+    if wanted:
+        rows = [row for row in rows if any(code in wanted for code, _ in row.cells)]
+    return {
+        "results": [
+            ShownResult(shown_prediction(result.prediction, revision.regions), result) for result in results
+        ],
+        "items": Paginator(rows, ITEMS_PER_PAGE).get_page(page),
+        "n_items": len(items),
+        "only": only if wanted else "",
+        "counts": counts,
+        "chart": chart(run),
+        "summary": run.region_summary,
+        "critical": critical_regions(revision),
+        "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
+        "command": reproduce_command(run),
+    }
+
+
+def reproduce_command(run: SuiteRun) -> str:
+    """The command line that computes the same numbers from the downloaded suite."""
+    flags = {name: run.policy[name] for name in ("bos", "join", "metric") if name in run.policy}
+    words = [f"--{name} {value}" for name, value in flags.items()]
+    if run.policy.get("eos"):
+        words.append("--eos")
+    return (
+        f"python manage.py evaluate {run.revision.suite.slug}-r{run.revision.number}.json "
+        f"--model {run.model.slug} {' '.join(words)}"
+    )
+
+
+def chart(run: SuiteRun, *, standalone: bool = False) -> Any:
+    series = [
+        Series(
+            name=row["condition"],
+            means=[cell["mean"] for cell in row["regions"]],
+            lows=[cell["low"] for cell in row["regions"]],
+            highs=[cell["high"] for cell in row["regions"]],
+            n=max((cell["n"] for cell in row["regions"]), default=0),
+        )
+        for row in run.region_summary
+    ]
+    title = f"{run.model.name} on {run.revision.suite.title}: mean surprisal by region"
+    return region_chart(
+        list(run.revision.region_names), series, critical_regions(run.revision), title, standalone=standalone
+    )
+
+
+def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
+    by_region: dict[int, list[ShownToken]] = {}
+    for token, token_id, start, end, bits, region, straddles in score.tokens:
+        shown = ShownToken(
+            score.text[start:end], token, token_id, start, end, bits, bool(straddles), region < 0
+        )
+        by_region.setdefault(region, []).append(shown)
+    contents = score.sentence.contents
+    return ShownSentence(
+        condition=score.sentence.condition,
+        score=score,
+        regions=[
+            ShownRegion(
+                number,
+                name,
+                contents[number - 1],
+                score.regions[number - 1],
+                number in critical,
+                by_region.get(number - 1, []),
+            )
+            for number, name in revision.regions.items()
+        ],
+        specials=by_region.get(-1, []),
+    )

@@ -1,0 +1,156 @@
+"""POST /api/v1/runs/: queue a model on a suite."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from gym.evaluations.models import SuiteRun
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from suites import services as suites
+from suites.formats import read_suite
+from tests.factories import make_model, make_suite, suite_bytes
+
+RUNS = "/api/v1/runs/"
+ASKED = {"suite": "public-suite", "model": "open-model"}
+
+
+@pytest.fixture
+def post(client, people):
+    def send(given: object, who: str = "charlie"):
+        client.logout()
+        if who:
+            client.force_login(getattr(people, who))
+        return client.post(RUNS, given, content_type="application/json")
+
+    return send
+
+
+@pytest.fixture
+def counted(world):
+    """The number of runs there were before."""
+    return SuiteRun.objects.count()
+
+
+def test_a_run_is_queued_with_the_suites_own_policy(post, people, world):
+    response = post(ASKED)
+    assert response.status_code == 201
+    run = SuiteRun.objects.get(key=response.json()["id"])
+    assert (run.owner, run.revision, run.model) == (
+        people.charlie,
+        world.revisions["public"],
+        world.open_model,
+    )
+    assert (response.json()["state"], response.json()["policy"]["join"]) == ("queued", "space")
+    run_pending()
+    run.refresh_from_db()
+    assert run.state == "done"
+
+
+def test_the_policy_is_changed_field_by_field(post, world):
+    response = post(ASKED | {"policy": {"metric": "max", "eos": True}})
+    assert response.json()["policy"] == {"bos": "auto", "eos": True, "join": "space", "metric": "max"}
+
+
+def test_a_revision_is_named_by_its_number(post, people, world):
+    suite = world.revisions["public"].suite
+    suites.replace_draft(suite, read_suite(suite_bytes(items=4)), actor=people.alice)
+    suites.freeze(suite, actor=people.alice)
+    assert post(ASKED).json()["revision"] == 2
+    assert post(ASKED | {"revision": 1}).json()["revision"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "says"),
+    [
+        ({"model": "open-model"}, "suite", "required"),
+        ({"suite": "public-suite"}, "model", "required"),
+        (ASKED | {"suite": "two words"}, "suite", "valid"),
+        (ASKED | {"suite": None}, "suite", "null"),
+        (ASKED | {"model": ["open-model"]}, "model", "valid"),
+        (ASKED | {"revision": "first"}, "revision", "integer"),
+        (ASKED | {"policy": "sum"}, "policy", "dictionary"),
+        (ASKED | {"policy": {"metric": "mode"}}, "policy", "metric is 'mode'"),
+        (ASKED | {"policy": {"bos": 1}}, "policy", "bos is 1"),
+        (ASKED | {"policy": {"eos": "yes"}}, "policy", "eos is 'yes'"),
+        (ASKED | {"policy": {"join": ["space"]}}, "policy", "join is ['space']"),
+        (ASKED | {"policy": {"temperature": 1}}, "policy", "no field 'temperature'"),
+        ([], "non_field_errors", "Invalid data"),
+        ("{", "detail", "JSON parse error"),
+    ],
+)
+def test_a_bad_field_is_a_400_that_names_it(post, counted, given, field, says):
+    response = post(given)
+    assert response.status_code == 400
+    assert says in str(response.json()[field])
+    assert SuiteRun.objects.count() == counted
+
+
+def test_a_draft_is_a_400_at_its_field(post, people, counted):
+    make_suite(people.alice, name="raw", frozen=False)
+    assert "no frozen revision" in str(post(ASKED | {"suite": "raw"}).json()["suite"])
+    assert "draft" in str(post(ASKED | {"suite": "raw", "revision": 1}).json()["revision"])
+    assert SuiteRun.objects.count() == counted
+
+
+def test_a_model_that_is_not_ready_is_a_400_with_its_reason(post, people, counted):
+    make_model(people.alice, slug="bad", status="broken", status_reason="There is no file")
+    response = post(ASKED | {"model": "bad"})
+    assert response.status_code == 400
+    assert "There is no file" in str(response.json()["model"])
+    assert SuiteRun.objects.count() == counted
+
+
+def test_nobody_starts_runs_without_an_account(post, counted):
+    assert post(ASKED, who="").status_code == 403
+    assert SuiteRun.objects.count() == counted
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ASKED | {"suite": "private-suite"},
+        ASKED | {"model": "secret-model"},
+        ASKED | {"suite": "no-such-suite"},
+        ASKED | {"model": "no-such-model"},
+        ASKED | {"revision": 7},
+        ASKED | {"revision": -1},
+        ASKED | {"revision": 10**30},
+    ],
+)
+def test_what_is_invisible_is_as_if_it_were_not_there(post, counted, given):
+    assert post(given).status_code == 404
+    assert SuiteRun.objects.count() == counted
+
+
+def test_a_collaborator_runs_on_a_private_suite(post, world):
+    assert post(ASKED | {"suite": "private-suite"}, who="bob").status_code == 201
+
+
+def test_too_many_active_jobs_is_a_429_that_says_how_many(post, world, settings):
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
+    assert post(ASKED).status_code == 201
+    response = post(ASKED)
+    assert response.status_code == 429
+    assert "1 is the limit" in response.json()["detail"]
+    assert (
+        SuiteRun.objects.filter(completed_at=None).count() == Job.objects.filter(state="queued").count() == 1
+    )
+    assert post(ASKED, who="bob").status_code == 201
+
+
+def test_a_form_of_another_site_starts_nothing(people, counted):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(people.charlie)
+    assert client.post(RUNS, ASKED, content_type="application/json").status_code == 403
+    assert client.post(RUNS, ASKED).status_code in (403, 415)
+    assert SuiteRun.objects.count() == counted
+
+
+def test_a_body_that_is_nested_too_deep_is_a_400(client, people):
+    client.force_login(people.alice)
+    answer = client.post(RUNS, data="[" * 100_000, content_type="application/json")
+    assert answer.status_code == 400
+    deep = '{"suite": "a", "model": "b", "policy": ' + '{"x":' * 3000 + "1" + "}" * 3001
+    assert client.post(RUNS, data=deep, content_type="application/json").status_code == 400

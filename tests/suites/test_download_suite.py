@@ -1,0 +1,81 @@
+"""Downloads are what the writers of suites.formats make of the revision, and read back as the same suite."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from suites import services
+from suites.formats import read_suite, write_json, write_long_csv, write_wide_tsv
+from suites.selectors import document_of
+from tests.factories import make_suite, suite_bytes, suite_json
+
+FORMS = {
+    "json": (write_json, "json"),
+    "json-trimmed": (lambda doc: write_json(doc, whitespace="trimmed"), "json"),
+    "json-early": (lambda doc: write_json(doc, dialect="early"), "json"),
+    "csv": (write_long_csv, "csv"),
+    "tsv": (write_wide_tsv, "tsv"),
+}
+
+
+@pytest.fixture
+def suite(people):
+    """With blanks, an unknown key and a cell that a spreadsheet would run."""
+    document = suite_json(odd={"kept": True})
+    document["items"][0]["conditions"][0]["regions"][0]["content"] = " The woman"
+    document["items"][0]["conditions"][0]["regions"][2]["content"] = "=all day."
+    suite = services.import_suite(
+        read_suite(json.dumps(document).encode()), actor=people.alice, visibility="public"
+    )
+    services.freeze(suite, actor=people.alice)
+    return suite
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_download_is_what_the_writer_writes(client, suite, form):
+    write, extension = FORMS[form]
+    response = client.get(reverse("suite-download", args=[suite.slug, 1, form]))
+    assert response.content.decode() == write(document_of(suite.latest_frozen))
+    assert response["Content-Disposition"] == f'attachment; filename="agreement-r1.{extension}"'
+
+
+def test_the_page_links_every_form(client, suite):
+    page = client.get(suite.get_absolute_url()).content.decode()
+    for form in FORMS:
+        assert reverse("suite-download", args=[suite.slug, 1, form]) in page
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_download_reads_back_with_the_same_sentences(client, suite, form):
+    content = client.get(reverse("suite-download", args=[suite.slug, 1, form])).content
+    again, document = read_suite(content), document_of(suite.latest_frozen)
+    assert [row.contents for row in again.sentences] == [row.contents for row in document.sentences]
+    assert (again.region_names, again.conditions) == (document.region_names, document.conditions)
+    if form == "json":
+        assert again.sha256() == suite.latest_frozen.sha256
+
+
+def test_each_revision_has_its_own(client, people, suite):
+    services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=people.alice)
+    sizes = [
+        len(read_suite(client.get(reverse("suite-download", args=[suite.slug, n, "json"])).content).sentences)
+        for n in (1, 2)
+    ]
+    assert sizes == [6, 10]
+
+
+@pytest.mark.parametrize(("number", "form"), [(1, "exe"), (9, "json"), (1, "JSON")])
+def test_what_is_not_there_is_a_404(client, suite, number, form):
+    assert client.get(reverse("suite-download", args=[suite.slug, number, form])).status_code == 404
+
+
+def test_a_private_suite_is_downloaded_by_its_people_only(client, people):
+    private = make_suite(people.alice, visibility="private", collaborator=people.bob)
+    address = reverse("suite-download", args=[private.slug, 1, "csv"])
+    for person, status in ((None, 404), ("charlie", 404), ("bob", 200), ("alice", 200), ("staff", 200)):
+        if person:
+            client.force_login(getattr(people, person))
+        assert client.get(address).status_code == status, person

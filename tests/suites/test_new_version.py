@@ -1,0 +1,99 @@
+"""A new version from a file becomes the draft; frozen revisions stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from suites import services
+from suites.formats import read_suite, write_long_csv
+from suites.selectors import document_of
+from tests.factories import make_suite, suite_bytes
+
+
+def upload(client, user, suite, data: bytes, name: str = "new.json", **more):
+    client.force_login(user)
+    return client.post(
+        reverse("suite-upload", args=[suite.slug]),
+        {"file": SimpleUploadedFile(name, data), "join_policy": "space", **more},
+    )
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_the_file_becomes_the_next_draft(client, people, who):
+    suite = make_suite(people.alice, collaborator=people.bob)
+    before = document_of(suite.latest_frozen)
+    response = upload(client, getattr(people, who), suite, suite_bytes(items=5), join_policy="natural")
+    draft = suite.draft
+    assert response.url == draft.get_absolute_url() == "/suites/agreement/r2/"
+    assert (draft.number, draft.join_policy, draft.created_by) == (2, "natural", getattr(people, who))
+    assert draft.sentences.count() == 10
+    assert document_of(suite.latest_frozen) == before
+
+
+def test_a_second_file_replaces_the_draft(client, people):
+    suite = make_suite(people.alice)
+    upload(client, people.alice, suite, suite_bytes(items=5))
+    upload(client, people.alice, suite, suite_bytes(items=4))
+    assert (suite.draft.number, suite.draft.sentences.count(), suite.revisions.count()) == (2, 8, 2)
+
+
+def test_a_table_is_as_good_as_json_and_pasted_text_as_good_as_a_file(client, people):
+    suite = make_suite(people.alice)
+    table = write_long_csv(read_suite(suite_bytes(items=2)))
+    upload(client, people.alice, suite, table.encode(), "new.csv")
+    assert suite.draft.sentences.count() == 4
+    client.post(reverse("suite-upload", args=[suite.slug]), {"text": table, "join_policy": "none"})
+    assert (suite.draft.sentences.count(), suite.draft.join_policy) == (4, "none")
+
+
+def test_the_form_starts_with_the_join_of_the_newest_revision(client, people):
+    suite = make_suite(people.alice)
+    services.replace_draft(suite, read_suite(suite_bytes()), actor=people.alice, join_policy="none")
+    client.force_login(people.alice)
+    page = client.get(reverse("suite-upload", args=[suite.slug])).content.decode()
+    assert '<option value="none" selected>' in page
+
+
+@pytest.mark.parametrize("data", [b"", b"{", suite_bytes(formulas=("(9;%match%) > 1",))])
+def test_a_bad_file_is_a_400_and_keeps_the_draft(client, people, data):
+    suite = make_suite(people.alice)
+    upload(client, people.alice, suite, suite_bytes(items=5))
+    response = upload(client, people.alice, suite, data)
+    assert response.status_code == 400
+    assert "empty" in response.content.decode() or "problem" in response.content.decode()
+    assert suite.draft.sentences.count() == 10
+
+
+def test_file_and_text_at_once_are_refused(client, people):
+    suite = make_suite(people.alice)
+    response = upload(client, people.alice, suite, suite_bytes(), text=suite_bytes().decode())
+    assert response.status_code == 400
+    assert "There is both a file and pasted text." in response.content.decode()
+
+
+def test_a_new_version_changes_nothing_the_suite_says_about_itself(client, people):
+    suite = make_suite(people.alice)
+    services.set_tags(suite, ["kept"])
+    upload(client, people.alice, suite, suite_bytes(name="another name", items=2))
+    suite.refresh_from_db()
+    assert (suite.slug, suite.title, suite.visibility) == ("agreement", "agreement", "public")
+    assert [tag.name for tag in suite.tags.all()] == ["kept"]
+
+
+def test_strangers_upload_nothing(client, people):
+    suite = make_suite(people.alice)
+    assert upload(client, people.charlie, suite, suite_bytes()).status_code == 403
+    with pytest.raises(PermissionDenied):
+        services.replace_draft(suite, read_suite(suite_bytes()), actor=people.charlie)
+    assert suite.draft is None
+
+
+def test_a_discarded_draft_leaves_the_frozen_revision(client, people):
+    suite = make_suite(people.alice)
+    upload(client, people.alice, suite, suite_bytes(items=5))
+    response = client.post(reverse("suite-discard-draft", args=[suite.slug]), follow=True)
+    assert "the frozen revisions are as they were" in response.content.decode()
+    assert (suite.draft, suite.latest_frozen.number) == (None, 1)

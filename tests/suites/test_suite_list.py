@@ -1,0 +1,138 @@
+"""The list of suites: who finds what, how it is searched and sorted."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gym.evaluations import services as runs
+from gym.jobs.testing import run_pending
+from suites import services
+from suites.models import Suite
+from tests.factories import make_model, make_revision, make_suite
+
+LIST = "/suites/"
+
+
+def titles(client, **query: str) -> list[str]:
+    """Titles in the order of the rows."""
+    page = client.get(LIST, query).content.decode()
+    return re.findall(r'<th scope="row"><a href="/suites/[^"]+/">([^<]+)</a>', page)
+
+
+@pytest.fixture
+def three(people):
+    """Suites of 2, 5 and 3 items."""
+    for name, items, tags in (
+        ("Agreement", 2, "number"),
+        ("Binding", 5, "binding"),
+        ("Islands", 3, "number, wh"),
+    ):
+        suite = make_suite(people.alice, name=name, items=items)
+        services.set_tags(suite, tags.split(","))
+    Suite.objects.filter(slug="islands").update(description="wh-extraction", reference="Ross 1967")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, ["Agreement", "Binding", "Islands"]),
+        ({"q": "agreem"}, ["Agreement"]),
+        ({"q": "EXTRACTION ross"}, ["Islands"]),
+        ({"q": "binding ross"}, []),
+        ({"tag": "number"}, ["Agreement", "Islands"]),
+        ({"tag": "number", "q": "wh"}, ["Islands"]),
+        ({"sort": "items"}, ["Agreement", "Islands", "Binding"]),
+        ({"sort": "-items"}, ["Binding", "Islands", "Agreement"]),
+        ({"sort": "-title"}, ["Islands", "Binding", "Agreement"]),
+        ({"sort": "updated"}, ["Agreement", "Binding", "Islands"]),
+        ({"sort": "owner__password"}, ["Agreement", "Binding", "Islands"]),
+        ({"page": "99"}, ["Agreement", "Binding", "Islands"]),
+        ({"page": "x"}, ["Agreement", "Binding", "Islands"]),
+    ],
+)
+def test_search_tags_and_sort(client, three, query, found):
+    if query == {"sort": "updated"}:
+        for name in ("agreement", "binding", "islands"):
+            Suite.objects.get(slug=name).save()
+    assert titles(client, **query) == found
+
+
+def test_a_search_without_a_match_says_so_and_keeps_the_words(client, three):
+    page = client.get(LIST, {"q": "zebra"}).content.decode()
+    assert "No suite matches" in page
+    assert 'value="zebra"' in page
+
+
+def test_tags_are_counted_among_listed_suites_only(client, people, three):
+    hidden = make_suite(people.bob, name="hidden", visibility="private")
+    services.set_tags(hidden, ["number", "secret"])
+    page = client.get(LIST).content.decode()
+    assert re.search(r"number\D{0,200}2", page)
+    assert "secret" not in page
+
+
+@pytest.mark.parametrize(
+    ("who", "listed"),
+    [
+        (None, ["public"]),
+        ("charlie", ["public"]),
+        ("bob", ["private", "public"]),
+        ("alice", ["private", "public", "unlisted"]),
+        ("staff", ["private", "public"]),
+    ],
+)
+def test_private_and_unlisted_suites_are_in_the_lists_of_their_people_only(client, people, who, listed):
+    for name in ("public", "unlisted", "private"):
+        make_suite(
+            people.alice,
+            name=name,
+            visibility=name,
+            collaborator=people.bob if name == "private" else None,
+        )
+    if who:
+        client.force_login(getattr(people, who))
+    assert titles(client) == listed
+
+
+def test_a_viewing_collaborator_sees_an_unlisted_suite_in_the_list(client, people):
+    from suites.models import SuiteCollaborator
+
+    suite = make_suite(people.alice, visibility="unlisted")
+    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="view")
+    client.force_login(people.bob)
+    assert titles(client) == ["agreement"]
+
+
+def test_a_row_has_the_shape_and_the_best_model(client, people):
+    revision = make_revision(people.alice, items=4)
+    model = make_model(people.alice)
+    runs.queue_run(revision, model, actor=people.alice)
+    run_pending()
+    row = client.get(LIST).content.decode().split("<tbody>")[1]
+    assert re.findall(r'<td class="num(?: spare)?">(\d+)</td>', row)[:3] == ["4", "8", "1"]
+    assert model.name in row
+    assert "0.0%" in row
+    assert "r1" in row
+
+
+def test_results_of_a_private_model_show_for_its_owner_only(client, people):
+    secret = make_model(people.bob, slug="secret-model", visibility="private")
+    runs.queue_run(make_revision(people.alice), secret, actor=people.bob)
+    run_pending()
+    assert secret.name not in client.get(LIST).content.decode()
+    client.force_login(people.bob)
+    assert secret.name in client.get(LIST).content.decode()
+
+
+def test_a_long_list_comes_in_pages_and_takes_as_many_queries_as_a_short_one(
+    client, people, django_assert_max_num_queries
+):
+    for number in range(51):
+        Suite.objects.create(
+            slug=f"s{number}", title=f"n{number:02}", owner=people.alice, visibility="public"
+        )
+    with django_assert_max_num_queries(10):
+        assert len(titles(client)) == 50
+    assert titles(client, page="2") == ["n50"]

@@ -1,0 +1,118 @@
+"""Rules of the house that no single test of a room would notice."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command, get_commands, load_command_class
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("gym", "suites", "models_registry")
+MAX_LINES = 400
+LONGER = {"gym/demo/suites.py": 560, "gym/evaluations/views.py": 420}
+"""Files that are longer than that, and the length at which they have to be cut. They may only leave this list."""
+PURE = (
+    "suites.formats",
+    "suites.formulas",
+    "suites.regions",
+    "suites.lint",
+    "models_registry.backends",
+    "models_registry.backends.ngram",
+    "models_registry.backends.uniform",
+    "models_registry.backends.hub",
+    "models_registry.engine",
+    "gym.evaluations.compute",
+)
+WRITERS = {"gym/exports.py", "suites/formats/write.py"}
+"""The only files that write tables."""
+
+
+def sources() -> list[Path]:
+    found = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts]
+    assert len(found) > 80
+    return found
+
+
+def named(path: Path) -> set[str]:
+    """Every dotted name and import of a file."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+        elif isinstance(node, ast.Attribute | ast.Name):
+            names.add(ast.unparse(node))
+    return names
+
+
+def test_the_pure_rooms_know_no_django_and_no_torch():
+    script = (
+        f"import importlib, sys\nfor name in {PURE!r}: importlib.import_module(name)\n"
+        "print(sorted({n.split('.')[0] for n in sys.modules} & {'django', 'torch', 'transformers', 'rest_framework'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "allowed"),
+    [
+        ({"csv.writer", "csv.DictWriter"}, WRITERS),
+        ({"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "torch.load"}, set()),
+        ({"eval", "exec", "os.system", "os.popen", "__import__"}, set()),
+        ({"mark_safe", "django.utils.safestring.mark_safe", "django.utils.safestring.SafeString"}, set()),
+    ],
+    ids=["tables", "pickles", "code", "markup"],
+)
+def test_dangerous_doors_are_used_nowhere_but_where_they_are_guarded(forbidden, allowed):
+    users = {str(path.relative_to(ROOT)) for path in sources() if named(path) & forbidden}
+    assert users == allowed
+
+
+def test_templates_switch_escaping_off_nowhere():
+    for path in (ROOT / "templates").rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for word in ("|safe", "autoescape off", "safeseq", "<style", " style=", "onclick=", "hx-on"):
+            assert word not in text, (path.name, word)
+
+
+def test_jobs_import_no_domain():
+    for path in (ROOT / "gym" / "jobs").rglob("*.py"):
+        domains = {name for name in named(path) if name.split(".")[0] in {"suites", "models_registry"}}
+        assert not domains | {name for name in named(path) if name.startswith("gym.evaluations")}, path
+
+
+def test_files_stay_short():
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in sources()
+    }
+    offenders = {path: n for path, n in lengths.items() if n > LONGER.get(path, MAX_LINES)}
+    assert not offenders, "\n".join(f"{path}: {n} lines" for path, n in offenders.items())
+
+
+def own_commands() -> list[str]:
+    ours = {config.name for config in apps.get_app_configs() if config.name.split(".")[0] in ROOMS}
+    return sorted(name for name, app in get_commands().items() if app in ours)
+
+
+@pytest.mark.parametrize("name", own_commands())
+def test_every_command_explains_itself(name, capsys):
+    command = load_command_class(get_commands()[name], name)
+    assert command.help
+    with pytest.raises(SystemExit) as left:
+        command.run_from_argv(["manage.py", name, "--help"])
+    assert left.value.code == 0
+    assert f"usage: manage.py {name}" in capsys.readouterr().out
+
+
+def test_the_models_have_no_change_without_a_migration(db, capsys):
+    call_command("makemigrations", "--check", "--dry-run")
+    assert "No changes detected" in capsys.readouterr().out
