@@ -46,7 +46,7 @@ class Site:
 
     def worker(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "manage.py", "worker"],
+            [sys.executable, "manage.py", "worker", "--parent", str(os.getpid())],
             env=self.env,
             cwd=ROOT,
             stdout=self.log,
