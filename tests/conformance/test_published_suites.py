@@ -1,102 +1,22 @@
-"""Published suites as they are: import, freeze, run by page and by command line, export.
+"""Published suites as they are. They are not part of the repository; without the conformance folder these tests skip.
 
-They are not part of the repository; without the conformance folder these tests skip. The repository's own suites walk
-the same way in tests/e2e.
+The repository's own suites walk the same way in tests/e2e.
 """
 
 from __future__ import annotations
 
-import io
-import json
-from pathlib import Path
-
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
-from django.urls import reverse
 
-from gym.demo.loader import load_demo
-from gym.evaluations.models import SuiteRun
-from gym.jobs.testing import run_pending
-from models_registry.actors import inspect
-from models_registry.models import RegisteredModel
-from suites.models import Suite
 from tests.conftest import CONFORMANCE
+from tests.walk import checked_demo_model, walk
 
 FILES = sorted((CONFORMANCE / "suites").glob("*.json"))
-NOISE_BITS = 5e-4
-
 pytestmark = pytest.mark.xdist_group("published")
 
 
-@pytest.fixture
-def demo_gpt2(people):
-    list(load_demo(queue_runs=False))
-    model = RegisteredModel.objects.get(slug="demo-gpt2")
-    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    model.refresh_from_db()
-    assert model.is_ready, model.status_reason
-    return model
-
-
-def through_the_page(client, people, model: RegisteredModel, path: Path) -> SuiteRun:
-    client.force_login(people.alice)
-    answer = client.post(
-        reverse("suite-import"),
-        {
-            "file": SimpleUploadedFile(path.name, path.read_bytes()),
-            "visibility": "private",
-            "join_policy": "space",
-        },
-    )
-    assert answer.status_code == 302, answer.content.decode()
-    suite = Suite.objects.get(owner=people.alice)
-    client.post(reverse("suite-freeze", args=[suite.slug]), {"note": "as published"})
-    revision = suite.latest_frozen
-    assert revision is not None
-    client.post(
-        reverse("run-start"),
-        {"revision": revision.pk, "models": [model.slug], "bos": "auto", "join": "space", "metric": "sum"},
-    )
-    [job] = run_pending()
-    assert (job.state, job.error) == ("done", "")
-    return SuiteRun.objects.get(revision=revision)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_published_suite_walks_all_the_way(client, people, demo_gpt2, path):
-    run = through_the_page(client, people, demo_gpt2, path)
-    assert client.get(run.get_absolute_url()).status_code == 200
-    item = run.revision.item_numbers[0]
-    assert client.get(reverse("run-item", args=[run.key, item])).status_code == 200
-    page = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
-
-    anew = from_the_command_line(path, "--no-cache")
-    same = from_the_command_line(path)
-    for part in ("predictions", "items", "policy"):
-        assert same[part] == page[part]
-    assert_equal_up_to_noise(anew, page)
-
-    suite = run.revision.suite
-    exported = client.get(reverse("suite-download", args=[suite.slug, 1, "json"])).content
-    assert json.loads(exported) == json.loads(path.read_bytes())
-
-
-def from_the_command_line(path: Path, *options: str) -> dict:
-    out = io.StringIO()
-    call_command("evaluate", str(path), "--model", "demo-gpt2", "--format", "json", *options, stdout=out)
-    return json.loads(out.getvalue())
-
-
-def assert_equal_up_to_noise(one: dict, other: dict) -> None:
-    for here, there in zip(one["items"], other["items"], strict=True):
-        for left, right in zip(here["conditions"], there["conditions"], strict=True):
-            assert left["sentence"] == right["sentence"]
-            for a, b in zip(left["regions"], right["regions"], strict=True):
-                tokens = sum(token["region_number"] == a["region_number"] for token in left["tokens"])
-                assert a["bits"] == pytest.approx(b["bits"], abs=NOISE_BITS * max(tokens, 1))
-    for left, right in zip(one["predictions"], other["predictions"], strict=True):
-        assert left["outcomes"] == right["outcomes"]
+def test_a_published_suite_walks_all_the_way(client, people, path):
+    walk(client, people, checked_demo_model("demo-gpt2"), path)
 
 
 def test_there_are_published_suites(conformance):
