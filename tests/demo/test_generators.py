@@ -13,6 +13,7 @@ import pytest
 from gym.demo import corpus, suites
 from gym.demo.catalogue import DATA_DIR, DEMO_SUITES
 from gym.demo.grammar import Dice, Grammar
+from gym.demo.suite_parts import ITEMS
 from suites.formats import SuiteDocument, read_suite
 from suites.formulas import parse
 
@@ -147,8 +148,8 @@ def test_no_suite_sentence_was_trained_on(full: corpus.Corpus) -> None:
 def test_suite_is_well_formed(suite: SuiteDocument) -> None:
     assert not suite.notices
     assert suite.metric == "sum"
-    assert len({sentence.item for sentence in suite.sentences}) == suites.ITEMS
-    assert len(suite.sentences) == suites.ITEMS * len(suite.conditions)
+    assert len({sentence.item for sentence in suite.sentences}) == ITEMS
+    assert len(suite.sentences) == ITEMS * len(suite.conditions)
     for key in ("title", "tags", "author", "description", "reference", "licence"):
         assert suite.meta[key]
     regions = dict(enumerate(suite.region_names, 1))
