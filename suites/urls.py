@@ -1,11 +1,15 @@
 from django.urls import path
 
-from suites import views
+from suites import editor_views, views
 
 urlpatterns = [
     path("", views.suite_list, name="suite-list"),
     path("import/", views.suite_import, name="suite-import"),
+    path("formula/", editor_views.suite_formula, name="suite-formula"),
     path("<slug:slug>/", views.suite_detail, name="suite-detail"),
+    path("<slug:slug>/editor/", editor_views.suite_editor, name="suite-editor"),
+    path("<slug:slug>/draft/", editor_views.suite_draft, name="suite-draft"),
+    path("<slug:slug>/lint/", editor_views.suite_lint, name="suite-lint"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),
     path("<slug:slug>/upload/", views.suite_upload, name="suite-upload"),
     path("<slug:slug>/freeze/", views.suite_freeze, name="suite-freeze"),
