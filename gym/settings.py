@@ -102,6 +102,8 @@ GYM_DEMO_ACCOUNTS = env.flag("GYM_DEMO_ACCOUNTS", True)
 # --- jobs ------------------------------------------------------------------------------------------------------
 GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
+GYM_JOB_QUEUES = ("default", "preview")
+GYM_JOB_QUICK_QUEUES = ("preview",)
 GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60)
 GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)

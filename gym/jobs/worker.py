@@ -23,6 +23,7 @@ from gym.jobs.reaper import Reaper, release_dead_worker
 log = logging.getLogger(__name__)
 
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
+QUICK_TIMEOUT_MS = 50  # the same, for a queue whose jobs people wait for
 
 
 def set_device(description: str) -> None:
@@ -46,27 +47,37 @@ class WorkerProcess:
         if self.replaces and (released := release_dead_worker(self.replaces)):
             log.warning("took back %d jobs of the worker that died", released)
         self._sign_in()
-        worker = self._start_worker()
+        workers = self._start_workers()
         reaper = Reaper(runner.worker_id())
         reaper.start()
         log.info("worker %s serves %s", runner.worker_id(), ", ".join(self.queues))
         self._wait()
         reaper.stop()
-        self._shut_down(worker)
+        self._shut_down(workers)
         log.info("worker %s is done", runner.worker_id())
 
-    def _start_worker(self) -> dramatiq.Worker:
+    def _start_workers(self) -> list[dramatiq.Worker]:
+        """One for the ordinary queues, and one with a thread of its own for each quick queue: what a person waits for
+        does not queue behind hours of work. They share the process, and so the loaded models."""
         broker = dramatiq.get_broker()
         broker.emit_after("process_boot")  # only dramatiq's own command line does this otherwise
         for queue in self.queues:
             broker.declare_queue(queue)
+        ordinary = [queue for queue in self.queues if not conf.is_quick(queue)]
+        lanes = [(ordinary, self.threads)] if ordinary else []
+        lanes += [([queue], 1) for queue in self.queues if conf.is_quick(queue)]
+        return [self._start_worker(broker, queues, threads) for queues, threads in lanes]
+
+    @staticmethod
+    def _start_worker(broker: dramatiq.Broker, queues: list[str], threads: int) -> dramatiq.Worker:
+        quick = any(conf.is_quick(queue) for queue in queues)
         worker = dramatiq.Worker(
             broker,
-            queues=set(self.queues),
-            worker_threads=self.threads,
-            worker_timeout=WAKE_TIMEOUT_MS,
+            queues=set(queues),
+            worker_threads=threads,
+            worker_timeout=QUICK_TIMEOUT_MS if quick else WAKE_TIMEOUT_MS,
         )
-        worker.queue_prefetch = self.threads  # one message per thread: the others are for other workers
+        worker.queue_prefetch = threads  # one message per thread: the others are for other workers
         worker.start()
         return worker
 
@@ -93,10 +104,12 @@ class WorkerProcess:
                 next_sign = time.monotonic() + conf.SIGN_SECONDS
                 self._sign()
 
-    def _shut_down(self, worker: dramatiq.Worker) -> None:
+    def _shut_down(self, workers: list[dramatiq.Worker]) -> None:
         """Let the handlers stop at their next check; after the grace period give their jobs back."""
-        worker.stop(timeout=int(conf.get("GYM_JOB_STOP_SECONDS") * 1000))
-        hanging = any(thread.is_alive() for thread in worker.workers)
+        end = time.monotonic() + conf.get("GYM_JOB_STOP_SECONDS")
+        for worker in workers:
+            worker.stop(timeout=max(0, int((end - time.monotonic()) * 1000)))
+        hanging = any(thread.is_alive() for worker in workers for thread in worker.workers)
         try:
             if hanging:
                 runner.release_running()
