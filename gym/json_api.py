@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 
 from suites.formats.text import CONTROL, SURROGATE
@@ -33,6 +34,10 @@ def json_view(*methods: str) -> Callable[[View], View]:
                 return view(request, *args, **kwargs)
             except BadRequest as error:
                 return JsonResponse({"message": str(error)}, status=400)
+            except PermissionDenied as error:
+                return JsonResponse({"message": f"This is not open to you: {error}."}, status=403)
+            except Http404:
+                return JsonResponse({"message": "There is nothing here, or not for you."}, status=404)
 
         return answer
 

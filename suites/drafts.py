@@ -175,7 +175,9 @@ class _Session:
         self.outcome.applied.append(key)
         self.outcome.conflicts += [self._cell(key, one) for one in conflicts]
         for op, cell in lost:
-            self.outcome.conflicts.append(self._lost(key, op, cell))
+            item, condition, region, _, yours = cell
+            gone = f"Item {item}, {condition}, region {region} is not there any more; you wrote “{yours}”."
+            self.outcome.conflicts.append({**_structure(key, op, gone), "yours": yours, "by": self._by()})
 
     def _log(self, key: str, ops: Sequence[Any]) -> None:
         self.draft.edits += 1
@@ -197,7 +199,7 @@ class _Session:
         for index, op in enumerate(ops):
             cells = op.get("cells")
             if op.get("op") == "set_cells" and isinstance(cells, list) and all(map(_is_cell, cells)):
-                self.outcome.conflicts += [self._lost(key, index, cell) for cell in cells]
+                self.outcome.conflicts += [self._refused(key, index, cell) for cell in cells]
             elif op.get("op") == "set_predictions":
                 now = list(
                     self.draft.predictions.order_by("position").values("name", "description", "formula")
@@ -230,7 +232,7 @@ class _Session:
             "by": self._by([one.item, one.condition, one.region]),
         }
 
-    def _lost(self, key: str, op: int, cell: list[Any]) -> Conflict:
+    def _refused(self, key: str, op: int, cell: list[Any]) -> Conflict:
         """A cell that was not written; `theirs` is what stands at its place now, null when the place is gone."""
         item, condition, region, old, new = cell
         row = self.draft.sentences.filter(item=item, condition=condition).first()

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from suites._edit import read
+from suites._edit.between import carried_over, ops_between, rename_ops
 from suites._edit.errors import CellConflict, EditError
-from suites._edit.read import Op, clean_text
+from suites._edit.read import Op, clean_name, clean_text
 from suites._edit.references import move_regions, rename_condition_in, without_region
 from suites._edit.sheet import Sheet, said
 from suites.formats.documents import MAX_NAME_CHARACTERS, MAX_PREDICTIONS, PredictionDoc, SuiteDocument
@@ -23,12 +24,16 @@ __all__ = [
     "Sheet",
     "apply",
     "apply_fitting",
+    "carried_over",
+    "clean_name",
     "clean_text",
     "edit_sheet",
     "is_structural",
     "move_regions",
+    "ops_between",
     "read_cell",
     "rename_condition_in",
+    "rename_ops",
     "without_region",
 ]
 

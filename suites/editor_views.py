@@ -55,6 +55,7 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
             "lint": reverse("suite-lint", args=[slug]),
             "formula": reverse("suite-formula"),
             "freeze": reverse("suite-freeze", args=[slug]),
+            "text": reverse("suite-edit-text", args=[slug]),
         },
         "models": list(models.values("slug", "name", "parameters")),
         "may_freeze": True,

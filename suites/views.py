@@ -161,23 +161,6 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
-    suite = _editable(request, slug)
-    form = FreezeForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "The note is too long (2,000 characters at most).")
-        return redirect(suite)
-    try:
-        revision = services.freeze(suite, actor=request.user, note=form.cleaned_data["note"])
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-        return redirect(suite)
-    messages.success(request, f"Revision {revision.number} is frozen: sha256 {revision.sha256[:12]}….")
-    return redirect(revision)
-
-
-@login_required
-@require_POST
 def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
     suite = _editable(request, slug)
     try:
