@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import connection
 from django.db.models import F
 
 from suites.editing import CellConflict, Sheet, edit_sheet, is_structural, read_cell
@@ -100,10 +101,10 @@ def _write_rows(
         if moves and row.position != position:
             places[row.pk] = position - row.position
             row.position = position
-    Sentence.objects.bulk_update(texts, ["contents", "raw", "extra"], batch_size=BATCH)
+    _update(texts, ["contents", "raw", "extra"])
     if keys:
         Sentence.objects.filter(pk__in=[row.pk for row in keys]).update(item=F("item") + AWAY_ITEM)
-        Sentence.objects.bulk_update(keys, ["item", "condition"], batch_size=BATCH)
+        _update(keys, ["item", "condition"])
     _move(rows, places)
     Sentence.objects.bulk_create(new, batch_size=BATCH)
 
@@ -133,8 +134,24 @@ def _move(rows: Sequence[Sentence], places: dict[int, int]) -> None:
         for distance, pks in by_distance.items():
             Sentence.objects.filter(pk__in=pks).update(position=F("position") + (distance - AWAY))
         return
-    moved = [row for row in rows if row.pk in places]
-    Sentence.objects.bulk_update(moved, ["position"], batch_size=BATCH)
+    _update([row for row in rows if row.pk in places], ["position"])
+
+
+def _update(rows: Sequence[Sentence], names: Sequence[str]) -> None:
+    """Write these fields of these rows with one prepared statement: `bulk_update` takes seconds for thousands."""
+    if not rows:
+        return
+    fields = [Sentence._meta.get_field(name) for name in names]
+    quote = connection.ops.quote_name
+    columns = ", ".join(f"{quote(field.column)} = %s" for field in fields)
+    table, key = quote(Sentence._meta.db_table), quote(Sentence._meta.pk.column)
+    statement = f"UPDATE {table} SET {columns} WHERE {key} = %s"  # noqa: S608  names of our own columns only
+    values = [
+        [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, values)
 
 
 def _sentence(draft: SuiteRevision, position: int, sentence: SentenceDoc) -> Sentence:

@@ -19,6 +19,7 @@ from suites.formats.documents import (
     MAX_PROBLEMS,
     MAX_REGIONS,
     MAX_SENTENCES,
+    Notice,
     Problem,
     Report,
     SentenceDoc,
@@ -112,7 +113,7 @@ def _read_json(data: bytes, name: str) -> Reading:
         reading.problems = list(error.problems)
         return reading
     reading.document = document
-    reading.understood = [f"A suite as JSON: {shape(document)}.", *map(str, document.notices)]
+    reading.understood = [f"A suite as JSON: {shape(document)}.", *map(_said, document.notices)]
     return reading
 
 
@@ -150,7 +151,7 @@ class _SheetReader:
         notices = [notice for notice in document.notices if "no name" not in notice.message]
         self.reading.document = replace(document, notices=())
         self.reading.understood = [f"{form.capitalize()}: {shape(document)}.", *self.reading.understood]
-        self.reading.understood += [_in_rows_text(str(notice)) for notice in notices]
+        self.reading.understood += [_said(notice) for notice in notices]
         return self.reading
 
     # --- cells ---
@@ -322,6 +323,13 @@ def _cells(text: str) -> list[Row]:
 def _at(row: Row, place: int, header: Sequence[str]) -> str:
     title = f" ({header[place][:40]})" if place < len(header) and header[place] else ""
     return f"row {row.line}, column {column_letter(place)}{title}"
+
+
+def _said(notice: Notice) -> str:
+    """A notice as a sentence; its place only where that says something."""
+    place = "" if notice.where in ("file", "$") else f"{_in_rows_text(notice.where).capitalize()}: "
+    message = notice.message if place else notice.message[:1].upper() + notice.message[1:]
+    return f"{place}{_in_rows_text(message)}."
 
 
 def _in_rows_text(text: str) -> str:
