@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-_REFERENCE = re.compile(r"(\(\s*)(\*|[0-9]+)(\s*;\s*%\s*)([^%]*?)(\s*%\s*\))")
+_REFERENCE = re.compile(r"(\(\s*)(\*|\?|[0-9]+)(\s*;\s*%\s*)([^%]*?)(\s*%\s*\))")
 
 
 def _rewrite(formula: str, region: Callable[[str], str], condition: Callable[[str], str]) -> str:
@@ -28,7 +28,7 @@ def move_regions(formula: str, places: Mapping[int, int | None]) -> str:
     """The formula after regions moved: `places` maps old to new numbers, None for a deleted one."""
 
     def region(text: str) -> str:
-        if text == "*":
+        if not text.isdigit():
             return text
         number = int(text)
         new = places.get(number, number)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suites._edit.rebase import transform
 from suites.editing import (
     EditError,
     apply,
@@ -223,7 +224,53 @@ def test_references_follow_regions_and_the_rest_stays_as_typed(text, after):
 
 def test_references_follow_renamed_conditions():
     assert rename_condition_in("(2;% a %) > (*;%ab%)", "a", "x y") == "(2;% x y %) > (*;%ab%)"
+    assert rename_condition_in("(?;%a%) > 0", "a", "b") == "(?;%b%) > 0"
 
 
 def test_a_reference_to_a_deleted_region_cannot_be_mistaken_for_its_neighbour():
     assert without_region("(1;%a%) + (2;%a%) > (3;%a%)", 2, 3) == "(1;%a%) + (?;%a%) > (2;%a%)"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_an_edit_finds_its_cell_whatever_others_moved(data):
+    """Every cell has a text of its own; after edits of others, mine still lands where that text stands."""
+    doc = start()
+    named = tuple(
+        replace(s, contents=tuple(f"{s.item}-{s.condition}-{k}" for k in range(3)), raw=None, extra={})
+        for s in doc.sentences
+    )
+    doc = replace(doc, sentences=named, predictions=())
+    theirs, others = doc, []
+    for _ in range(data.draw(st.integers(1, 4))):
+        ops = data.draw(an_edit(theirs))
+        theirs = apply(theirs, ops)
+        others += ops
+    target = data.draw(st.sampled_from(doc.sentences))
+    region = data.draw(st.integers(1, 3))
+    old = target.contents[region - 1]
+    mine = [{"op": "set_cells", "cells": [[target.item, target.condition, region, old, "MINE"]]}]
+    moved, _, lost = transform(mine, others)
+    after, conflicts = apply_fitting(theirs, moved)
+    before = [text for s in theirs.sentences for text in s.contents]
+    expected = ["MINE" if text == old else text for text in before]
+    assert [text for s in after.sentences for text in s.contents] == expected
+    if old not in before:
+        assert lost or conflicts
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_edits_of_two_people_lead_to_the_same_shape_in_either_order(data):
+    doc = replace(start(), predictions=())
+    one, other = data.draw(an_edit(doc)), data.draw(an_edit(doc))
+    after_one, after_other, _ = transform(one, other)
+    try:
+        left, _ = apply_fitting(apply(doc, other), after_one)
+        right, _ = apply_fitting(apply(doc, one), after_other)
+    except EditError:
+        return  # the same name or number twice: one of them is told
+    assert_sound(left)
+    assert len(left.region_names) == len(right.region_names)
+    assert sorted(left.items) == sorted(right.items)
+    assert len(left.conditions) == len(right.conditions)
