@@ -126,7 +126,9 @@ class _Session:
     ) -> None:
         self.suite, self.draft, self.batch, self.actor = suite, draft, batch, actor
         self.outcome = Outcome(draft.edits)
-        self.known = set(suite.edits.filter(edit_id__in=batch).values_list("edit_id", flat=True))
+        known = suite.edits.filter(edit_id__in=batch)
+        self.known = {entry.edit_id: entry for entry in known}
+        self.version = version
         log = suite.edits.filter(version__gt=version).select_related("actor").order_by("version")
         self.log = list(log) if version != draft.edits else []
         self.others = [entry for entry in self.log if entry.edit_id not in batch]
@@ -149,7 +151,7 @@ class _Session:
     def run(self) -> Outcome:
         for key, ops in self.batch.items():
             if key in self.known:
-                self.outcome.applied.append(key)
+                self._again(key, self.known[key])
             elif self.blocked:
                 self._refuse(key, ops, self.why)
             else:
@@ -161,8 +163,10 @@ class _Session:
         try:
             moved, theirs, lost = transform(ops, self.theirs) if self.theirs else (ops, [], [])
             with transaction.atomic():
-                conflicts = perform(self.draft, moved)
-                self._log(key, moved)
+                found = perform(self.draft, moved)
+                conflicts = [self._cell(key, one) for one in found]
+                conflicts += [self._gone(key, op, cell) for op, cell in lost]
+                self._log(key, _without(moved, found), conflicts)
         except EditError as error:
             self._refuse(key, ops, error.message)
             self._block_after(ops)
@@ -173,17 +177,24 @@ class _Session:
             return
         self.theirs = theirs
         self.outcome.applied.append(key)
-        self.outcome.conflicts += [self._cell(key, one) for one in conflicts]
-        for op, cell in lost:
-            item, condition, region, _, yours = cell
-            gone = f"Item {item}, {condition}, region {region} is not there any more; you wrote “{yours}”."
-            self.outcome.conflicts.append({**_structure(key, op, gone), "yours": yours, "by": self._by()})
+        self.outcome.conflicts += conflicts
 
-    def _log(self, key: str, ops: Sequence[Any]) -> None:
+    def _again(self, key: str, entry: DraftEdit) -> None:
+        """Done before. If the answer was lost, what it said about conflicts is said again."""
+        self.outcome.applied.append(key)
+        if entry.version > self.version:
+            self.outcome.conflicts += entry.conflicts
+
+    def _log(self, key: str, ops: Sequence[Any], conflicts: list[Conflict]) -> None:
         self.draft.edits += 1
         SuiteRevision.objects.filter(pk=self.draft.pk).update(edits=self.draft.edits)
         DraftEdit.objects.create(
-            suite=self.suite, edit_id=key, version=self.draft.edits, actor=self.actor, ops=list(ops)
+            suite=self.suite,
+            edit_id=key,
+            version=self.draft.edits,
+            actor=self.actor,
+            ops=list(ops),
+            conflicts=conflicts,
         )
         if self.draft.edits % 100 == 0:
             self.suite.edits.filter(version__lt=self.draft.edits - KEEP_EDITS).delete()
@@ -232,6 +243,11 @@ class _Session:
             "by": self._by([one.item, one.condition, one.region]),
         }
 
+    def _gone(self, key: str, op: int, cell: list[Any]) -> Conflict:
+        item, condition, region, _, yours = cell
+        message = f"Item {item}, {condition}, region {region} is not there any more; you wrote “{yours}”."
+        return {**_structure(key, op, message), "yours": yours, "by": self._by()}
+
     def _refused(self, key: str, op: int, cell: list[Any]) -> Conflict:
         """A cell that was not written; `theirs` is what stands at its place now, null when the place is gone."""
         item, condition, region, old, new = cell
@@ -258,6 +274,19 @@ class _Session:
             if place in cells:
                 return str(entry.actor)
         return str(named[0].actor) if named else ""
+
+
+def _without(ops: Sequence[Any], conflicts: Sequence[CellConflict]) -> list[Any]:
+    """The ops less the cells that were not written."""
+    left = {(one.item, one.condition, one.region) for one in conflicts}
+    if not left:
+        return list(ops)
+    return [
+        {**op, "cells": [cell for cell in op["cells"] if tuple(cell[:3]) not in left]}
+        if op["op"] == "set_cells"
+        else op
+        for op in ops
+    ]
 
 
 def _is_cell(cell: object) -> bool:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from gym.json_api import BadRequest, body_of, json_view, number_of
 from models_registry.selectors import runnable_by
 from suites import drafts, permissions, services
-from suites.formats import MAX_REGIONS
+from suites.formats import MAX_REGIONS, SuiteDocument
 from suites.formulas import Formula, FormulaError, parse
 from suites.lint import lint
 from suites.models import Suite
@@ -96,7 +96,7 @@ def suite_lint(request: HttpRequest, slug: str) -> HttpResponseBase:
     if ignore is not None:
         _ignore(request, suite, ignore)
     draft = open_draft(request, suite)
-    return JsonResponse({"version": draft.edits, "findings": findings_of(suite, draft)})
+    return JsonResponse({"version": draft.edits, "findings": findings_of(suite, document_of(draft))})
 
 
 def _ignore(request: HttpRequest, suite: Suite, ignore: object) -> None:
@@ -109,7 +109,7 @@ def _ignore(request: HttpRequest, suite: Suite, ignore: object) -> None:
         raise BadRequest(" ".join(error.messages)) from error
 
 
-def findings_of(suite: Suite, revision: Any) -> list[dict[str, Any]]:
+def findings_of(suite: Suite, document: SuiteDocument) -> list[dict[str, Any]]:
     """What the linter finds, with the reasons that are kept for ignored findings."""
     reasons = {(row.code, row.where): row.reason for row in suite.lint_ignores.all()}
     return [
@@ -122,7 +122,7 @@ def findings_of(suite: Suite, revision: Any) -> list[dict[str, Any]]:
             "cells": [list(cell) for cell in finding.cells],
             "ignored": reasons.get((finding.code, finding.where[:500]), ""),
         }
-        for finding in lint(document_of(revision))
+        for finding in lint(document)
     ]
 
 

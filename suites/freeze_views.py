@@ -61,7 +61,7 @@ def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(suite)
     document = document_of(draft)
     previous = suite.latest_frozen
-    findings = findings_of(suite, draft)
+    findings = findings_of(suite, document)
     context = {
         "suite": suite,
         "draft": draft,

@@ -248,6 +248,9 @@ class DraftEdit(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     ops = models.JSONField(help_text="as they were done; see docs/grid.md")
+    conflicts = models.JSONField(
+        default=list, help_text="what of the edit was not done, told again when it is sent again"
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -18,11 +18,11 @@ from gym.evaluations.selectors import field_scores, latest_done, suite_scores
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
 from suites import permissions, services
+from suites.editor_views import findings_of
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, FreezeForm, ImportForm, SuiteForm
 from suites.formulas import Formula, FormulaError, parse
-from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision
 from suites.selectors import document_of, listed_for, tags_of, visible_to, with_shape
 
@@ -85,7 +85,7 @@ class ShownPrediction:
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings (lint), scores (SuiteScore, best first),
+    critical (region numbers that formulas look at), findings and put_aside (lint), scores (SuiteScore, best first),
     runs (queued or running), run_form, freeze_form, may_edit, may_run, n_items, n_sentences, downloads."""
     suite = _visible(request, slug)
     revision = _revision(suite, number)
@@ -94,6 +94,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     runs = visible_runs(request.user).filter(revision=revision)
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
+    findings = findings_of(suite, document)
     context = {
         "suite": suite,
         "revision": revision,
@@ -101,7 +102,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "predictions": shown,
         "example": revision.sentences.filter(item=first_item).order_by("position"),
         "critical": critical_regions(revision),
-        "findings": lint(document),
+        "findings": [finding for finding in findings if not finding["ignored"]],
+        "put_aside": [finding for finding in findings if finding["ignored"]],
         "scores": suite_scores(latest_done(runs)),
         "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,

@@ -169,6 +169,15 @@ def test_a_cell_changed_by_two_people_is_reported_with_both_texts(client, people
     assert contents(suite, 1, "match")[:2] == ["She", "sings"]
 
 
+def test_a_conflict_whose_answer_was_lost_is_told_again(client, people, suite):
+    drafts.apply_edits(suite, 0, [edit(cell(1, "match", 2, "plays", "sings"))], actor=people.bob)
+    mine = edit(cell(1, "match", 2, "plays", "runs"))
+    first = patch(client, suite, 0, mine)
+    again = patch(client, suite, 0, mine)
+    assert (again.status_code, again.json()) == (409, first.json())
+    assert patch(client, suite, 2, mine).status_code == 200
+
+
 def test_an_edit_follows_its_cell_when_others_moved_it(client, people, suite):
     moves = [
         {"op": "insert_region", "at": 1, "name": "Pre"},
