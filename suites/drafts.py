@@ -244,9 +244,12 @@ class _Session:
         }
 
     def _gone(self, key: str, op: int, cell: list[Any]) -> Conflict:
-        item, condition, region, _, yours = cell
+        """A cell whose item, condition or region somebody deleted; the place is named as the editor knew it."""
+        item, condition, region, old, yours = cell
+        place = {"item": item, "condition": condition, "region": region}
         message = f"Item {item}, {condition}, region {region} is not there any more; you wrote “{yours}”."
-        return {**_structure(key, op, message), "yours": yours, "by": self._by()}
+        texts = {"old": old, "yours": yours, "theirs": None}
+        return {**_structure(key, op, message), "what": "cell", **place, **texts, "by": self._by()}
 
     def _refused(self, key: str, op: int, cell: list[Any]) -> Conflict:
         """A cell that was not written; `theirs` is what stands at its place now, null when the place is gone."""

@@ -205,7 +205,8 @@ def test_a_cell_whose_region_is_gone_is_given_back(client, people, suite):
     answer = patch(client, suite, 0, edit(cell(1, "match", 2, "plays", "sings")))
     assert answer.status_code == 409
     (conflict,) = answer.json()["conflicts"]
-    assert (conflict["what"], conflict["yours"], conflict["by"]) == ("structure", "sings", "bob")
+    assert (conflict["what"], conflict["yours"], conflict["by"]) == ("cell", "sings", "bob")
+    assert conflict["theirs"] is None
     assert contents(suite, 1, "match") == ["The woman", "all day."]
 
 
