@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db.models import F
+from django.db.models import Case, F, Value, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -45,7 +45,8 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
     """The page opens a draft when there is none. Context: suite, draft, endpoints {draft, preview, lint, formula,
     freeze}, models [{slug, name, parameters}] (small ones first), may_freeze."""
     suite = editable(request, slug)
-    models = runnable_by(request.user).order_by(F("parameters").asc(nulls_last=True), "name")
+    says_little = Case(When(backend="uniform", then=Value(1)), default=Value(0))
+    models = runnable_by(request.user).order_by(says_little, F("parameters").asc(nulls_last=True), "name")
     context = {
         "suite": suite,
         "draft": open_draft(request, suite),
