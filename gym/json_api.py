@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 
@@ -48,6 +48,8 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
     """The request's JSON object, its texts free of control characters. Raises BadRequest."""
     try:
         given = _clean(json.loads(request.body or b"{}"))
+    except RequestDataTooBig as error:
+        raise BadRequest("This is too much at once. Paste or send it in parts.") from error
     except (ValueError, RecursionError) as error:
         raise BadRequest("The request is not JSON.") from error
     if not isinstance(given, dict):

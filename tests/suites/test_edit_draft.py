@@ -292,6 +292,12 @@ def test_what_is_no_edit_is_refused(client, suite, body):
     assert answer.json()["message"]
 
 
+def test_a_request_that_is_too_large_is_refused_in_words(client, suite):
+    answer = patch(client, suite, 0, edit(cell(1, "match", 1, "The woman", "x" * 6_100_000)))
+    assert answer.status_code == 400
+    assert "too much at once" in answer.json()["message"]
+
+
 @pytest.mark.parametrize(
     "op",
     [

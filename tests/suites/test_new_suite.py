@@ -176,3 +176,13 @@ def test_an_older_revision_can_be_copied(signed_in, people):
     assert answer.url == reverse("suite-editor", args=[copy.slug])
     assert [tag.name for tag in copy.tags.all()] == ["agreement"]
     assert copy.visibility == "public"
+
+
+def test_a_sheet_of_twenty_thousand_rows_can_be_pasted(signed_in):
+    rows = "".join(f"{k // 4}\t{'abcd'[k % 4]}\tthe cat number {k}\tsleeps\n" for k in range(20_000))
+    page = begin(signed_in, "paste", text="item\tcondition\tS\tV\n" + rows, name="Big", step="look")
+    assert page.status_code == 200
+    assert "5000 items × 4 conditions × 2 regions" in page.content.decode()
+    more = begin(signed_in, "paste", text="item\tcondition\tS\tV\n" + rows + "9999\ta\tx\ty\n", name="Big")
+    assert more.status_code == 400
+    assert "20,001 sentences" in more.content.decode()
