@@ -20,7 +20,8 @@ class DocumentForm(forms.Form):
     file = forms.FileField(
         required=False,
         label="Suite file",
-        help_text="JSON (any SyntaxGym dialect), long CSV, or a wide table as TSV or CSV. At most 5 MB.",
+        help_text="JSON (any SyntaxGym dialect), long CSV, a wide table as TSV or CSV, or minimal pairs as JSONL. "
+        "At most 5 MB.",
     )
     text = forms.CharField(
         required=False,

@@ -125,6 +125,9 @@ class SuiteRevision(models.Model):
     notices = models.JSONField(default=list, help_text="what the import changed or found odd")
     findings = models.JSONField(default=list, help_text="what the linter says: code, severity, where …")
     join_policy = models.CharField(max_length=8, choices=JoinPolicy.choices, default=JoinPolicy.SPACE)
+    edits = models.PositiveIntegerField(
+        default=0, help_text="grows with every edit of a draft and never shrinks within a suite"
+    )
     sha256 = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True, help_text="What changed in this revision.")
     errata = models.TextField(blank=True)
@@ -238,3 +241,52 @@ class Prediction(_RevisionPart):
     @property
     def label(self) -> str:
         return self.name or f"Prediction {self.position + 1}"
+
+
+class DraftEdit(models.Model):
+    """One edit of a draft: one action of one person. It makes sending an edit twice harmless, and tells an edit that
+    was made on an older draft what others did meanwhile."""
+
+    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="edits")
+    edit_id = models.CharField(max_length=64)
+    version = models.PositiveIntegerField(help_text="of the draft after this edit")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    ops = models.JSONField(help_text="as they were done; see docs/grid.md")
+    conflicts = models.JSONField(
+        default=list, help_text="what of the edit was not done, told again when it is sent again"
+    )
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["suite_id", "version"]
+        constraints = [
+            models.UniqueConstraint(fields=["suite", "edit_id"], name="edit_once"),
+            models.UniqueConstraint(fields=["suite", "version"], name="one_edit_per_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"edit {self.version} of {self.suite_id}"
+
+
+class LintIgnore(models.Model):
+    """A finding of the linter that somebody has looked at and accepted, and why."""
+
+    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="lint_ignores")
+    code = models.CharField(max_length=60)
+    where = models.CharField(max_length=500)
+    reason = models.CharField(max_length=1000)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["suite_id", "code", "where"]
+        constraints = [
+            models.UniqueConstraint(fields=["suite", "code", "where"], name="finding_ignored_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} ({self.where})"

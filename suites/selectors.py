@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from django.core.cache import cache
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.text import slugify
 
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
 
 if TYPE_CHECKING:
@@ -108,3 +110,26 @@ def export_document(revision: SuiteRevision) -> SuiteDocument:
     if isinstance(given, list) and tags != sorted({slugify(str(tag), allow_unicode=True) for tag in given}):
         meta["tags"] = tags
     return replace(document, meta=meta)
+
+
+KEEP_FINDINGS = 3600
+
+
+def lint_rows(document: SuiteDocument) -> list[dict[str, Any]]:
+    """The linter's findings as JSON."""
+    return [
+        {**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in lint(document)
+    ]
+
+
+def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
+    """What the linter finds, each with the reason (`ignored`) for which it was put aside, if it was.
+
+    A frozen revision keeps its findings; a draft's are remembered until its next edit.
+    """
+    rows = revision.findings
+    if not revision.is_frozen:
+        key = f"findings-{revision.pk}-{revision.edits}"
+        rows = cache.get_or_set(key, lambda: lint_rows(document_of(revision)), KEEP_FINDINGS)
+    reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
+    return [{**row, "ignored": reasons.get((row["code"], row["where"][:500]), "")} for row in rows or []]

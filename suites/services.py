@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -13,16 +13,17 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.text import slugify
 
-from suites import permissions
+from suites import drafts, permissions
 from suites.formats import SuiteDocument
-from suites.lint import lint
+from suites.formulas import FormulaError, parse
+from suites.lint import CODES
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
-from suites.selectors import document_of
+from suites.selectors import document_of, lint_rows
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
-RESERVED_SLUGS = frozenset({"import", "new", "tags"})
+RESERVED_SLUGS = frozenset({"formula", "import", "new", "tags"})
 
 
 class NothingToFreeze(ValidationError):
@@ -72,7 +73,8 @@ def replace_draft(
         number = draft.number if draft else (newest.number + 1 if newest else 1)
         if draft:
             draft.delete()
-        return _write_revision(suite, document, number=number, actor=actor, join_policy=policy)
+        version = drafts.note_replacement(suite, actor=actor)
+        return _write_revision(suite, document, number=number, actor=actor, join_policy=policy, edits=version)
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
@@ -85,7 +87,14 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
             return draft
         if frozen is None:
             raise ValidationError("This suite has no revision to copy.")
-        return replace_draft(suite, document_of(frozen), actor=actor)
+        return _write_revision(
+            suite,
+            document_of(frozen),
+            number=frozen.number + 1,
+            actor=actor,
+            join_policy=frozen.join_policy,
+            edits=drafts.last_version(suite),
+        )
 
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
@@ -97,13 +106,29 @@ def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
         if draft is None:
             raise NothingToFreeze("There is no draft to freeze: the newest revision is frozen already.")
         document = document_of(draft)
+        obstacles = what_stops_freezing(document)
+        if obstacles:
+            raise ValidationError(obstacles)
         draft.state = SuiteRevision.State.FROZEN
         draft.sha256 = document.sha256()
-        draft.findings = findings_of(document)
+        draft.findings = lint_rows(document)
         draft.note = note
         draft.frozen_at = timezone.now()
         draft.save()
         return draft
+
+
+def what_stops_freezing(document: SuiteDocument) -> list[str]:
+    """Sentences saying what must be mended first: a draft may be in any state, a frozen revision may not."""
+    obstacles = [] if document.sentences else ["The draft has no sentences."]
+    for number, prediction in enumerate(document.predictions, start=1):
+        label = f"Prediction {number}" + (f" ({prediction.name})" if prediction.name else "")
+        try:
+            breaches = parse(prediction.formula).check(document.regions, document.conditions)
+        except FormulaError as error:
+            breaches = [error]
+        obstacles += [f"{label}: {error}" for error in breaches]
+    return obstacles
 
 
 def discard_draft(suite: Suite, *, actor: User) -> None:
@@ -116,6 +141,7 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
         draft = suite.draft
         if draft:
             draft.delete()
+            drafts.note_replacement(suite, actor=actor)
 
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
@@ -142,9 +168,38 @@ def lock(suite: Suite) -> None:
     Suite.objects.select_for_update().get(pk=suite.pk)
 
 
-def findings_of(document: SuiteDocument) -> list[dict[str, object]]:
-    """The linter's findings as JSON."""
-    return [asdict(finding) for finding in lint(document)]
+def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: str) -> Suite:
+    """A new suite of the actor's own that begins as a copy of a revision the actor may see."""
+    source = revision.suite
+    if not actor.is_authenticated or not permissions.can_view(actor, source):
+        raise PermissionDenied("you may not copy this suite")
+    with transaction.atomic():
+        document = replace(document_of(revision), name=slugify(title)[:200] or revision.name)
+        copy = import_suite(
+            document,
+            actor=actor,
+            title=title,
+            visibility=visibility,
+            tags=[tag.name for tag in source.tags.all()],
+            join_policy=revision.join_policy,
+        )
+        for name in ("language", "licence", "reference", "bibtex", "description", "comment"):
+            setattr(copy, name, getattr(source, name))
+        copy.save()
+    return copy
+
+
+def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: str) -> None:
+    """Keep why a finding of the linter is accepted; an empty reason takes it back."""
+    _require_edit(actor, suite)
+    if not reason.strip():
+        suite.lint_ignores.filter(code=code, where=where).delete()
+        return
+    if code not in CODES:
+        raise ValidationError(f"There is no finding called “{code:.60}”.")
+    suite.lint_ignores.update_or_create(
+        code=code, where=where[:500], defaults={"reason": reason.strip()[:1000], "actor": actor}
+    )
 
 
 def delete_suite(suite: Suite, *, actor: User) -> None:
@@ -211,7 +266,7 @@ def unique_slug(name: str) -> str:
 
 
 def _write_revision(
-    suite: Suite, document: SuiteDocument, *, number: int, actor: User, join_policy: str
+    suite: Suite, document: SuiteDocument, *, number: int, actor: User, join_policy: str, edits: int = 0
 ) -> SuiteRevision:
     revision = SuiteRevision.objects.create(
         suite=suite,
@@ -223,8 +278,8 @@ def _write_revision(
         condition_names=list(document.conditions),
         extra=document.extra,
         notices=[{"where": notice.where, "message": notice.message} for notice in document.notices],
-        findings=findings_of(document),
         join_policy=join_policy,
+        edits=edits,
         created_by=actor,
     )
     Sentence.objects.bulk_create(

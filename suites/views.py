@@ -23,7 +23,15 @@ from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide
 from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
 from suites.formulas import Formula, FormulaError, parse
 from suites.models import Prediction, Sentence, Suite, SuiteRevision
-from suites.selectors import document_of, export_document, listed_for, tags_of, visible_to, with_shape
+from suites.selectors import (
+    document_of,
+    export_document,
+    findings_of,
+    listed_for,
+    tags_of,
+    visible_to,
+    with_shape,
+)
 
 PER_PAGE = 50
 ITEMS_PER_PAGE = 40
@@ -84,7 +92,7 @@ class ShownPrediction:
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings (lint), scores (SuiteScore, best first),
+    critical (region numbers that formulas look at), findings and put_aside (lint), scores (SuiteScore, best first),
     runs (queued or running), run_form, freeze_form, may_edit, may_run, n_items, n_sentences, downloads."""
     suite = _visible(request, slug)
     revision = _revision(suite, number)
@@ -93,6 +101,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     runs = visible_runs(request.user).filter(revision=revision)
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
+    findings = findings_of(revision)
     context = {
         "suite": suite,
         "revision": revision,
@@ -100,7 +109,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "predictions": shown,
         "example": revision.sentences.filter(item=first_item).order_by("position"),
         "critical": critical_regions(revision),
-        "findings": revision.findings,
+        "findings": [finding for finding in findings if not finding["ignored"]],
+        "put_aside": [finding for finding in findings if finding["ignored"]],
         "scores": suite_scores(latest_done(runs)),
         "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
@@ -173,23 +183,6 @@ def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         return redirect(revision)
     context = {"suite": suite, "revision": revision, "form": form}
     return render(request, "suites/errata.html", context, status=_form_status(request))
-
-
-@login_required
-@require_POST
-def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
-    suite = _editable(request, slug)
-    form = FreezeForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "The note is too long (2,000 characters at most).")
-        return redirect(suite)
-    try:
-        revision = services.freeze(suite, actor=request.user, note=form.cleaned_data["note"])
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-        return redirect(suite)
-    messages.success(request, f"Revision {revision.number} is frozen: sha256 {revision.sha256[:12]}….")
-    return redirect(revision)
 
 
 @login_required

@@ -6,4 +6,4 @@ class EvaluationsConfig(AppConfig):
     label = "evaluations"
 
     def ready(self) -> None:
-        from gym.evaluations import actors  # noqa: F401  registers its job handler
+        from gym.evaluations import actors, preview  # noqa: F401  they register their job handlers

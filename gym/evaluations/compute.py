@@ -112,14 +112,9 @@ def evaluate_document(document: SuiteDocument, scores: Sequence[Scores], policy:
 
     `scores[k]` belongs to `document.sentences[k]`, whose text is `joined_sentences(...)[k].text`.
     """
-    joined = joined_sentences(document, policy)
-    scores = _one_value_per_prefix(scores)
-    rows = [
-        _sentence_result(position, document, joined[position], scores[position], policy)
-        for position in range(len(document.sentences))
-    ]
+    rows = sentence_results(document, scores, policy)
     items = list(dict.fromkeys(row.item for row in rows))
-    grid = _value_grid(document, rows, items)
+    grid = value_grid(document, rows, items)
     return RunResult(
         items=items,
         sentences=rows,
@@ -129,6 +124,18 @@ def evaluate_document(document: SuiteDocument, scores: Sequence[Scores], policy:
         ],
         region_summary=_summarise(document, rows),
     )
+
+
+def sentence_results(
+    document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy
+) -> list[SentenceResult]:
+    """Region bits of every sentence. Equal prefixes have equal bits, so that ties are ties."""
+    joined = joined_sentences(document, policy)
+    scores = _one_value_per_prefix(scores)
+    return [
+        _sentence_result(position, document, joined[position], scores[position], policy)
+        for position in range(len(document.sentences))
+    ]
 
 
 def judge(
@@ -220,7 +227,7 @@ def _sentence_result(
     )
 
 
-def _value_grid(
+def value_grid(
     document: SuiteDocument, rows: Sequence[SentenceResult], items: Sequence[int]
 ) -> dict[tuple[str, int | str], NDArray[np.float64]]:
     """(condition, region number or "*") -> bits per item; NaN = no value. "*" is the whole sentence."""

@@ -1,10 +1,11 @@
 from django.urls import path
 
-from gym.evaluations import views
+from gym.evaluations import preview_views, views
 
 urlpatterns = [
     path("matrix/", views.matrix_page, name="matrix"),
     path("matrix/download/<str:form>/", views.matrix_download, name="matrix-download"),
+    path("suites/<slug:slug>/preview/", preview_views.suite_preview, name="suite-preview"),
     path("runs/", views.run_list, name="run-list"),
     path("runs/start/", views.run_start, name="run-start"),
     path("runs/<slug:key>/", views.run_detail, name="run-detail"),

@@ -12,6 +12,8 @@ DEFAULTS: dict[str, Any] = {
     "GYM_BROKER_URL": "",  # "" or database:// = our own table; redis://… or amqp://… = dramatiq's brokers
     "GYM_BROKER_NAMESPACE": "gym",  # prefix of every Redis key
     "GYM_JOB_QUEUES": ("default",),  # the queues that exist; a worker without --queues serves all of them
+    "GYM_JOB_QUICK_QUEUES": (),  # queues whose jobs people wait for: each has a thread of its own in every worker
+    "GYM_JOB_QUICK_POLL_SECONDS": 0.02,  # as GYM_JOB_POLL_SECONDS, for those
     "GYM_JOB_LEASE_SECONDS": 60.0,  # a worker silent for this long has lost its job
     "GYM_REAPER_SECONDS": 30.0,  # how often one worker looks for lost jobs and lost messages
     "GYM_JOB_WAKE_SECONDS": 60.0,  # a job queued for longer gets a new message if it has none
@@ -36,3 +38,13 @@ def queues() -> tuple[str, ...]:
 def lease_seconds() -> float:
     """How long a claim holds without a heartbeat."""
     return float(get("GYM_JOB_LEASE_SECONDS"))
+
+
+def is_quick(queue: str) -> bool:
+    """Whether somebody sits and waits for the jobs of this queue."""
+    return queue in get("GYM_JOB_QUICK_QUEUES")
+
+
+def poll_seconds(queue: str) -> float:
+    """How often an idle worker looks for messages of this queue."""
+    return float(get("GYM_JOB_QUICK_POLL_SECONDS" if is_quick(queue) else "GYM_JOB_POLL_SECONDS"))

@@ -99,7 +99,7 @@ class DatabaseConsumer(Consumer):
             connection.close()  # so that the next try opens a fresh one
             raise ConnectionClosed(error) from error
         if message is None:
-            self._room.wait(conf.get("GYM_JOB_POLL_SECONDS"))  # ends early when a message is done
+            self._room.wait(conf.poll_seconds(self.queue_name))  # ends early when a message is done
         return message
 
     def ack(self, message: MessageProxy) -> None:

@@ -50,7 +50,8 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
     """Run a claimed job to the end of this attempt. Returns the new state; None if the lease was lost."""
     context = JobContext(job, stopping=stopping)
     _running[job.pk] = context
-    log.info("job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
+    level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # a person's typing is no news
+    log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
     try:
         if heartbeat:
             with _heartbeat(context):
@@ -59,7 +60,7 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
             state = _attempt(context, job)
     finally:
         _running.pop(job.pk, None)
-    log.info("job %s attempt %d ended: %s", job.pk, job.attempt, state or "lease lost, nothing written")
+    log.log(level, "job %s attempt %d ended: %s", job.pk, job.attempt, state or "lease lost, nothing written")
     return state
 
 

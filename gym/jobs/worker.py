@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 LAST_SECONDS = 8.0  # for signing off and closing connections, after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
+QUICK_TIMEOUT_MS = 50  # the same, for a queue whose jobs people wait for
 
 
 def set_device(description: str) -> None:
@@ -47,27 +48,37 @@ class WorkerProcess:
         if self.replaces and (released := release_dead_worker(self.replaces)):
             log.warning("took back %d jobs of the worker that died", released)
         self._sign_in()
-        worker = self._start_worker()
+        workers = self._start_workers()
         reaper = Reaper(runner.worker_id())
         reaper.start()
         log.info("worker %s serves %s", runner.worker_id(), ", ".join(self.queues))
         self._wait()
         runner.stopping.set()
-        self._shut_down(worker, reaper)
+        self._shut_down(workers, reaper)
         log.info("worker %s is done", runner.worker_id())
 
-    def _start_worker(self) -> dramatiq.Worker:
+    def _start_workers(self) -> list[dramatiq.Worker]:
+        """One for the ordinary queues, and one with a thread of its own for each quick queue: what a person waits for
+        does not queue behind hours of work. They share the process, and so the loaded models."""
         broker = dramatiq.get_broker()
         broker.emit_after("process_boot")  # only dramatiq's own command line does this otherwise
         for queue in self.queues:
             broker.declare_queue(queue)
+        ordinary = [queue for queue in self.queues if not conf.is_quick(queue)]
+        lanes = [(ordinary, self.threads)] if ordinary else []
+        lanes += [([queue], 1) for queue in self.queues if conf.is_quick(queue)]
+        return [self._start_worker(broker, queues, threads) for queues, threads in lanes]
+
+    @staticmethod
+    def _start_worker(broker: dramatiq.Broker, queues: list[str], threads: int) -> dramatiq.Worker:
+        quick = any(conf.is_quick(queue) for queue in queues)
         worker = dramatiq.Worker(
             broker,
-            queues=set(self.queues),
-            worker_threads=self.threads,
-            worker_timeout=WAKE_TIMEOUT_MS,
+            queues=set(queues),
+            worker_threads=threads,
+            worker_timeout=QUICK_TIMEOUT_MS if quick else WAKE_TIMEOUT_MS,
         )
-        worker.queue_prefetch = self.threads  # one message per thread: the others are for other workers
+        worker.queue_prefetch = threads  # one message per thread: the others are for other workers
         worker.start()
         return worker
 
@@ -95,15 +106,17 @@ class WorkerProcess:
                 next_sign = time.monotonic() + conf.SIGN_SECONDS
                 self._sign()
 
-    def _shut_down(self, worker: dramatiq.Worker, reaper: Reaper) -> None:
+    def _shut_down(self, workers: list[dramatiq.Worker], reaper: Reaper) -> None:
         """Let the handlers stop at their next check; after the grace period give their jobs back."""
         grace = conf.get("GYM_JOB_STOP_SECONDS")
         # Whatever hangs below, a stack in the log and the end are certain; leases take care of the rest.
         faulthandler.dump_traceback_later(grace + LAST_SECONDS, exit=True)
         reaper.stop()
-        worker.stop(timeout=int(grace * 1000))
+        end = time.monotonic() + grace
+        for worker in workers:
+            worker.stop(timeout=max(0, int((end - time.monotonic()) * 1000)))
         reaper.join(LAST_SECONDS / 2)  # it shares the message broker's connections, which are closed next
-        hanging = any(thread.is_alive() for thread in worker.workers)
+        hanging = any(thread.is_alive() for worker in workers for thread in worker.workers)
         try:
             if hanging:
                 runner.release_running()

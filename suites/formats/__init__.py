@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .blimp import read_jsonl
 from .documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
@@ -49,6 +50,7 @@ __all__ = [
     "guard",
     "inherit",
     "read_json",
+    "read_jsonl",
     "read_long_csv",
     "read_suite",
     "read_wide_table",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .blimp import is_jsonl, read_jsonl
 from .documents import Report, SuiteDocument
 from .json_reader import read_json
 from .tables import name_from, parse_table, read_long_table, read_wide
@@ -9,12 +10,14 @@ from .text import decode
 
 
 def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
-    """Read a suite from JSON, a long table or a wide table, told apart by content first and file name second.
+    """Read a suite from JSON, JSONL pairs, a long or a wide table, told apart by content first, file name second.
 
     A table's suite is named after `filename`. Raises `SuiteFormatError` and nothing else, whatever the bytes.
     """
     report = Report()
     text = decode(data, report)
+    if filename.lower().endswith((".jsonl", ".ndjson")) or is_jsonl(text):
+        return read_jsonl(data, name_from(filename))
     looks_like_json = text.lstrip()[:1] in ("{", "[")
     if looks_like_json or filename.lower().endswith(".json"):
         return read_json(data)

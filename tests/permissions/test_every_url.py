@@ -15,6 +15,7 @@ OPEN = (200, 200, 200, 200, 200)
 MEMBERS = ("in", 200, 200, 200, 200)
 HIDDEN = (404, 404, 200, 200, 200)
 EDITORS = ("in", 404, 200, 200, 200)
+EDITORS_JSON = (401, 404, 200, 200, 200)  # endpoints that a page talks to say 401 themselves
 EDITORS_ACT = ("in", 404, 302, 302, 302)
 
 ROWS = [
@@ -26,6 +27,13 @@ ROWS = [
     ("POST", "logout", [], (302, 302, 302, 302, 302)),
     ("GET", "suite-list", [], OPEN),
     ("GET", "suite-import", [], MEMBERS),
+    ("GET", "suite-new", [], MEMBERS),
+    ("GET", "suite-copy", ["private"], ("in", 404, 200, 200, 200)),
+    ("GET", "suite-copy", ["public"], MEMBERS),
+    ("GET", "suite-diff", ["private", 1, 1], HIDDEN),
+    ("GET", "suite-diff", ["public", 1, 1], OPEN),
+    ("GET", "suite-diff", ["public", 1, 9], (404, 404, 404, 404, 404)),
+    ("POST", "suite-formula", [], (401, 400, 400, 400, 400)),
     ("GET", "suite-detail", ["private"], HIDDEN),
     ("GET", "suite-detail", ["public"], OPEN),
     ("GET", "suite-detail", ["unlisted"], OPEN),
@@ -36,6 +44,16 @@ ROWS = [
     ("POST", "suite-freeze", ["private"], EDITORS_ACT),
     ("POST", "suite-freeze", ["public"], ("in", 403, 403, 302, 302)),
     ("POST", "suite-discard-draft", ["private"], EDITORS_ACT),
+    ("GET", "suite-freeze", ["drafted"], EDITORS),
+    ("GET", "suite-editor", ["drafted"], EDITORS),
+    ("GET", "suite-editor", ["public"], ("in", 403, 403, 200, 200)),
+    ("GET", "suite-edit-text", ["drafted"], EDITORS),
+    ("GET", "suite-draft", ["drafted"], EDITORS_JSON),
+    ("GET", "suite-draft", ["public"], (401, 403, 403, 200, 200)),
+    ("PATCH", "suite-draft", ["drafted"], (401, 404, 400, 400, 400)),
+    ("POST", "suite-lint", ["drafted"], EDITORS_JSON),
+    ("POST", "suite-preview", ["drafted"], (401, 404, 400, 400, 400)),
+    ("POST", "suite-preview", ["public"], (401, 403, 403, 400, 400)),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 302, 302)),
     ("GET", "suite-revision", ["private", 1], HIDDEN),
     ("GET", "suite-items", ["private", 1], HIDDEN),
@@ -77,7 +95,8 @@ ROWS = [
     ("GET", "api-run-results", ["private-run"], HIDDEN),
 ]
 FORMS = (
-    "api", "login", "suite-import", "suite-edit", "suite-errata", "suite-upload", "model-register", "model-edit"
+    "api", "login", "suite-import", "suite-edit", "suite-errata", "suite-upload", "suite-new", "suite-copy",
+    "suite-freeze", "model-register", "model-edit",
 )  # fmt: skip
 """Addresses where posting is meant."""
 PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
@@ -85,13 +104,14 @@ PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
 
 @pytest.fixture
 def world(people):
-    """alice's public, unlisted and private suites and models, and finished runs of hers on them.
+    """alice's public, unlisted and private suites and models, a draft, and finished runs of hers on them.
 
     Returns the addresses of things that have no plain one, by their name in the table."""
     revisions = {
         name: make_revision(people.alice, name=name, visibility=name, collaborator=collaborator)
         for name, collaborator in (("public", None), ("unlisted", None), ("private", people.bob))
     }
+    make_suite(people.alice, name="drafted", visibility="private", collaborator=people.bob, frozen=False)
     open_model = make_model(people.alice, slug="public-model")
     secret_model = make_model(people.alice, slug="private-model", visibility="private")
     queue = services.queue_run
@@ -141,18 +161,7 @@ def test_the_admin_is_for_staff(client, people):
 def test_reading_pages_never_changes_anything_by_post(client, people, world):
     client.force_login(people.staff)
     for method, name, arguments, _ in ROWS:
-        if method == "GET" and not name.startswith(
-            (
-                "api",
-                "login",
-                "suite-import",
-                "suite-edit",
-                "suite-errata",
-                "suite-upload",
-                "model-register",
-                "model-edit",
-            )
-        ):
+        if method == "GET" and not name.startswith(FORMS):
             address = reverse(name, args=[world.get(argument, argument) for argument in arguments])
             assert client.post(address).status_code in {405, 404}, address
 

@@ -29,7 +29,9 @@ from gym.jobs.testing import run_pending
 run_pending()
 client = Client(HTTP_HOST="127.0.0.1")
 client.force_login(staff)
-for address in ["/", "/about/", "/queue/", "/suites/", "/suites/import/", f"/suites/{suite.slug}/", "/models/",
+for address in ["/", "/about/", "/queue/", "/suites/", "/suites/import/", f"/suites/{suite.slug}/", "/suites/new/",
+                f"/suites/{suite.slug}/editor/", f"/suites/{suite.slug}/draft/", f"/suites/{suite.slug}/freeze/",
+                f"/suites/{suite.slug}/edit-text/", f"/suites/{suite.slug}/copy/", "/models/",
                 "/models/register/", "/models/demo-gpt2/", "/matrix/", "/runs/", f"/runs/{run.key}/",
                 f"/runs/{run.key}/items/1/", f"/runs/{run.key}/download/json/", "/api/v1/runs/", "/admin/"]:
     answer = client.get(address)

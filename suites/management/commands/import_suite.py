@@ -11,7 +11,7 @@ from suites.models import JoinPolicy, Visibility
 
 
 class Command(BaseCommand):
-    help = "Import suite files (JSON, CSV, TSV) as new suites. All files are read before anything is saved."
+    help = "Import suite files (JSON, JSONL, CSV, TSV) as new suites. All files are read before anything is saved."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path)

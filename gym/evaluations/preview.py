@@ -1,0 +1,228 @@
+"""Live preview: bits of sentences while they are being written.
+
+Sentences that the score cache knows are answered at once. The others go to the quick queue, where a worker scores
+them into the cache, and the page asks again with the same body. Nothing of a preview is a result: it leaves no run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from gym.evaluations import cache
+from gym.evaluations.compute import Scores, joined_sentences, plan_chunks, sentence_results, value_grid
+from gym.jobs import services as jobs
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure, WrongState
+from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
+from gym.jobs.registry import handler
+from models_registry.backends import BackendError, ModelFacts
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+from suites.formats import SuiteDocument
+from suites.formulas import FormulaError, parse
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+KIND = QUEUE = "preview"
+CHUNK = 32
+WAIT_SECONDS = 0.2
+LOOK_SECONDS = 0.01
+KEEP = timedelta(minutes=30)
+RECENT = timedelta(seconds=30)
+
+
+class PreviewFailed(Exception):
+    """The model could not be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The scores are on their way; ask again after so many milliseconds."""
+
+    job: str
+    retry_after_ms: int
+
+
+def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
+    """The cache key of this model's scores as a worker last saw the model; None when none has seen it."""
+    try:
+        return cache.scorer_key(ModelFacts.from_dict(model.facts), policy)
+    except (TypeError, AttributeError):
+        return None
+
+
+def preview(
+    suite_id: int,
+    document: SuiteDocument,
+    items: Sequence[int],
+    model: RegisteredModel,
+    policy: ScoringPolicy,
+    *,
+    actor: User,
+) -> dict[str, Any] | Waiting:
+    """Bits, outcomes and margins of these sentences, or word that they are being scored."""
+    texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
+    known = _known(model, policy, texts)
+    missing = [text for text in texts if text not in known]
+    if missing:
+        job = _queue(suite_id, model, policy, missing, actor=actor)
+        waiting = _wait(job)
+        if waiting is not None:
+            return waiting
+        model.refresh_from_db(fields=["facts"])
+        known = _known(model, policy, texts)
+        if any(text not in known for text in texts):  # the cache was cleared under us
+            return Waiting(str(job.pk), 100)
+    return _answer(document, items, known, policy)
+
+
+def _known(model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str]) -> dict[str, Scores]:
+    scorer = scorer_of(model, policy)
+    return cache.read(scorer, texts) if scorer else {}
+
+
+def _answer(
+    document: SuiteDocument, items: Sequence[int], known: dict[str, Scores], policy: ScoringPolicy
+) -> dict[str, Any]:
+    scores = [known[joined.text] for joined in joined_sentences(document, policy)]
+    rows = sentence_results(document, scores, policy)
+    grid = value_grid(document, rows, list(dict.fromkeys(row.item for row in rows)))
+    places = {item: place for place, item in enumerate(dict.fromkeys(row.item for row in rows))}
+    chosen = [places.get(item) for item in items]
+    judged = [_judge(prediction.formula, document, grid, chosen) for prediction in document.predictions]
+    return {
+        "rows": [
+            {
+                "item": row.item,
+                "condition": row.condition,
+                "bits": row.regions,
+                "total": row.total,
+                "failure": row.failure,
+            }
+            for row in rows
+        ],
+        "items": list(items),
+        "outcomes": [outcomes for outcomes, _ in judged],
+        "margins": [margins for _, margins in judged],
+    }
+
+
+def _judge(
+    text: str, document: SuiteDocument, grid: dict[Any, Any], chosen: Sequence[int | None]
+) -> tuple[list[int | None], list[float | None]]:
+    """Outcome codes and margins of one formula; null where it cannot be read or the item is not among the rows."""
+    nothing: tuple[list[int | None], list[float | None]] = [None] * len(chosen), [None] * len(chosen)
+    try:
+        formula = parse(text)
+    except FormulaError:
+        return nothing
+    if formula.check(document.regions, document.conditions):
+        return nothing
+    needed = {reference: grid[reference] for reference in formula.references}
+    if not needed:
+        return nothing
+    judged = formula.evaluate_items(needed)
+    outcomes = [None if place is None else int(judged.outcome[place]) for place in chosen]
+    margins = [None if place is None else _finite(float(judged.margin[place])) for place in chosen]
+    return outcomes, margins
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) != float("inf") and value == value else None
+
+
+# --- the queue ---
+
+
+def _queue(
+    suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], *, actor: User
+) -> Job:
+    """The job that scores these texts: the one that is at it already, or a new one in place of stale ones."""
+    wanted = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
+    digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    mine = Job.objects.filter(queue=QUEUE, owner=actor, payload__suite=suite_id)
+    same = mine.filter(payload__digest=digest)
+    failed = same.filter(state=State.FAILED, finished__gt=timezone.now() - RECENT).first()
+    if failed is not None:
+        raise PreviewFailed(failed.error)
+    active = same.filter(state__in=ACTIVE_STATES, cancel_requested=False).first()
+    if active is not None:
+        return active
+    with transaction.atomic():
+        for stale in mine.filter(state__in=ACTIVE_STATES, cancel_requested=False):
+            _cancel(stale, actor)
+        return jobs.enqueue(
+            KIND,
+            {**wanted, "digest": digest},
+            owner=actor,
+            queue=QUEUE,
+            title=f"preview with {model.slug}",
+            total=len(texts),
+            max_attempts=1,
+        )
+
+
+def _cancel(job: Job, actor: User) -> None:
+    try:
+        jobs.request_cancel(job, actor=actor)
+    except WrongState:
+        return  # it ended meanwhile
+
+
+def _wait(job: Job) -> Waiting | None:
+    """Most previews are done before the answer could reach the page, so look for a moment; None when it is done."""
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
+        row = Job.objects.filter(pk=job.pk).values_list("state", "error").first()
+        state, error = row if row is not None else (State.DONE, "")
+        if state == State.DONE:
+            return None
+        if state == State.FAILED:
+            raise PreviewFailed(error)
+        if time.monotonic() >= end or state == State.CANCELLED:
+            age = (timezone.now() - job.created).total_seconds()
+            return Waiting(str(job.pk), 40 if age < 1 else 250 if age < 5 else 1000)
+        time.sleep(LOOK_SECONDS)
+
+
+@handler(KIND)
+def score_preview(context: JobContext) -> None:
+    """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early."""
+    from models_registry.warm import load_pinned
+
+    model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
+    if model is None:
+        raise PermanentFailure("The model was deleted.")
+    policy = ScoringPolicy.from_dict(context.payload["policy"])
+    try:
+        backend = load_pinned(model)
+        scorer = cache.scorer_key(backend.facts, policy)
+        texts = context.payload["texts"]
+        known = cache.read(scorer, texts)
+        missing = [text for text in texts if text not in known]
+        for places in plan_chunks(missing, CHUNK):
+            context.refresh()
+            context.check()
+            chunk = [missing[place] for place in places]
+            scores: Sequence[Scores] = backend.score(chunk, policy)
+            with context.transaction():
+                cache.write(scorer, dict(zip(chunk, scores, strict=True)))
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+    with context.finish():
+        if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
+            facts = {**model.facts, **backend.facts.to_dict()}
+            RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)
+        old = Job.objects.filter(queue=QUEUE, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
+        if old.exists():
+            old.delete()

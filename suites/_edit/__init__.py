@@ -1,0 +1,1 @@
+"""How a draft is edited; the public face is `suites.editing`."""

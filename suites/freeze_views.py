@@ -1,0 +1,127 @@
+"""Freezing a draft, and what changed between two revisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from gym.evaluations.services import queue_run
+from gym.jobs.errors import TooManyJobs
+from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
+from suites import services
+from suites.diff import diff
+from suites.editor_views import editable
+from suites.forms import FreezeForm
+from suites.models import Suite, SuiteRevision
+from suites.selectors import document_of, findings_of, visible_to
+from suites.sheets import shape
+
+SHOWN_CELLS = 200
+
+
+class FreezeAndRunForm(FreezeForm):
+    """A note, and models to run on the frozen revision at once."""
+
+    models = forms.ModelMultipleChoiceField(
+        queryset=RegisteredModel.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Run at once",
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["models"].queryset = runnable_by(user)  # type: ignore[attr-defined]
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET: what freezing would do. POST: do it, and queue runs on the models chosen.
+    Context: suite, draft, form, previous, diff, cells, more_cells, obstacles, findings, shape."""
+    suite = editable(request, slug)
+    form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
+    if request.method == "POST":
+        if not form.is_valid():
+            for errors in form.errors.values():
+                messages.error(request, " ".join(errors))
+            return redirect(suite)
+        return _freeze(request, suite, form)
+    draft = suite.draft
+    if draft is None:
+        messages.info(request, "There is no draft to freeze: the newest revision is frozen already.")
+        return redirect(suite)
+    document = document_of(draft)
+    previous = suite.latest_frozen
+    findings = findings_of(draft)
+    context = {
+        "suite": suite,
+        "draft": draft,
+        "form": form,
+        "previous": previous,
+        "obstacles": services.what_stops_freezing(document),
+        "findings": [one for one in findings if not one["ignored"] and one["severity"] != "info"],
+        "shape": shape(document),
+        **(_diff_context(document_of(previous), document) if previous else {}),
+    }
+    return render(request, "suites/freeze.html", context)
+
+
+def _freeze(request: HttpRequest, suite: Suite, form: FreezeAndRunForm) -> HttpResponse:
+    try:
+        revision = services.freeze(suite, actor=request.user, note=form.cleaned_data["note"])
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("suite-freeze" if suite.draft else "suite-detail", suite.slug)
+    messages.success(request, f"Revision {revision.number} is frozen: sha256 {revision.sha256[:12]}….")
+    runs = 0
+    try:
+        for model in form.cleaned_data["models"]:
+            queue_run(revision, model, actor=request.user)
+            runs += 1
+    except (ValidationError, TooManyJobs) as error:
+        messages.error(
+            request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+        )
+    if runs:
+        messages.success(request, f"{runs} run{'' if runs == 1 else 's'} queued.")
+    return redirect(revision)
+
+
+@require_safe
+def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
+    """What changed from revision a to revision b. Context: suite, old, new, revisions, diff, cells, more_cells."""
+    suite = get_object_or_404(visible_to(request.user), slug=slug)
+    old, new = (_revision(suite, number) for number in (a, b))
+    context = {
+        "suite": suite,
+        "old": old,
+        "new": new,
+        "revisions": suite.revisions.order_by("-number"),
+        **_diff_context(document_of(old), document_of(new)),
+    }
+    return render(request, "suites/diff.html", context)
+
+
+def _revision(suite: Suite, number: int) -> SuiteRevision:
+    revision: SuiteRevision = get_object_or_404(suite.revisions, number=number)
+    revision.suite = suite
+    return revision
+
+
+def _diff_context(old: Any, new: Any) -> dict[str, Any]:
+    found = diff(old, new)
+    return {
+        "diff": found,
+        "cells": found.cells[:SHOWN_CELLS],
+        "more_cells": max(0, len(found.cells) - SHOWN_CELLS),
+        "conditions": new.conditions,
+    }

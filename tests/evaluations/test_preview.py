@@ -1,0 +1,164 @@
+"""Live preview: from the cache at once, through the quick queue otherwise, and never a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from gym.evaluations import preview as module
+from gym.evaluations.models import ScoreCache, SuiteRun
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from models_registry.models import RegisteredModel
+from suites.models import SuiteCollaborator
+from tests.factories import AGREEMENT, make_model, make_suite
+
+REGIONS, CONDITIONS = ["Subject", "Verb", "Rest"], ["match", "mismatch"]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0)
+
+
+@pytest.fixture
+def suite(client, people):
+    client.force_login(people.alice)
+    make_model(people.alice)
+    return make_suite(people.alice, frozen=False)
+
+
+def rows(item=1, match="plays", mismatch="play around"):
+    return [
+        {"item": item, "condition": "match", "contents": ["The woman", match, "all day."]},
+        {"item": item, "condition": "mismatch", "contents": ["The woman", mismatch, "all day."]},
+    ]
+
+
+def ask(client, suite, **body):
+    given = {
+        "model": "uniform",
+        "rows": rows(),
+        "regions": REGIONS,
+        "conditions": CONDITIONS,
+        "predictions": [AGREEMENT],
+        "items": [1],
+    }
+    return client.post(
+        reverse("suite-preview", args=[suite.slug]), json.dumps(given | body), content_type="application/json"
+    )
+
+
+def test_a_sentence_is_scored_in_the_background_and_then_known(client, suite):
+    first = ask(client, suite)
+    assert first.status_code == 202
+    assert first.json()["retry_after_ms"] > 0
+    assert [job.state for job in run_pending("preview")] == ["done"]
+    answer = ask(client, suite)
+    assert answer.status_code == 200
+    told = answer.json()
+    assert [row["bits"] for row in told["rows"]] == [[20.0, 10.0, 30.0], [20.0, 20.0, 30.0]]
+    assert [row["total"] for row in told["rows"]] == [60.0, 70.0]
+    assert (told["outcomes"], told["margins"]) == ([[1]], [[10.0]])
+    assert not SuiteRun.objects.exists()
+    assert ask(client, suite).status_code == 200
+    assert Job.objects.count() == 1
+
+
+def test_only_what_is_new_is_scored(client, suite):
+    ask(client, suite)
+    run_pending("preview")
+    ask(client, suite, rows=rows(mismatch="played"))
+    job = Job.objects.get(state="queued")
+    assert job.payload["texts"] == ["The woman played all day."]
+
+
+def test_asking_again_while_it_is_scored_makes_no_second_job(client, suite):
+    assert ask(client, suite).json()["job"] == ask(client, suite).json()["job"]
+    assert Job.objects.count() == 1
+
+
+def test_a_newer_preview_takes_the_place_of_the_one_before(client, suite):
+    ask(client, suite)
+    ask(client, suite, rows=rows(match="plays now"))
+    assert sorted(Job.objects.values_list("state", flat=True)) == ["cancelled", "queued"]
+
+
+def test_formulas_that_cannot_be_read_have_no_outcome_and_the_others_do(client, suite):
+    ask(client, suite)
+    run_pending("preview")
+    formulas = ["(2;%mismatch%) >", "(9;%match%) > 0", "(2;%match%) = (3;%mismatch%)", "1 > 0", AGREEMENT]
+    told = ask(client, suite, predictions=formulas, items=[1, 7]).json()
+    assert told["outcomes"] == [[None, None], [None, None], [0, None], [None, None], [1, None]]
+
+
+def test_an_item_without_all_its_sentences_is_not_evaluable(client, suite):
+    ask(client, suite)
+    run_pending("preview")
+    assert ask(client, suite, rows=rows()[:1]).json()["outcomes"] == [[3]]
+
+
+def test_a_tie_is_a_tie(client, suite):
+    ask(client, suite, rows=rows(mismatch="play"))
+    run_pending("preview")
+    assert ask(client, suite, rows=rows(mismatch="play")).json()["outcomes"] == [[2]]
+
+
+def test_the_worker_s_view_of_the_model_is_remembered(client, suite):
+    assert module.scorer_of(RegisteredModel.objects.get(), module.ScoringPolicy()) is None
+    ask(client, suite)
+    run_pending("preview")
+    scorer = module.scorer_of(RegisteredModel.objects.get(), module.ScoringPolicy())
+    assert set(ScoreCache.objects.values_list("scorer", flat=True)) == {scorer}
+
+
+def test_a_model_that_cannot_be_used_says_why_and_is_not_asked_for_ever(client, suite):
+    RegisteredModel.objects.update(fingerprint="something else")
+    assert ask(client, suite).status_code == 202
+    run_pending("preview")
+    answer = ask(client, suite)
+    assert answer.status_code == 422
+    assert "not those that were checked" in answer.json()["message"]
+    assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"rows": "x"},
+        {"rows": [1]},
+        {"rows": [{"item": 1, "condition": "match", "contents": ["a"]}]},
+        {"rows": [{"item": "1", "condition": "match", "contents": ["a", "b", "c"]}]},
+        {"rows": [{"item": 1, "condition": "nope", "contents": ["a", "b", "c"]}]},
+        {"rows": rows() * 1001},
+        {"regions": [1]},
+        {"predictions": {"a": 1}},
+        {"items": ["1"]},
+    ],
+)
+def test_what_is_no_preview_is_refused(client, suite, body):
+    answer = ask(client, suite, **body)
+    assert answer.status_code == 400
+    assert answer.json()["message"]
+
+
+def test_only_editors_preview_and_only_with_models_they_may_run(client, people, suite):
+    make_model(people.bob, slug="secret", visibility="private")
+    assert ask(client, suite, model="secret").status_code == 404
+    assert ask(client, suite, model="").status_code == 404
+    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="view")
+    client.force_login(people.bob)
+    assert ask(client, suite).status_code == 403
+    client.logout()
+    assert ask(client, suite).status_code == 401
+
+
+def test_old_previews_leave_no_rows_behind(client, suite):
+    ask(client, suite)
+    run_pending("preview")
+    Job.objects.update(started=module.timezone.now() - 2 * module.KEEP)
+    ask(client, suite, rows=rows(match="plays more"))
+    run_pending("preview")
+    assert Job.objects.count() == 1

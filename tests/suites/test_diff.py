@@ -1,0 +1,88 @@
+"""What changed between two documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suites.diff import diff, word_pieces
+from suites.editing import apply
+from tests.suites.edits import an_edit, predictions_of, start
+
+
+def after(*ops):
+    return diff(start(), apply(start(), ops))
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data())
+def test_a_difference_is_found_exactly_when_the_science_differs(data):
+    old = start()
+    new = apply(old, data.draw(an_edit(old)))
+    assert not diff(old, old)
+    assert not diff(new, new)
+    if old.sha256() != new.sha256():
+        assert diff(old, new)
+
+
+def test_cells_are_named_by_item_condition_and_region():
+    found = after({"op": "set_cells", "cells": [[1, "match", 3, "all day.", "all night long."]]})
+    (cell,) = found.cells
+    assert (cell.item, cell.condition, cell.region) == (1, "match", "Rest")
+    assert cell.pieces == [("all", "same"), ("day.", "old"), ("night long.", "new")]
+    assert (found.predictions, found.about, found.regions) == ([], [], [])
+
+
+def test_a_renamed_region_is_no_heap_of_changed_cells():
+    found = after({"op": "rename_region", "region": 2, "to": "V"})
+    assert [(c.what, c.old, c.new, c.kind) for c in found.regions] == [("region 2", "Verb", "V", "changed")]
+    assert found.cells == []
+
+
+def test_an_inserted_region_leaves_the_others_alone():
+    found = after({"op": "insert_region", "at": 1, "name": "Pre", "texts": [[1, "match", "Well,"]]})
+    assert [(c.what, c.old, c.new, c.kind) for c in found.regions] == [("region 1", None, "Pre", "added")]
+    assert [(c.item, c.region, c.old, c.new) for c in found.cells] == [(1, "Pre", "", "Well,")]
+
+
+def test_a_moved_region_is_an_order_and_no_change():
+    found = after({"op": "move_region", "region": 1, "to": 3})
+    assert (found.cells, found.regions, found.reordered) == ([], [], ["regions"])
+
+
+def test_conditions_and_items_come_go_and_move():
+    found = after(
+        {"op": "rename_condition", "name": "match", "to": "ok"},
+        {"op": "delete_items", "items": [1]},
+        {"op": "insert_items", "at": 0, "items": [{"number": 9}]},
+        {"op": "move_item", "item": 2, "to": 2},
+    )
+    assert [(c.old, c.new) for c in found.conditions] == [("match", "ok")]
+    assert (found.items_added, found.items_removed, found.reordered) == ([9], [1], ["items"])
+    assert found.cells == []
+
+
+def test_predictions_are_added_removed_and_changed():
+    old = predictions_of(start())
+    more = [{**old[0], "name": "named"}, {"name": "", "description": "", "formula": "(1;%match%) > 0"}]
+    found = after({"op": "set_predictions", "old": old, "predictions": more})
+    assert [(p.number, p.kind) for p in found.predictions] == [(1, "changed"), (2, "added")]
+    gone = after({"op": "set_predictions", "old": old, "predictions": []})
+    assert [(p.number, p.kind) for p in gone.predictions] == [(1, "removed")]
+
+
+def test_what_the_suite_says_about_itself():
+    found = diff(start(), replace(start(), name="other", metric=("sum", "mean"), meta={"author": "me"}))
+    assert [(c.what, c.old, c.new) for c in found.about] == [
+        ("name", "agreement", "other"),
+        ("metric", "sum", "sum, mean"),
+        ("author", None, "me"),
+    ]
+
+
+def test_words_of_both_texts_in_one_line():
+    assert word_pieces("", "a b") == [("a b", "new")]
+    assert word_pieces("a b", "") == [("a b", "old")]
+    assert word_pieces("a b c", "a x c") == [("a", "same"), ("b", "old"), ("x", "new"), ("c", "same")]

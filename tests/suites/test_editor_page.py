@@ -1,0 +1,49 @@
+"""The page of the grid editor."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from suites.selectors import document_of
+from tests.factories import make_model, make_suite
+
+
+def test_the_editor_opens_a_draft_that_copies_the_newest_revision(client, people):
+    suite = make_suite(people.alice)
+    client.force_login(people.alice)
+    answer = client.get(reverse("suite-editor", args=[suite.slug]))
+    assert answer.status_code == 200
+    assert answer.context["draft"].number == 2
+    assert document_of(suite.draft) == document_of(suite.latest_frozen)
+    client.get(reverse("suite-editor", args=[suite.slug]))
+    assert suite.revisions.count() == 2
+
+
+def test_every_endpoint_is_named(client, people):
+    suite = make_suite(people.alice)
+    client.force_login(people.alice)
+    endpoints = client.get(reverse("suite-editor", args=[suite.slug])).context["endpoints"]
+    assert set(endpoints) == {"draft", "preview", "lint", "formula", "freeze", "text"}
+    assert endpoints["draft"] == f"/suites/{suite.slug}/draft/"
+    assert endpoints["formula"] == "/suites/formula/"
+
+
+def test_small_models_that_say_something_come_first(client, people):
+    make_model(people.alice, slug="uniform", parameters=0)
+    for slug, parameters in (("large", 10**9), ("counts", None), ("small", 10**6)):
+        make_model(people.alice, slug=slug, backend="causal", parameters=parameters)
+    make_model(people.alice, slug="unready", ready=False)
+    make_model(people.bob, slug="bobs", visibility="private")
+    suite = make_suite(people.alice)
+    client.force_login(people.alice)
+    models = client.get(reverse("suite-editor", args=[suite.slug])).context["models"]
+    assert [model["slug"] for model in models] == ["small", "large", "counts", "uniform"]
+
+
+def test_a_reader_is_told_and_a_stranger_finds_nothing(client, people):
+    private = make_suite(people.alice, name="p", visibility="private")
+    public = make_suite(people.alice, name="q")
+    client.force_login(people.charlie)
+    assert client.get(reverse("suite-editor", args=[private.slug])).status_code == 404
+    assert client.get(reverse("suite-editor", args=[public.slug])).status_code == 403
+    assert public.draft is None
