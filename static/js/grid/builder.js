@@ -33,7 +33,7 @@ export function builder(getDoc, onUse, serial) {
     r1: select("r1", "Surprisal at"),
     c1: select("c1", "in condition"),
     op: select("op", "compared"),
-    r2: select("r2", "surprisal at"),
+    r2: select("r2", "that at"),
     c2: select("c2", "in condition"),
   };
   const input = (name) => fields[name].querySelector("select");

@@ -1,6 +1,6 @@
 /* What a cell looks like and what it is called. */
 
-import { condClass, heat, mark, OUTCOMES, shortBits, h } from "./dom.js";
+import { condClass, h, heat, icon, OUTCOMES, shortBits } from "./dom.js";
 import { CONDITION, HEAD, ITEM } from "./selection.js";
 
 const flagKey = (item, condition, region) => `${item}|${region}|${condition}`;
@@ -100,10 +100,10 @@ function paintExtra(cell, sheet, item, condition, extra) {
     fill(cell);
     return;
   }
-  const [, , label] = OUTCOMES[outcome.code] ?? OUTCOMES[3];
+  const [look, drawing, label] = OUTCOMES[outcome.code] ?? OUTCOMES[3];
   const margin = Number.isFinite(outcome.margin) ? signed(outcome.margin) : "";
   cell.title = `${label}${margin ? `, by ${margin} bits` : ""}`;
-  fill(cell, h("span", { class: "margin", text: margin }), mark(outcome.code), h("span", { class: "visually-hidden", "data-read": "", text: cell.title }));
+  fill(cell, h("span", { class: "margin", text: margin }), h("span", { class: `mark ${look}` }, icon(drawing)), h("span", { class: "visually-hidden", "data-read": "", text: cell.title }));
 }
 
 const signed = (bits) => `${bits < 0 ? "−" : "+"}${Math.abs(bits).toFixed(1)}`;

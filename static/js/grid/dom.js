@@ -48,11 +48,6 @@ export const OUTCOMES = [
   ["mark-none", "dash", "not evaluable"],
 ];
 
-export function mark(code) {
-  const [look, drawing, label] = OUTCOMES[code] ?? OUTCOMES[3];
-  return h("span", { class: `mark ${look}`, title: label }, icon(drawing), h("span", { class: "visually-hidden", text: label }));
-}
-
 /* Text for screen readers; the same text twice is said twice. */
 export function announce(text) {
   const region = document.querySelector("#announcer");

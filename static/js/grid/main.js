@@ -192,6 +192,14 @@ function attach() {
     bar.addEventListener("mousedown", (event) => event.target.closest("button, summary") && event.preventDefault());
   }
   attachMenus(editor, root);
+  document.addEventListener("keydown", (event) => {
+    const key = event.key.toLowerCase();
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== "z" && key !== "y")) return;
+    if (event.target.closest("input, textarea, select, dialog")) return;
+    event.preventDefault();
+    if (key === "y" || event.shiftKey) editor.redo();
+    else editor.undo();
+  });
   for (const dialog of root.querySelectorAll("dialog")) {
     dialog.addEventListener("click", (event) => event.target.closest("[data-close]") && dialog.close());
   }

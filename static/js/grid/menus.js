@@ -67,13 +67,14 @@ export function menuGroups(editor) {
   return groups;
 }
 
-function buttons(group, close) {
+function buttons(editor, group, close) {
   return group.actions.map(([label, run, keys = "", look = ""]) =>
     h(
       "button",
       { type: "button", class: look === "danger" ? "is-danger" : "", onclick: () => {
         close();
         run();
+        if (!editor.keyboard.editing) editor.view.place(true);
       } },
       h("span", { text: label }),
       keys ? h("kbd", { text: keys }) : null,
@@ -101,7 +102,7 @@ export function attachMenus(editor, root) {
       for (const other of root.querySelectorAll("details[data-grid-menu][open]")) if (other !== menu) other.open = false;
       const group = menuGroups(editor).find((one) => one.id === menu.dataset.gridMenu);
       const close = () => (menu.open = false);
-      list.replaceChildren(...(group ? [h("p", { class: "menu-title", text: group.title }), ...buttons(group, close)] : [h("p", { class: "menu-title", text: "Choose a cell first" })]));
+      list.replaceChildren(...(group ? [h("p", { class: "menu-title", text: group.title }), ...buttons(editor, group, close)] : [h("p", { class: "menu-title", text: "Choose a cell first" })]));
       list.querySelector("button")?.focus();
     });
   }
@@ -130,7 +131,7 @@ export class ContextMenu {
   open(x, y) {
     const close = () => this.close();
     this.box.replaceChildren(
-      ...menuGroups(this.editor).map((group) => h("div", { class: "menu-group", role: "group", "aria-label": group.title }, h("p", { class: "menu-title", text: group.title }), ...buttons(group, close))),
+      ...menuGroups(this.editor).map((group) => h("div", { class: "menu-group", role: "group", "aria-label": group.title }, h("p", { class: "menu-title", text: group.title }), ...buttons(this.editor, group, close))),
     );
     this.box.hidden = false;
     const { width, height } = this.box.getBoundingClientRect();

@@ -51,8 +51,8 @@ export function attachPointer(editor) {
   });
 
   function open() {
-    input.inputMode = "text";
     input.blur();
+    input.inputMode = "text";
     view.place(true);
     keyboard.begin("opened", true);
   }

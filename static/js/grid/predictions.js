@@ -190,7 +190,7 @@ export class PredictionsPanel {
     }
     if (answer.ok) {
       const parts = [];
-      if (answer.prose) parts.push(h("p", { class: "gloss", text: answer.prose }));
+      if (answer.prose) parts.push(h("p", { class: "gloss", text: `In words: ${answer.prose}` }));
       const chance = chanceText(answer.chance);
       if (chance) parts.push(h("p", { class: "note", text: `Chance ${chance}` }));
       card.said.replaceChildren(...parts);
@@ -223,8 +223,8 @@ export class PredictionsPanel {
   tally(counts) {
     this.cards.forEach((card, k) => {
       const one = counts?.[k];
-      card.tally.hidden = !one?.n;
-      if (!one?.n) return;
+      card.tally.hidden = !one?.n || one.none === one.n;
+      if (card.tally.hidden) return;
       const parts = [`${one.held} of ${one.n} items hold`];
       if (one.tied) parts.push(`${one.tied} tied`);
       if (one.none) parts.push(`${one.none} not evaluable`);

@@ -93,9 +93,9 @@ export class GridView {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const style = getComputedStyle(this.box);
     this.pen.font = `${0.9375 * rem}px ${style.getPropertyValue("--font-serif") || "serif"}`;
-    const extra = this.sheet.overlay.on ? 2.4 : 0;
+    const extra = this.sheet.overlay.on ? 1.75 : 0;
     const step = Math.max(1, Math.floor(doc.nRows / 400));
-    const widths = doc.regions.map((name) => this.pen.measureText(name).width * 0.85 + rem * 1.6);
+    const widths = doc.regions.map((name) => this.pen.measureText(name).width * 0.9 - extra * rem);
     for (let r = 0; r < doc.nRows; r += step) {
       const { item, condition } = doc.place(r);
       const row = doc.contents(item, condition);
@@ -103,7 +103,7 @@ export class GridView {
     }
     const names = doc.conditions.map((name) => this.pen.measureText(name).width / rem + 2.2);
     const names_ = Math.min(14, Math.max(5.5, ...names));
-    this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.4 + extra)));
+    this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
     this.box.style.setProperty("--w-cond", `${names_}rem`);
     const all = [...this.widths, ...this.extras.map((one) => (one === "total" ? 4.5 : 4.25))];
     this.colgroup.replaceChildren(
@@ -126,7 +126,7 @@ export class GridView {
   /* A longer text makes its column wider at once; columns become narrower only with the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.4 + (this.sheet.overlay.on ? 2.4 : 0));
+    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 1.75 : 0));
     if (wanted <= this.widths[region]) return;
     const more = wanted - this.widths[region];
     this.widths[region] = wanted;
