@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlparse
@@ -26,6 +27,7 @@ from django.template.loader import render_to_string
 from suites.formulas import FormulaError, parse
 
 Doc = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def agreement(items: int = 4) -> Doc:
@@ -316,6 +318,9 @@ class Handler(BaseHTTPRequestHandler):
         url = urlparse(self.path)
         if url.path.startswith("/static/"):
             self._static(url.path.removeprefix("/static/"))
+        elif url.path.startswith("/harness/"):
+            script = ROOT / "tests" / "js" / url.path.rpartition("/")[2]
+            self._send(200, script.read_bytes(), "text/javascript")
         elif url.path == "/draft/":
             self._json(lambda: self.suite.draft(parse_qs(url.query)))
         elif url.path == "/":

@@ -1,7 +1,7 @@
 /* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion. */
 
 import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
-import { copyPredictions, tidy } from "./model.js";
+import { copyPredictions, printable, tidy } from "./model.js";
 import { counted } from "./dom.js";
 
 const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
@@ -221,5 +221,10 @@ function warning(doc, isLost) {
 
 // --- predictions -------------------------------------------------------------------------------------------------
 export function setPredictions(doc, predictions, label) {
-  return entry(label, [{ op: "set_predictions", predictions: copyPredictions(predictions), old: copyPredictions(doc.predictions) }]);
+  const clean = predictions.map(({ name, description, formula }) => ({
+    name: tidy(name),
+    description: printable(description),
+    formula: printable(formula),
+  }));
+  return entry(label, [{ op: "set_predictions", predictions: clean, old: copyPredictions(doc.predictions) }]);
 }

@@ -47,8 +47,11 @@ export class Editor {
   // --- the document --------------------------------------------------------------------------------------------
   /* Another state of the same draft: the history stays, what no longer fits is dropped when its turn comes. */
   setDocument(data) {
+    const { item, condition } = this.here();
     this.sheet.doc = new GridDocument(data);
     this.history.doc = this.sheet.doc;
+    const r = this.doc.rowOf(item, condition);
+    if (r >= 0 && !this.selection.isRange) this.selection.to(r, this.selection.c);
     this.lookAtFormulas();
     this.view.layout();
   }

@@ -52,7 +52,7 @@ const editor = new Editor({
   },
 });
 const store = new LocalStore(root.dataset.suite, root.dataset.user);
-const save = new SaveQueue({ url: endpoints.draft, version: 0, store, onState: stateChanged, onConflict: settleConflict });
+const save = new SaveQueue({ url: endpoints.draft, version: 0, store, onState: stateChanged, onDiverged: readAnew });
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint });
 const preview = new Preview({
@@ -92,48 +92,30 @@ function stateChanged(state, detail) {
   showState(state, detail || (store.full ? "too much to keep in this browser" : ""));
   if (state === "saved") {
     lint.later();
-    catchUp();
   }
 }
 
 // --- somebody else's changes -----------------------------------------------------------------------------------
-let known = { version: 0, edits: 0 };
+let tries = 0;
 
-/* The version grew by more than our edits: others wrote, without touching what we touched. */
-async function catchUp() {
-  if (save.version <= known.version + known.edits || save.unsaved) {
-    known = { version: save.version, edits: 0 };
+/* Edits made while the draft was on its way go first, so that the server carries them over; if there is no end of
+   them, they are put onto the newer draft here. */
+async function readAnew() {
+  const draft = await loadDraft(endpoints.draft);
+  tries += 1;
+  if (save.pending.length && tries < 4) {
+    await save.flush();
     return;
   }
-  save.hold();
-  try {
-    await readAnew();
-    announce("somebody else's changes came in");
-  } catch {
-    /* the next save tries again */
-  } finally {
-    save.release();
-  }
-}
-
-async function readAnew(extra = []) {
-  const draft = await loadDraft(endpoints.draft);
+  tries = 0;
   const doc = new GridDocument(draft);
   const { kept, conflicts } = rebase(doc, save.pending);
-  save.version = draft.version;
-  save.flying = [];
-  save.pending = kept;
-  known = { version: draft.version, edits: 0 };
+  save.conflicts.push(...conflicts);
   editor.setDocument(doc.toJSON());
   changed([{ op: "draft" }], false);
-  return [...extra, ...conflicts];
-}
-
-async function settleConflict(answer) {
-  save.conflicts.push(...(await readAnew(answer.conflicts ?? [])));
-  save.keep();
-  save.release();
+  save.rebased(draft.version, kept);
   if (save.conflicts.length) showMerge();
+  else announce("somebody else's changes came in");
 }
 
 function showMerge() {
@@ -143,9 +125,8 @@ function showMerge() {
     const cells = ops.filter((op) => op?.op === "set_cells").flatMap((op) => op.cells);
     const rest = ops.filter((op) => op && op.op !== "set_cells");
     save.keep();
-    save.held = false;
     editor.perform({ label: "merged", ops: [...(cells.length ? [{ op: "set_cells", cells }] : []), ...rest] });
-    save.release();
+    save.settle();
   });
 }
 
@@ -206,6 +187,7 @@ function attach() {
   window.addEventListener("online", () => save.retry());
   window.addEventListener("beforeunload", (event) => {
     editor.keyboard.commit(false);
+    document.activeElement?.blur(); // a field beside the sheet takes over what stands in it
     if (!save.unsaved && !save.conflicts.length) return;
     save.flush();
     event.preventDefault();
@@ -244,7 +226,6 @@ async function start() {
     const conflicts = await sendKept();
     const draft = await editor.load(endpoints.draft);
     save.version = draft.version;
-    known = { version: draft.version, edits: 0 };
     save.conflicts = conflicts;
     save.keep();
     store.forget();
@@ -257,11 +238,5 @@ async function start() {
     editor.say("The draft could not be read. Reload the page to try again; nothing that you typed is lost.", "bad");
   }
 }
-
-const push = save.push.bind(save);
-save.push = (ops) => {
-  known.edits += 1;
-  return push(ops);
-};
 
 start();

@@ -70,7 +70,7 @@ function whereOf(doc, one) {
 /* Shows the dialog; choose(list of {conflict, mine}) is called once, with every choice. */
 export function openMerge(dialog, doc, conflicts, choose) {
   const body = dialog.querySelector("[data-merge-body]");
-  const both = conflicts.filter((one) => one.what === "cell" || one.what === "predictions");
+  const both = conflicts.filter((one) => (one.what === "cell" && one.theirs !== null) || one.what === "predictions");
   const lost = conflicts.filter((one) => !both.includes(one));
   const who = [...new Set(conflicts.map((one) => one.by).filter(Boolean))].join(", ") || "somebody else";
   const choices = new Map();
@@ -107,11 +107,17 @@ export function openMerge(dialog, doc, conflicts, choose) {
   if (!dialog.open) dialog.showModal();
 }
 
+function lostText(one) {
+  if (one.message) return one.message;
+  if (one.what !== "cell") return "An edit no longer fits.";
+  return `Item ${one.item}, ${one.condition}, region ${one.region} is not there any more; you wrote “${one.yours}”.`;
+}
+
 function lostPart(lost) {
   const text = lost.map((one) => JSON.stringify(one.ops ?? one.yours ?? one.op)).join("\n");
   return [
     h("h3", { text: "Could not be done any more" }),
-    h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: one.message ?? "An edit no longer fits." }))),
+    h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: lostText(one) }))),
     h("label", { class: "form-label", for: "merge-lost", text: "Kept for copying" }),
     h("textarea", { id: "merge-lost", class: "form-control", readOnly: true, spellcheck: false, value: text }),
   ];

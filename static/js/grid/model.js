@@ -10,9 +10,12 @@ const need = (condition, message) => condition || refuse(message);
 
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
+/* Names, descriptions and formulas of predictions keep their blanks; control characters are accidents. */
+export const printable = (text) => String(text).replace(CONTROL, "");
+
 /* What the server does to a cell: blanks at the ends go, runs inside become one. No-break spaces stay. */
 export function tidy(text) {
-  return String(text).replace(CONTROL, "").replace(/[ \t\r\n]+/g, " ").replace(/^ +| +$/g, "");
+  return printable(text).replace(/[ \t\r\n]+/g, " ").replace(/^ +| +$/g, "");
 }
 
 export const copyPredictions = (list) => list.map((one) => ({ ...one }));

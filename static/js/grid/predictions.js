@@ -6,7 +6,7 @@ import { setPredictions } from "./commands.js";
 import { Completer } from "./complete.js";
 import { LOST } from "./formula.js";
 import { announce, debounce, h, icon } from "./dom.js";
-import { copyPredictions } from "./model.js";
+import { copyPredictions, tidy } from "./model.js";
 
 const CHECK = 250;
 const COMMIT = 350;
@@ -54,7 +54,9 @@ export class PredictionsPanel {
       card.up.disabled = k === 0;
       card.down.disabled = k === predictions.length - 1;
       for (const field of ["name", "description", "formula"]) {
-        if (card[field].value !== one[field]) card[field].value = one[field];
+        // a blank at the end of what is being typed is not taken away
+        const typed = document.activeElement === card[field] && tidy(card[field].value) === tidy(one[field]);
+        if (card[field].value !== one[field] && !typed) card[field].value = one[field];
       }
       this.check(card);
     });
@@ -104,9 +106,8 @@ export class PredictionsPanel {
     const commit = () => {
       const k = index();
       if (k < 0 || this.doc.predictions[k]?.[field] === input.value) return;
-      const value = field === "name" ? input.value.trim() : input.value;
       if (!this.editor.mayEdit()) return;
-      this.change(`prediction ${k + 1}: ${field}`, (list) => (list[k][field] = value), visit);
+      this.change(`prediction ${k + 1}: ${field}`, (list) => (list[k][field] = input.value), visit);
     };
     const later = debounce(COMMIT, commit);
     input.addEventListener("focus", () => {
@@ -191,6 +192,7 @@ export class PredictionsPanel {
     if (answer.ok) {
       const parts = [];
       if (answer.prose) parts.push(h("p", { class: "gloss", text: `In words: ${answer.prose}` }));
+      for (const warning of answer.warnings ?? []) parts.push(h("p", { class: "note prediction-warning", text: warning }));
       const chance = chanceText(answer.chance);
       if (chance) parts.push(h("p", { class: "note", text: `Chance ${chance}` }));
       card.said.replaceChildren(...parts);

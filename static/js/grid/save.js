@@ -1,4 +1,8 @@
-/* The queue of edits on their way to the server. One PATCH at a time; what fails is sent again with the same ids. */
+/* The queue of edits on their way to the server. One PATCH at a time; what fails is sent again with the same ids.
+
+   When somebody else wrote meanwhile, edits that wait were made on a draft that the server no longer has. They are sent
+   with the version they were made on and with all edits since (`trail`), so that the server can carry them over; then
+   the draft is read anew. */
 
 import { call } from "./api.js";
 
@@ -10,19 +14,19 @@ const PAUSES = [1000, 2000, 4000, 8000, 15_000];
 const newId = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) => (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
 
 export class SaveQueue {
-  /* hooks: onState(state, detail), onConflict(answer, pending), send(body) for tests */
-  constructor({ url, version, store, onState = () => {}, onConflict = async () => {}, send = null }) {
+  /* hooks: onState(state, detail); onDiverged() reads the draft anew and calls rebased(); send(body) for tests */
+  constructor({ url, version, store, onState = () => {}, onDiverged = async () => {}, send = null }) {
     this.url = url;
     this.version = version;
     this.store = store;
     this.onState = onState;
-    this.onConflict = onConflict;
+    this.onDiverged = onDiverged;
     this.send = send ?? ((body) => call("PATCH", url, body));
     this.pending = [];
     this.flying = [];
+    this.trail = [];
     this.conflicts = [];
     this.fails = 0;
-    this.held = false;
     this.state = "saved";
     this.timer = null;
     this.dueAt = 0;
@@ -42,7 +46,7 @@ export class SaveQueue {
   }
 
   keep() {
-    this.store?.keep({ version: this.version, edits: [...this.flying, ...this.pending], conflicts: this.conflicts });
+    this.store?.keep({ version: this.version, edits: this.unsaved ? [...this.trail, ...this.flying, ...this.pending] : [], conflicts: this.conflicts });
   }
 
   setState(state, detail = "") {
@@ -52,23 +56,11 @@ export class SaveQueue {
 
   /* At most a second after the first edit that waits, however fast one types. */
   soon() {
-    if (this.held || this.flying.length || this.state === "offline" || this.state === "refused") return;
+    if (this.flying.length || this.state === "offline" || this.state === "refused") return;
     const now = Date.now();
     if (!this.timer) this.dueAt = now + LONGEST_WAIT;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.flush(), Math.max(0, Math.min(DEBOUNCE, this.dueAt - now)));
-  }
-
-  hold() {
-    this.held = true;
-    clearTimeout(this.timer);
-    this.timer = null;
-  }
-
-  release() {
-    this.held = false;
-    if (this.pending.length) this.soon();
-    else this.settle();
   }
 
   settle() {
@@ -79,12 +71,12 @@ export class SaveQueue {
   async flush() {
     clearTimeout(this.timer);
     this.timer = null;
-    if (this.held || this.flying.length || !this.pending.length) return;
+    if (this.flying.length || !this.pending.length) return;
     this.flying = this.pending.splice(0, PER_PATCH);
     if (this.state !== "offline") this.setState("saving");
     let answer;
     try {
-      answer = await this.send({ version: this.version, edits: this.flying });
+      answer = await this.send({ version: this.version, edits: [...this.trail, ...this.flying] });
     } catch (error) {
       this.pending = [...this.flying, ...this.pending];
       this.flying = [];
@@ -93,28 +85,36 @@ export class SaveQueue {
       return;
     }
     this.fails = 0;
-    if (answer.status === 409) {
-      const sent = this.flying;
-      this.hold();
-      try {
-        await this.onConflict(answer.data, sent);
-      } catch (error) {
-        // The draft could not be read anew. What was applied is not sent twice: the ids tell.
-        this.held = false;
-        this.pending = [...this.flying, ...this.pending];
-        this.flying = [];
-        this.keep();
-        this.failed(error);
-      }
-      return;
-    }
-    this.version = answer.data.version;
+    this.conflicts.push(...(answer.data.conflicts ?? []));
+    const alone = answer.status === 200 && !this.trail.length && answer.data.version === this.version + this.flying.length;
+    if (!alone) this.trail.push(...this.flying);
+    else this.version = answer.data.version;
     this.flying = [];
     this.keep();
     if (this.pending.length) {
       this.setState("saving");
-      this.soon();
-    } else this.settle();
+      if (alone) this.soon();
+      else await this.flush();
+    } else if (alone) this.settle();
+    else await this.catchUp();
+  }
+
+  async catchUp() {
+    try {
+      await this.onDiverged();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /* The draft was read anew, and `pending` are the edits that still wait, as they are to be done on it. */
+  rebased(version, pending = []) {
+    this.version = version;
+    this.trail = [];
+    this.pending = pending;
+    this.keep();
+    if (pending.length) this.soon();
+    else this.settle();
   }
 
   failed(error) {
@@ -127,14 +127,19 @@ export class SaveQueue {
     this.fails += 1;
     this.setState("offline", status === 401 ? "you are signed out: sign in again in another tab" : "");
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush(), pause);
+    this.timer = setTimeout(() => this.again(), pause);
+  }
+
+  again() {
+    if (this.trail.length && !this.unsaved) this.catchUp();
+    else this.flush();
   }
 
   /* The network is back, or the person asks. */
   retry() {
     this.fails = 0;
     if (this.state === "offline" || this.state === "refused") this.state = "saving";
-    this.flush();
+    this.again();
   }
 
   /* Resolves when everything is saved, or false when it cannot be now. */
