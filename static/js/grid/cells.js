@@ -35,7 +35,7 @@ export function paintHead(th, sheet, c, extras) {
     th.title = compared ? `${doc.regions[c]}: compared by a prediction` : doc.regions[c];
   } else {
     const extra = extras[c - doc.regions.length];
-    th.classList.add("num");
+    th.classList.add("num", "extra");
     const name = extra === "total" ? "Total" : doc.predictions[extra]?.name || `P${extra + 1}`;
     fill(th, h("span", { class: "region-name", text: name }));
     th.title = extra === "total" ? "Bits of the whole sentence" : `Prediction ${extra + 1} ${doc.predictions[extra]?.name ?? ""}`;

@@ -138,7 +138,8 @@ export function freshCondition(doc, base = "condition") {
   for (let k = doc.conditions.length + 1; ; k += 1) if (!doc.conditions.includes(`${base}_${k}`)) return `${base}_${k}`;
 }
 
-export function insertCondition(doc, at, name = freshCondition(doc)) {
+export function insertCondition(doc, at, given = freshCondition(doc)) {
+  const name = tidy(given);
   const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
   return entry(`added condition ${name}`, [{ op: "insert_condition", at, name, rows }]);
 }
@@ -176,7 +177,7 @@ function insertAt(doc, at, name, texts) {
 }
 
 export function insertRegion(doc, at, name = freshRegion(doc, 0)) {
-  return entry(`added region ${at}`, insertAt(doc, at, name, []));
+  return entry(`added region ${at}`, insertAt(doc, at, tidy(name), []));
 }
 
 export function duplicateRegion(doc, region) {

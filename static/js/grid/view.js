@@ -8,6 +8,7 @@ import { HEAD, ITEM, CONDITION } from "./selection.js";
 const OVERSCAN = 8;
 const NARROWEST = 4.5;
 const WIDEST = 22;
+const RESULT = 4.25;
 
 export class GridView {
   constructor(box, sheet) {
@@ -76,6 +77,7 @@ export class GridView {
     for (let c = ITEM; c < this.nColumns; c += 1) {
       const th = h("th", { scope: "col", "aria-colindex": c + 3 });
       th.grid = { r: HEAD, c };
+      this._stick(th, c);
       paintHead(th, this.sheet, c, this.extras);
       this.headRow.append(th);
     }
@@ -105,7 +107,7 @@ export class GridView {
     const names_ = Math.min(14, Math.max(5.5, ...names));
     this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
     this.box.style.setProperty("--w-cond", `${names_}rem`);
-    const all = [...this.widths, ...this.extras.map((one) => (one === "total" ? 4.5 : 4.25))];
+    const all = [...this.widths, ...this.extras.map(() => RESULT)];
     this.colgroup.replaceChildren(
       h("col", { class: "col-item" }),
       h("col", { class: "col-cond" }),
@@ -117,6 +119,13 @@ export class GridView {
     );
     const total = all.reduce((sum, width) => sum + width, 0);
     this.table.style.setProperty("--w-rest", `${total}rem`);
+  }
+
+  /* What the preview says stays in sight at the right, as long as it leaves room for the texts. */
+  _stick(cell, c) {
+    const k = c - this.doc.regions.length;
+    const after = this.extras.length - 1 - k;
+    if (k >= 0 && this.extras.length <= 4) cell.style.right = `${after * RESULT}rem`;
   }
 
   _textWidth(text) {
@@ -213,6 +222,7 @@ export class GridView {
       const cell = c < 0 ? h("th", { scope: "row" }) : h("td");
       cell.setAttribute("aria-colindex", c + 3);
       cell.grid = { r, c };
+      this._stick(cell, c);
       tr.append(cell);
     }
     this._paintRow(tr, r);
@@ -317,8 +327,11 @@ export class GridView {
     const stuck = this.headRow.cells[1].getBoundingClientRect().right - this.box.getBoundingClientRect().left;
     const left = cell.offsetLeft;
     if (left - stuck < this.box.scrollLeft) this.box.scrollLeft = Math.max(0, left - stuck);
-    else if (left + cell.offsetWidth > this.box.scrollLeft + this.box.clientWidth) {
-      this.box.scrollLeft = left + cell.offsetWidth - this.box.clientWidth + 2;
+    else {
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      const results = c < this.doc.regions.length && this.headRow.lastChild.style.right && window.innerWidth >= 48 * rem;
+      const room = this.box.clientWidth - (results ? this.extras.length * RESULT * rem : 0);
+      if (left + cell.offsetWidth > this.box.scrollLeft + room) this.box.scrollLeft = left + cell.offsetWidth - room + 2;
     }
   }
 
