@@ -35,7 +35,9 @@ def agreement(items: int = 4) -> Doc:
     rows = []
     for item in range(1, items + 1):
         for condition, verb in (("match", "plays"), ("mismatch", "play")):
-            rows.append({"item": item, "condition": condition, "contents": [f"The woman {item}", verb, "guitar"]})
+            rows.append(
+                {"item": item, "condition": condition, "contents": [f"The woman {item}", verb, "guitar"]}
+            )
     formula = "(2;%mismatch%) > (2;%match%)"
     return {
         "metric": "sum",
@@ -165,7 +167,9 @@ class Suite:
         for row in body["rows"]:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
-            rows.append({"item": row["item"], "condition": row["condition"], "bits": values, "total": sum(values)})
+            rows.append(
+                {"item": row["item"], "condition": row["condition"], "bits": values, "total": sum(values)}
+            )
         outcomes, margins = [], []
         for text in body["predictions"]:
             codes, gaps = [], []
@@ -203,7 +207,13 @@ class Suite:
             return 200, {"ok": False, "errors": told, "prose": "", "chance": None, "pieces": []}
         chance = formula.chance_level()
         level = {"value": chance.value, "exact": chance.exact, "standard_error": chance.standard_error}
-        return 200, {"ok": True, "errors": [], "prose": formula.describe(regions), "chance": level, "pieces": []}
+        return 200, {
+            "ok": True,
+            "errors": [],
+            "prose": formula.describe(regions),
+            "chance": level,
+            "pieces": [],
+        }
 
 
 def _move(values: list[Any], source: int, to: int) -> None:
@@ -276,7 +286,9 @@ OPS: dict[str, Callable[[Suite, Doc], Any]] = {
     "renumber_item": _renumber,
     "insert_condition": _insert_condition,
     "delete_condition": _delete_condition,
-    "move_condition": lambda s, op: _move(s.doc["conditions"], s.doc["conditions"].index(op["name"]), op["to"]),
+    "move_condition": lambda s, op: _move(
+        s.doc["conditions"], s.doc["conditions"].index(op["name"]), op["to"]
+    ),
     "rename_condition": _rename_condition,
     "insert_region": _insert_region,
     "delete_region": lambda s, op: _regions(s, lambda v, _: v.pop(op["region"] - 1)),
@@ -297,7 +309,9 @@ def render() -> str:
         "models": [SimpleNamespace(slug="letters", name="Letters"), SimpleNamespace(slug="b", name="Other")],
         "may_freeze": True,
         "csrf_token": "token",
-        "user": SimpleNamespace(is_authenticated=True, is_staff=False, username="alice", display_name="Alice"),
+        "user": SimpleNamespace(
+            is_authenticated=True, is_staff=False, username="alice", display_name="Alice"
+        ),
     }
     return render_to_string("suites/editor.html", context)
 
@@ -359,7 +373,9 @@ class Handler(BaseHTTPRequestHandler):
             self._send(404, b"", "text/plain")
             return
         with open(found, "rb") as file:
-            kind = "text/javascript" if path.endswith(".js") else mimetypes.guess_type(path)[0] or "text/plain"
+            kind = (
+                "text/javascript" if path.endswith(".js") else mimetypes.guess_type(path)[0] or "text/plain"
+            )
             self._send(200, file.read(), kind)
 
     def _send(self, status: int, data: bytes, kind: str) -> None:
@@ -409,7 +425,9 @@ class Sheet:
 
     def cell(self, row: int, column: int) -> Any:
         """Row from 0 (heading: -1), region column from 0 (condition: -1, item: -2)."""
-        return self.page.locator(f'[role=grid] tr[aria-rowindex="{row + 2}"] > [aria-colindex="{column + 3}"]')
+        return self.page.locator(
+            f'[role=grid] tr[aria-rowindex="{row + 2}"] > [aria-colindex="{column + 3}"]'
+        )
 
     def click(self, row: int, column: int, **options: Any) -> None:
         self.cell(row, column).click(**options)

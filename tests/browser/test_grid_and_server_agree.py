@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
-
 SEEDS = range(40)
 STEPS = 45
 RUN = (
@@ -21,7 +19,7 @@ MADE: list[dict[str, Any]] = []
 
 
 @pytest.fixture
-def sequences(sheet) -> list[dict[str, Any]]:  # noqa: F811
+def sequences(sheet) -> list[dict[str, Any]]:
     if not MADE:
         MADE.extend(json.loads(sheet.page.evaluate(RUN, [list(SEEDS), STEPS])))
     return MADE
@@ -36,7 +34,9 @@ def test_undo_restores_every_earlier_state_and_redo_the_last(sequences):
 
 
 def test_the_server_makes_the_same_document_of_the_same_ops(sequences):
-    editing = pytest.importorskip("suites.editing", reason="suites.editing is not there yet", exc_type=ImportError)
+    editing = pytest.importorskip(
+        "suites.editing", reason="suites.editing is not there yet", exc_type=ImportError
+    )
     for seed, sequence in enumerate(sequences):
         document = to_document(sequence["start"])
         for step, edit in enumerate(sequence["edits"]):
@@ -53,8 +53,12 @@ def to_document(data: dict[str, Any]) -> Any:
         meta={},
         region_names=tuple(data["regions"]),
         conditions=tuple(data["conditions"]),
-        sentences=tuple(SentenceDoc(r["item"], r["condition"], tuple(r["contents"]), None, {}) for r in data["rows"]),
-        predictions=tuple(PredictionDoc(p["formula"], p["name"], p["description"]) for p in data["predictions"]),
+        sentences=tuple(
+            SentenceDoc(r["item"], r["condition"], tuple(r["contents"]), None, {}) for r in data["rows"]
+        ),
+        predictions=tuple(
+            PredictionDoc(p["formula"], p["name"], p["description"]) for p in data["predictions"]
+        ),
         extra={},
         notices=(),
     )

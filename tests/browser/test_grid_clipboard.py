@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
 
-
-def contents(sheet):  # noqa: F811
+def contents(sheet):
     return [row["contents"] for row in sheet.settle()["rows"]]
 
 
-def test_a_block_is_pasted_in_one_step(sheet):  # noqa: F811
+def test_a_block_is_pasted_in_one_step(sheet):
     sheet.click(0, 0)
     sheet.paste("A man\tsings\nA man\tsing\n")
     assert sheet.said() == "pasted 2 by 2"
@@ -19,20 +17,20 @@ def test_a_block_is_pasted_in_one_step(sheet):  # noqa: F811
     assert contents(sheet)[0] == ["The woman 1", "plays", "guitar"]
 
 
-def test_quotes_line_ends_and_no_break_spaces(sheet):  # noqa: F811
+def test_quotes_line_ends_and_no_break_spaces(sheet):
     sheet.click(0, 0)
     sheet.paste('"a\tb"\t"say ""so"""\r\n"two\nlines"\tno\u00a0break\r\n')
     assert contents(sheet)[0][:2] == ["a b", 'say "so"']
     assert contents(sheet)[1][:2] == ["two lines", "no break"]
 
 
-def test_a_sign_of_a_formula_is_text(sheet):  # noqa: F811
+def test_a_sign_of_a_formula_is_text(sheet):
     sheet.click(0, 0)
     sheet.paste("=1+1\t-ly\n@x\t+y")
     assert contents(sheet)[0][:2] == ["=1+1", "-ly"]
 
 
-def test_past_the_end_items_and_regions_are_added(sheet):  # noqa: F811
+def test_past_the_end_items_and_regions_are_added(sheet):
     sheet.click(7, 2)
     sheet.paste("x1\ty1\nx2\ty2\nx3\ty3\n")
     doc = sheet.settle()
@@ -46,14 +44,14 @@ def test_past_the_end_items_and_regions_are_added(sheet):  # noqa: F811
     assert (doc["items"], len(doc["regions"])) == ([1, 2, 3, 4], 3)
 
 
-def test_ragged_rows_leave_the_rest_alone_and_say_so(sheet):  # noqa: F811
+def test_ragged_rows_leave_the_rest_alone_and_say_so(sheet):
     sheet.click(0, 0)
     sheet.paste("a\tb\tc\nd\n")
     assert contents(sheet)[1] == ["d", "play", "guitar"]
     assert "different length" in sheet.said()
 
 
-def test_html_wins_and_merged_cells_are_taken_apart(sheet):  # noqa: F811
+def test_html_wins_and_merged_cells_are_taken_apart(sheet):
     sheet.click(0, 0)
     html = (
         "<meta charset='utf-8'><table><tr><td colspan=2>wide</td><td>x&nbsp;y</td></tr>"
@@ -64,19 +62,21 @@ def test_html_wins_and_merged_cells_are_taken_apart(sheet):  # noqa: F811
     assert "2 merged cells taken apart" in sheet.said()
 
 
-def test_one_text_fills_the_selection(sheet):  # noqa: F811
+def test_one_text_fills_the_selection(sheet):
     sheet.click(0, 1)
     sheet.press("Shift+ArrowDown", "Shift+ArrowDown")
     sheet.paste("runs")
     assert [row[1] for row in contents(sheet)][:4] == ["runs", "runs", "runs", "play"]
 
 
-def test_copy_writes_text_and_a_table_and_cut_empties(sheet):  # noqa: F811
+def test_copy_writes_text_and_a_table_and_cut_empties(sheet):
     sheet.click(0, 0)
     sheet.type('say "so" <b>')
     sheet.press("Enter", "ArrowUp", "Shift+ArrowRight", "Shift+ArrowDown")
     given = sheet.copied()
-    assert given["text"] == 'say "so" <b>\tplays\nThe woman 1\tplay'.replace('say "so" <b>', '"say ""so"" <b>"')
+    assert given["text"] == 'say "so" <b>\tplays\nThe woman 1\tplay'.replace(
+        'say "so" <b>', '"say ""so"" <b>"'
+    )
     assert "&lt;b&gt;" in given["html"]
     assert sheet.said() == "copied 2 by 2"
     assert sheet.copied("cut")["text"] == given["text"]
@@ -86,8 +86,8 @@ def test_copy_writes_text_and_a_table_and_cut_empties(sheet):  # noqa: F811
     assert contents(sheet)[2][:2] == ['say "so" <b>', "plays"]
 
 
-def test_the_real_clipboard_carries_a_range(make_sheet):  # noqa: F811
-    sheet = make_sheet(context={"permissions": ["clipboard-read", "clipboard-write"]})  # noqa: F811
+def test_the_real_clipboard_carries_a_range(make_sheet):
+    sheet = make_sheet(context={"permissions": ["clipboard-read", "clipboard-write"]})
     sheet.click(0, 0)
     sheet.press("Shift+ArrowRight", "Control+c")
     sheet.click(4, 0)
@@ -116,8 +116,8 @@ def empty():
     }
 
 
-def test_a_whole_wide_sheet_becomes_the_suite(make_sheet):  # noqa: F811
-    sheet = make_sheet(empty())  # noqa: F811
+def test_a_whole_wide_sheet_becomes_the_suite(make_sheet):
+    sheet = make_sheet(empty())
     sheet.click(0, 0)
     sheet.paste(WIDE)
     doc = sheet.settle()
@@ -127,8 +127,8 @@ def test_a_whole_wide_sheet_becomes_the_suite(make_sheet):  # noqa: F811
     assert sheet.settle() == empty()
 
 
-def test_a_whole_long_sheet_with_commas_too(make_sheet):  # noqa: F811
-    sheet = make_sheet(empty())  # noqa: F811
+def test_a_whole_long_sheet_with_commas_too(make_sheet):
+    sheet = make_sheet(empty())
     sheet.click(0, 0)
     sheet.paste(LONG)
     doc = sheet.settle()
@@ -136,7 +136,7 @@ def test_a_whole_long_sheet_with_commas_too(make_sheet):  # noqa: F811
     assert doc["rows"][0]["contents"] == ["The cat, a cat", "sleeps"]
 
 
-def test_a_sheet_with_headings_finds_its_places_in_a_filled_suite(sheet):  # noqa: F811
+def test_a_sheet_with_headings_finds_its_places_in_a_filled_suite(sheet):
     sheet.click(3, 1)
     sheet.paste("item\tcondition\tVerb\n2\tmatch\truns\n9\tmatch\tsits\n")
     doc = sheet.settle()
@@ -146,8 +146,8 @@ def test_a_sheet_with_headings_finds_its_places_in_a_filled_suite(sheet):  # noq
     assert sheet.suite.cell(2, "match", 1) == "The woman 2"
 
 
-def test_a_bad_sheet_is_refused_by_row(make_sheet):  # noqa: F811
-    sheet = make_sheet(empty())  # noqa: F811
+def test_a_bad_sheet_is_refused_by_row(make_sheet):
+    sheet = make_sheet(empty())
     sheet.click(0, 0)
     sheet.paste("item\tcondition\tNP\n1\ta\tx\n1\ta\ty\n")
     message = sheet.page.locator("[data-message]").inner_text()
@@ -155,7 +155,7 @@ def test_a_bad_sheet_is_refused_by_row(make_sheet):  # noqa: F811
     assert sheet.settle() == empty()
 
 
-def test_too_many_rows_are_refused(sheet):  # noqa: F811
+def test_too_many_rows_are_refused(sheet):
     sheet.click(0, 0)
     sheet.paste("x\n" * 20_001)
     assert "at most 20000" in sheet.page.locator("[data-message]").inner_text()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.grid_fake import big, make_sheet, sheet  # noqa: F401
-
-MARK = "document.querySelector('[role=grid]').getAttribute"
+from tests.browser.grid_fake import big
 
 
 @pytest.fixture
-def at_first(sheet):  # noqa: F811
+def at_first(sheet):
     sheet.click(0, 0)
     return sheet
 
@@ -21,7 +19,9 @@ def test_it_is_a_grid_with_counts_and_one_tab_stop(at_first):
     assert grid.get_attribute("aria-rowcount") == "9"
     assert grid.get_attribute("aria-colcount") == "5"
     assert page.locator("[role=grid] thead th[scope=col]").count() == 5
-    stops = "[...document.querySelector('[role=grid]').querySelectorAll('*')].filter(e => e.tabIndex >= 0).length"
+    stops = (
+        "[...document.querySelector('[role=grid]').querySelectorAll('*')].filter(e => e.tabIndex >= 0).length"
+    )
     assert page.evaluate(stops) == 1
 
 
@@ -105,7 +105,12 @@ def test_shift_chooses_and_delete_empties_in_one_step(at_first):
 
 def test_fill_down_copies_the_first_row_of_the_selection(at_first):
     at_first.press("ArrowRight", "Shift+ArrowDown", "Shift+ArrowDown", "Control+d")
-    assert [row["contents"][1] for row in at_first.settle()["rows"]][:4] == ["plays", "plays", "plays", "play"]
+    assert [row["contents"][1] for row in at_first.settle()["rows"]][:4] == [
+        "plays",
+        "plays",
+        "plays",
+        "play",
+    ]
 
 
 def test_select_all_a_row_and_a_region(at_first):
@@ -180,7 +185,7 @@ def test_alt_shift_arrows_move_items_conditions_and_regions(at_first):
     assert at_first.settle()["conditions"] == ["mismatch", "match"]
 
 
-def test_page_keys_and_the_far_end_of_many_rows(make_sheet):  # noqa: F811
+def test_page_keys_and_the_far_end_of_many_rows(make_sheet):
     sheet = make_sheet(big(1250, 4, 6))
     sheet.click(0, 0)
     sheet.press("PageDown")

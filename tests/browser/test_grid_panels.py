@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from tests.browser.grid_fake import agreement, make_sheet, sheet  # noqa: F401
+from tests.browser.grid_fake import agreement
 
 
-def test_a_prediction_is_read_in_words_with_its_chance(sheet):  # noqa: F811
+def test_a_prediction_is_read_in_words_with_its_chance(sheet):
     said = sheet.page.locator(".prediction-said")
     said.get_by_text("surprisal at Verb is higher in mismatch than in match").wait_for()
     assert "Chance 50%" in said.inner_text()
 
 
-def test_renaming_a_region_changes_the_reading(sheet):  # noqa: F811
+def test_renaming_a_region_changes_the_reading(sheet):
     sheet.click(-1, 1)
     sheet.type("Copula")
     sheet.press("Enter")
     sheet.page.get_by_text("surprisal at Copula is higher in mismatch than in match").wait_for()
 
 
-def test_regions_that_formulas_look_at_are_marked(sheet):  # noqa: F811
+def test_regions_that_formulas_look_at_are_marked(sheet):
     assert "is-critical" in sheet.cell(-1, 1).get_attribute("class")
     assert "is-critical" in sheet.cell(0, 1).get_attribute("class")
     assert "is-critical" not in (sheet.cell(0, 0).get_attribute("class") or "")
     assert "compared by a prediction" in sheet.cell(-1, 1).inner_text()
 
 
-def test_a_prediction_is_written_with_completion(sheet):  # noqa: F811
+def test_a_prediction_is_written_with_completion(sheet):
     page = sheet.page
     page.get_by_role("button", name="Add").click()
     sheet.type("re")
@@ -42,7 +42,7 @@ def test_a_prediction_is_written_with_completion(sheet):  # noqa: F811
     assert sheet.settle()["predictions"][1]["formula"] == "(3;%mismatch%) > (2;%mismatch%)"
 
 
-def test_an_error_stands_under_its_character(sheet):  # noqa: F811
+def test_an_error_stands_under_its_character(sheet):
     field = sheet.page.get_by_role("textbox", name="Formula")
     field.fill("(2;%mismatch%) > (2;%match%) > 3")
     sheet.page.locator(".formula-wrong").wait_for()
@@ -51,7 +51,7 @@ def test_an_error_stands_under_its_character(sheet):  # noqa: F811
     assert field.get_attribute("aria-invalid") == "true"
 
 
-def test_a_visit_to_a_field_is_one_step(sheet):  # noqa: F811
+def test_a_visit_to_a_field_is_one_step(sheet):
     field = sheet.page.get_by_role("textbox", name="Name")
     field.click()
     for word in ("number", " agree", "ment"):
@@ -67,7 +67,7 @@ def test_a_visit_to_a_field_is_one_step(sheet):  # noqa: F811
     assert sheet.settle()["predictions"][0]["name"] == "agreementnumber agreement"
 
 
-def test_predictions_are_ordered_described_and_deleted(sheet):  # noqa: F811
+def test_predictions_are_ordered_described_and_deleted(sheet):
     page = sheet.page
     page.get_by_role("button", name="Add").click()
     page.get_by_role("textbox", name="Description").nth(1).fill("why")
@@ -78,7 +78,7 @@ def test_predictions_are_ordered_described_and_deleted(sheet):  # noqa: F811
     assert [one["name"] for one in sheet.settle()["predictions"]] == ["agreement"]
 
 
-def test_a_comparison_is_built_by_choosing(sheet):  # noqa: F811
+def test_a_comparison_is_built_by_choosing(sheet):
     page = sheet.page
     page.get_by_text("Build a comparison").click()
     page.get_by_label("Surprisal at").select_option("3")
@@ -91,14 +91,16 @@ def test_a_comparison_is_built_by_choosing(sheet):  # noqa: F811
 
 
 # --- preview -----------------------------------------------------------------------------------------------------
-def preview(sheet):  # noqa: F811
+def preview(sheet):
     sheet.page.get_by_label("Live preview").check()
     sheet.page.get_by_text("up to date").wait_for()
 
 
-def test_the_preview_tints_cells_and_judges_items(sheet):  # noqa: F811
+def test_the_preview_tints_cells_and_judges_items(sheet):
     preview(sheet)
-    assert "h2" in sheet.cell(0, 1).get_attribute("class").split() or "h3" in sheet.cell(0, 1).get_attribute("class")
+    assert "h2" in sheet.cell(0, 1).get_attribute("class").split() or "h3" in sheet.cell(0, 1).get_attribute(
+        "class"
+    )
     assert sheet.cell(0, 1).locator(".bits").inner_text() == "5.0"
     assert sheet.cell(0, 3).inner_text().strip() == "22.0"
     assert "failed" in sheet.cell(0, 4).inner_text()
@@ -106,7 +108,7 @@ def test_the_preview_tints_cells_and_judges_items(sheet):  # noqa: F811
     assert sheet.page.get_by_role("img", name="Mean surprisal by region and condition").is_visible()
 
 
-def test_a_changed_text_changes_its_item_soon(sheet):  # noqa: F811
+def test_a_changed_text_changes_its_item_soon(sheet):
     preview(sheet)
     before = len(sheet.suite.previews)
     sheet.click(1, 1)
@@ -119,7 +121,7 @@ def test_a_changed_text_changes_its_item_soon(sheet):  # noqa: F811
     assert sheet.page.get_by_text("1 of 4 items hold").is_visible()
 
 
-def test_typing_never_waits_for_the_preview(sheet):  # noqa: F811
+def test_typing_never_waits_for_the_preview(sheet):
     preview(sheet)
     sheet.suite.slow_preview = 2.0
     sheet.click(0, 1)
@@ -130,7 +132,7 @@ def test_typing_never_waits_for_the_preview(sheet):  # noqa: F811
     sheet.settle()
 
 
-def test_the_preview_is_off_at_first_and_goes_away(sheet):  # noqa: F811
+def test_the_preview_is_off_at_first_and_goes_away(sheet):
     assert sheet.suite.previews == []
     preview(sheet)
     sheet.page.get_by_label("Live preview").uncheck()
@@ -138,7 +140,7 @@ def test_the_preview_is_off_at_first_and_goes_away(sheet):  # noqa: F811
     assert sheet.page.get_by_role("grid").get_attribute("aria-colcount") == "5"
 
 
-def test_the_preview_follows_regions_and_predictions(sheet):  # noqa: F811
+def test_the_preview_follows_regions_and_predictions(sheet):
     preview(sheet)
     sheet.page.get_by_role("textbox", name="Formula").fill("(1;%match%) = (1;%mismatch%)")
     sheet.cell(0, 4).get_by_text("held").wait_for()
@@ -160,8 +162,8 @@ def finding():
     }
 
 
-def test_a_finding_leads_to_its_cells_one_after_the_other(make_sheet):  # noqa: F811
-    sheet = make_sheet(agreement(), start=False)  # noqa: F811
+def test_a_finding_leads_to_its_cells_one_after_the_other(make_sheet):
+    sheet = make_sheet(agreement(), start=False)
     sheet.suite.findings = [finding()]
     sheet.open()
     sheet.page.get_by_role("button", name="item 2, region 3").click()
@@ -171,8 +173,8 @@ def test_a_finding_leads_to_its_cells_one_after_the_other(make_sheet):  # noqa: 
     assert sheet.active().startswith("Rest, item 3, match")
 
 
-def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):  # noqa: F811
-    sheet = make_sheet(agreement(), start=False)  # noqa: F811
+def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):
+    sheet = make_sheet(agreement(), start=False)
     sheet.suite.findings = [finding()]
     sheet.open()
     page = sheet.page
@@ -189,9 +191,9 @@ def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):  # no
 
 
 # --- for everybody -------------------------------------------------------------------------------------------------
-def test_it_fits_a_telephone_and_a_second_tap_edits(make_sheet):  # noqa: F811
+def test_it_fits_a_telephone_and_a_second_tap_edits(make_sheet):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    sheet = make_sheet(context=phone)  # noqa: F811
+    sheet = make_sheet(context=phone)
     assert sheet.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     sheet.cell(0, 0).tap()
     assert sheet.page.evaluate("document.activeElement.inputMode") == "none"
@@ -202,8 +204,8 @@ def test_it_fits_a_telephone_and_a_second_tap_edits(make_sheet):  # noqa: F811
     assert sheet.settle()["rows"][0]["contents"][0] == "The woman 1 x"
 
 
-def test_it_can_be_used_at_twice_the_size(make_sheet):  # noqa: F811
-    sheet = make_sheet(context={"viewport": {"width": 700, "height": 450}, "device_scale_factor": 2})  # noqa: F811
+def test_it_can_be_used_at_twice_the_size(make_sheet):
+    sheet = make_sheet(context={"viewport": {"width": 700, "height": 450}, "device_scale_factor": 2})
     assert sheet.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     sheet.click(0, 0)
     sheet.press("Control+End")

@@ -6,14 +6,13 @@ import re
 
 import pytest
 
-from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
-
 FORMULA = "(2;%mismatch%) > (2;%match%)"
 
 
-def menu(sheet, which, label):  # noqa: F811
-    sheet.page.locator(f"[data-grid-menu={which}] summary").click()
-    sheet.page.locator(f"[data-grid-menu={which}] .menu-list").get_by_role("button", name=re.compile(f"^{label}")).click()
+def menu(sheet, which, label):
+    box = sheet.page.locator(f"[data-grid-menu={which}]")
+    box.locator("summary").click()
+    box.locator(".menu-list").get_by_role("button", name=re.compile(f"^{label}")).click()
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,7 @@ def menu(sheet, which, label):  # noqa: F811
         ("Delete", [1, 3, 4]),
     ],
 )
-def test_items(sheet, label, items):  # noqa: F811
+def test_items(sheet, label, items):
     sheet.click(2, 1)
     menu(sheet, "item", label)
     doc = sheet.settle()
@@ -38,7 +37,7 @@ def test_items(sheet, label, items):  # noqa: F811
     assert sheet.settle()["items"] == [1, 2, 3, 4]
 
 
-def test_several_chosen_items_are_deleted_at_once(sheet):  # noqa: F811
+def test_several_chosen_items_are_deleted_at_once(sheet):
     before = sheet.suite.doc["rows"]
     sheet.click(1, 0)
     sheet.press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown")
@@ -48,7 +47,7 @@ def test_several_chosen_items_are_deleted_at_once(sheet):  # noqa: F811
     assert sheet.settle()["rows"] == before
 
 
-def test_conditions_are_added_and_named_at_once(sheet):  # noqa: F811
+def test_conditions_are_added_and_named_at_once(sheet):
     sheet.click(0, 1)
     menu(sheet, "condition", "Add below")
     sheet.type("third")
@@ -58,7 +57,7 @@ def test_conditions_are_added_and_named_at_once(sheet):  # noqa: F811
     assert len(doc["rows"]) == 12
 
 
-def test_a_condition_is_copied_moved_and_deleted(sheet):  # noqa: F811
+def test_a_condition_is_copied_moved_and_deleted(sheet):
     sheet.click(0, 1)
     menu(sheet, "condition", "Duplicate")
     sheet.press("Escape")
@@ -88,7 +87,7 @@ def test_a_condition_is_copied_moved_and_deleted(sheet):  # noqa: F811
         (1, "Duplicate", ["Subject", "Verb", "Verb 2", "Rest"], FORMULA),
     ],
 )
-def test_regions(sheet, column, label, regions, formula):  # noqa: F811
+def test_regions(sheet, column, label, regions, formula):
     sheet.click(2, column)
     menu(sheet, "region", label)
     sheet.press("Escape")
@@ -102,13 +101,13 @@ def test_regions(sheet, column, label, regions, formula):  # noqa: F811
     assert sheet.suite.cell(2, "match", 2) == "plays"
 
 
-def test_a_region_that_is_gone_is_said_in_words(sheet):  # noqa: F811
+def test_a_region_that_is_gone_is_said_in_words(sheet):
     sheet.click(2, 1)
     menu(sheet, "region", "Delete")
     sheet.page.get_by_text("A region that was deleted stood at the ?").wait_for()
 
 
-def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):  # noqa: F811
+def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):
     sheet.click(2, 1)
     sheet.press("Shift+F10")
     focused = "document.activeElement.textContent"
@@ -122,7 +121,7 @@ def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):  # noqa: F
     assert sheet.active().startswith("Verb, item 2")
 
 
-def test_the_last_region_and_condition_stay(sheet):  # noqa: F811
+def test_the_last_region_and_condition_stay(sheet):
     for _ in range(3):
         sheet.click(0, 0)
         menu(sheet, "region", "Delete")
@@ -130,7 +129,7 @@ def test_the_last_region_and_condition_stay(sheet):  # noqa: F811
     assert sheet.settle()["regions"] == ["Rest"]
 
 
-def test_a_suite_can_be_emptied_and_begun_anew(sheet):  # noqa: F811
+def test_a_suite_can_be_emptied_and_begun_anew(sheet):
     sheet.click(0, 0)
     sheet.press("Control+a")
     menu(sheet, "item", "Delete 4 items")

@@ -106,7 +106,10 @@ function paintExtra(cell, sheet, item, condition, extra) {
   fill(cell, h("span", { class: "margin", text: margin }), h("span", { class: `mark ${look}` }, icon(drawing)), h("span", { class: "visually-hidden", "data-read": "", text: cell.title }));
 }
 
-const signed = (bits) => `${bits < 0 ? "−" : "+"}${Math.abs(bits).toFixed(1)}`;
+function signed(bits) {
+  const text = Math.abs(bits).toFixed(1);
+  return Number(text) === 0 ? text : `${bits < 0 ? "−" : "+"}${text}`;
+}
 
 /* The name of a cell for screen readers; its text is the value of the input. */
 export function cellLabel(sheet, r, c, extras) {

@@ -119,7 +119,7 @@ async function readAnew() {
 }
 
 function showMerge() {
-  openMerge(find("merge"), editor.doc, save.conflicts, (choices) => {
+  openMerge(find("merge"), editor.doc, save.conflicts, root.dataset.user, (choices) => {
     save.conflicts = [];
     const ops = choices.filter((one) => one.mine).map((one) => takeMine(editor.doc, one.conflict));
     const cells = ops.filter((op) => op?.op === "set_cells").flatMap((op) => op.cells);
@@ -135,6 +135,19 @@ function drawResults() {
   if (!preview.on) return;
   drawPlot(find("plot"), editor.doc, preview.means(editor.doc), editor.sheet.critical.regions);
   predictions.tally(preview.tally(editor.doc));
+}
+
+const CHOICE = "lmgym-preview-model";
+
+/* The model that was looked at last is the one to begin with. */
+function rememberModel(choice) {
+  try {
+    const last = localStorage.getItem(CHOICE);
+    if ([...choice.options].some((one) => one.value === last)) choice.value = last;
+    choice.addEventListener("change", () => localStorage.setItem(CHOICE, choice.value));
+  } catch {
+    /* storage is forbidden */
+  }
 }
 
 function switchPreview() {
@@ -162,6 +175,7 @@ function attach() {
   find("save-resolve").addEventListener("click", showMerge);
   find("help").addEventListener("click", () => find("help-dialog").showModal());
   find("preview-switch")?.addEventListener("change", switchPreview);
+  if (find("preview-model")) rememberModel(find("preview-model"));
   find("preview-model")?.addEventListener("change", switchPreview);
   find("freeze")?.addEventListener("click", async (event) => {
     event.preventDefault();

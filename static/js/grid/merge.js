@@ -67,12 +67,12 @@ function whereOf(doc, one) {
   return `Item ${one.item}, ${one.condition}, ${doc.regions[one.region - 1] ?? `region ${one.region}`}`;
 }
 
-/* Shows the dialog; choose(list of {conflict, mine}) is called once, with every choice. */
-export function openMerge(dialog, doc, conflicts, choose) {
+/* Shows the dialog. `me` is the name of the person here; choose(list of {conflict, mine}) is called once, with every choice. */
+export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
   const both = conflicts.filter((one) => (one.what === "cell" && one.theirs !== null) || one.what === "predictions");
   const lost = conflicts.filter((one) => !both.includes(one));
-  const who = [...new Set(conflicts.map((one) => one.by).filter(Boolean))].join(", ") || "somebody else";
+  const who = [...new Set(conflicts.map((one) => (one.by === me ? "you, in another tab," : one.by)).filter(Boolean))].join(" and ") || "somebody else";
   const choices = new Map();
   const rows = both.map((one, k) => {
     const option = (mine, text) => {
@@ -91,7 +91,7 @@ export function openMerge(dialog, doc, conflicts, choose) {
   };
   const parts = [h("p", { text: `While you were editing, ${who} changed the same places. Theirs are in the draft now; yours are kept here.` })];
   if (rows.length) {
-    const head = ["Where", "Before", `Theirs (${who})`, "Yours"].map((text) => h("th", { scope: "col", text }));
+    const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map((text) => h("th", { scope: "col", text }));
     parts.push(
       h("div", { class: "btn-row" }, h("button", { type: "button", class: "btn btn-s", text: "All theirs", onclick: () => all(false) }), h("button", { type: "button", class: "btn btn-s", text: "All mine", onclick: () => all(true) })),
       h("div", { class: "table-box" }, h("table", { class: "data merge" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),

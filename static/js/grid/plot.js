@@ -35,7 +35,7 @@ export function drawPlot(box, doc, series, critical) {
   }
   doc.regions.forEach((name, k) => {
     const label = s("text", { class: "c-tick c-mid", x: x(k), y: height - bottom + 15 });
-    const room = Math.floor(step / 6.2);
+    const room = Math.floor((step - 5) / 6.2);
     label.textContent = name.length > room ? (room > 4 ? `${name.slice(0, room - 1)}…` : k + 1) : name;
     svg.append(label);
   });

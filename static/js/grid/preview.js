@@ -140,7 +140,7 @@ export class Preview {
       for (const item of doc.items) {
         const row = this.bitsOf(item, name);
         row?.bits.forEach((bits, k) => {
-          if (!Number.isFinite(bits) || k >= sums.length) return;
+          if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // an empty region says nothing
           sums[k] += bits;
           counts[k] += 1;
         });

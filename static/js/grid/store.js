@@ -10,6 +10,7 @@ export class LocalStore {
     this.storage = storage;
     this.now = now;
     this.full = false;
+    this.gone = false;
     this.taken = [];
     let tab = null;
     try {
@@ -65,7 +66,7 @@ export class LocalStore {
     try {
       if (!edits.length && !conflicts.length) this.storage.removeItem(this.key);
       else {
-        const record = { version, edits, conflicts, kept: this.now(), seen: this.now() };
+        const record = { version, edits, conflicts, kept: this.now(), seen: this.gone ? 0 : this.now() };
         this.storage.setItem(this.key, JSON.stringify(record));
       }
       this.full = false;
@@ -85,10 +86,12 @@ export class LocalStore {
   }
 
   beat() {
+    this.gone = false;
     this._stamp(this.now());
   }
 
   leave() {
+    this.gone = true;
     this._stamp(0);
   }
 }
