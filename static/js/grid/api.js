@@ -8,9 +8,10 @@ export class ApiError extends Error {
   }
 }
 
+/* The cookie comes first: signing in again in another tab makes a new one, and the page's own field grows old. */
 function csrfToken() {
-  const field = document.querySelector("input[name=csrfmiddlewaretoken]");
-  return field?.value ?? /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1] ?? "";
+  const cookie = /(?:^|; )(?:__Host-|__Secure-)?csrftoken=([^;]+)/.exec(document.cookie)?.[1];
+  return cookie ?? document.querySelector("input[name=csrfmiddlewaretoken]")?.value ?? "";
 }
 
 export async function call(method, url, body, { signal, keepalive = false } = {}) {

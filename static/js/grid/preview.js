@@ -18,6 +18,7 @@ export class Preview {
     this.dirty = new Set(); // changed by the person: first
     this.stale = new Set(); // all others that are not known yet
     this.controller = null;
+    this.touched = 0;
     this.later = debounce(DEBOUNCE, () => this.ask());
   }
 
@@ -54,7 +55,11 @@ export class Preview {
       this.stale.delete(item);
     }
     if (this.flying?.some((item) => this.dirty.has(item)) || !this.urgent) this.controller?.abort();
-    this.later();
+    // The first change after a pause is asked about at once, a burst of changes when it ends.
+    const paused = performance.now() - this.touched > DEBOUNCE;
+    this.touched = performance.now();
+    if (paused) setTimeout(() => this.ask(), 0);
+    else this.later();
   }
 
   bitsOf(item, condition) {
