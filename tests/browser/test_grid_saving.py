@@ -203,3 +203,22 @@ def test_freezing_waits_for_the_save(sheet):
     sheet.page.get_by_role("link", name="Freeze").click()
     sheet.page.wait_for_url("**/freeze/")
     assert sheet.suite.cell(1, "match", 2) == "sings"
+
+
+def test_edits_made_before_somebody_elses_were_known_go_with_their_own_version(sheet):
+    sheet.suite.elsewhere({"op": "set_cells", "cells": [[4, "match", 2, "plays", "hums"]]})
+    sheet.suite.slow_patch = 0.7
+    write(sheet, 0, 1, "sings")
+    sheet.page.wait_for_timeout(800)  # the first PATCH is on its way
+    write(sheet, 1, 1, "sing")
+    sheet.cell(6, 1).get_by_text("hums").wait_for()
+    sheet.settle()
+    first, second = sheet.suite.patches
+    assert (first["version"], second["version"]) == (7, 7)
+    assert second["edits"][0] == first["edits"][0]
+    assert len(second["edits"]) == 2
+    sheet.suite.slow_patch = 0
+    write(sheet, 2, 1, "dances")
+    sheet.settle()
+    assert sheet.suite.patches[-1]["version"] == sheet.suite.version - 1
+    assert len(sheet.suite.patches[-1]["edits"]) == 1

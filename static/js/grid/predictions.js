@@ -10,6 +10,7 @@ import { copyPredictions, tidy } from "./model.js";
 
 const CHECK = 250;
 const COMMIT = 350;
+const GROWS = CSS.supports("field-sizing", "content");
 let visits = 0;
 
 export class PredictionsPanel {
@@ -220,6 +221,10 @@ export class PredictionsPanel {
     }
     parts.push(letters.slice(at).join(""), "\u200b");
     card.back.replaceChildren(...parts);
+    if (!GROWS) {
+      card.formula.style.height = "auto";
+      card.formula.style.height = `${card.formula.scrollHeight + 2}px`;
+    }
   }
 
   tally(counts) {
