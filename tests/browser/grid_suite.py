@@ -62,6 +62,7 @@ class Suite:
         self.findings: list[dict[str, Any]] = []
         self.ignored: dict[tuple[str, str], str] = {}
         self.seen: set[str] = set()
+        self.told: dict[str, list[dict[str, Any]]] = {}
         self.down = False
         self.slow_preview = 0.0
         self.slow_patch = 0.0
@@ -110,6 +111,7 @@ class Suite:
             applied = []
             for edit in body["edits"]:
                 if edit["id"] in self.seen:
+                    conflicts += self.told.get(edit["id"], [])
                     continue
                 self.seen.add(edit["id"])
                 before = len(conflicts)
@@ -117,6 +119,7 @@ class Suite:
                     conflicts += self._try(edit["id"], index, op, stale)
                 self.version += 1
                 self.edits.append(edit)
+                self.told[edit["id"]] = conflicts[before:]
                 if len(conflicts) == before:
                     applied.append(edit["id"])
             if conflicts:

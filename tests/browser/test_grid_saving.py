@@ -222,3 +222,15 @@ def test_edits_made_before_somebody_elses_were_known_go_with_their_own_version(s
     sheet.settle()
     assert sheet.suite.patches[-1]["version"] == sheet.suite.version - 1
     assert len(sheet.suite.patches[-1]["edits"]) == 1
+
+
+def test_a_conflict_that_is_told_again_is_shown_once(sheet):
+    sheet.suite.elsewhere({"op": "set_cells", "cells": [[1, "match", 2, "plays", "strums"]]})
+    sheet.suite.slow_patch = 0.7
+    write(sheet, 0, 1, "sings")
+    sheet.page.wait_for_timeout(800)  # the first PATCH is on its way
+    write(sheet, 1, 1, "sing")
+    dialog = sheet.page.get_by_role("dialog")
+    dialog.wait_for()
+    assert len(sheet.suite.patches) == 2
+    assert dialog.locator("tbody tr").count() == 1

@@ -10,7 +10,7 @@ import { GridDocument } from "./model.js";
 import { drawPlot } from "./plot.js";
 import { PredictionsPanel } from "./predictions.js";
 import { Preview } from "./preview.js";
-import { SaveQueue } from "./save.js";
+import { SaveQueue, unrepeated } from "./save.js";
 import { LocalStore } from "./store.js";
 
 const root = document.querySelector("[data-grid-editor]");
@@ -230,7 +230,7 @@ async function sendKept() {
     }
   }
   if (edits) editor.say(`${counted(edits, "edit")} of an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
-  return found;
+  return unrepeated(found);
 }
 
 async function start() {

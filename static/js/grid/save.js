@@ -13,6 +13,15 @@ const PAUSES = [1000, 2000, 4000, 8000, 15_000];
 
 const newId = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) => (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
 
+/* The server tells the conflicts of an edit again when the edit is sent again. */
+export function unrepeated(conflicts) {
+  const seen = new Set();
+  return conflicts.filter(({ edit, op, what, item, condition, region, message }) => {
+    const key = JSON.stringify([edit, op, what, item, condition, region, item === undefined ? message : ""]);
+    return edit === undefined || (!seen.has(key) && seen.add(key));
+  });
+}
+
 export class SaveQueue {
   /* hooks: onState(state, detail); onDiverged() reads the draft anew and calls rebased(); send(body) for tests */
   constructor({ url, version, store, onState = () => {}, onDiverged = async () => {}, send = null }) {
@@ -85,7 +94,7 @@ export class SaveQueue {
       return;
     }
     this.fails = 0;
-    this.conflicts.push(...(answer.data.conflicts ?? []));
+    this.conflicts = unrepeated([...this.conflicts, ...(answer.data.conflicts ?? [])]);
     const alone = answer.status === 200 && !this.trail.length && answer.data.version === this.version + this.flying.length;
     if (!alone) this.trail.push(...this.flying);
     else this.version = answer.data.version;
