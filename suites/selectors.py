@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from django.core.cache import cache
@@ -10,7 +11,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.text import slugify
 
-from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
 
@@ -125,11 +126,12 @@ def lint_rows(document: SuiteDocument) -> list[dict[str, Any]]:
 def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
     """What the linter finds, each with the reason (`ignored`) for which it was put aside, if it was.
 
-    A frozen revision keeps its findings; a draft's are remembered until its next edit.
+    A frozen revision keeps its findings; a draft's are remembered as long as it says the same.
     """
     rows = revision.findings
     if not revision.is_frozen:
-        key = f"findings-{revision.pk}-{revision.edits}"
-        rows = cache.get_or_set(key, lambda: lint_rows(document_of(revision)), KEEP_FINDINGS)
+        document = document_of(revision)
+        key = f"findings-{sha256(write_json(document).encode('utf-8', 'surrogatepass')).hexdigest()}"
+        rows = cache.get_or_set(key, lambda: lint_rows(document), KEEP_FINDINGS)
     reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
     return [{**row, "ignored": reasons.get((row["code"], row["where"][:500]), "")} for row in rows or []]

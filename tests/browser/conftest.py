@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 QUIET = [

@@ -45,7 +45,8 @@ class Active(HTMLParser):
     def handle_starttag(self, tag, attrs):
         names = [name for name, _ in attrs]
         values = dict(attrs)
-        if tag in {"img", "iframe", "object", "embed", "base"} or (tag == "script" and not values.get("src")):
+        runs = tag == "script" and not values.get("src") and values.get("type") != "application/json"
+        if tag in {"img", "iframe", "object", "embed", "base"} or runs:
             self.found.append(self.get_starttag_text())
         if any(name.startswith("on") or not re.fullmatch(r"[a-zA-Z_:][-\w:.]*", name) for name in names):
             self.found.append(self.get_starttag_text())

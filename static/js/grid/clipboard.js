@@ -1,0 +1,96 @@
+/* Copy, cut and paste of rectangles, with the clipboard events of the browser: no permission is asked for. */
+
+import * as commands from "./commands.js";
+import { announce } from "./dom.js";
+import { readSheet, pasteSheet } from "./sheet.js";
+import { MOST_ROWS, readClipboard, writeHtml, writeTsv } from "./tsv.js";
+
+export function attachClipboard(editor) {
+  const { input } = editor.view;
+  const idle = () => !editor.keyboard.editing;
+
+  const put = (event) => {
+    const rect = editor.rect();
+    if (!rect || !idle()) return null;
+    const rows = [];
+    for (let r = rect.top; r <= rect.bottom; r += 1) {
+      const row = [];
+      for (let c = rect.left; c <= rect.right; c += 1) row.push(commands.textAt(editor.doc, r, c));
+      rows.push(row);
+    }
+    event.preventDefault();
+    event.clipboardData.setData("text/plain", writeTsv(rows));
+    event.clipboardData.setData("text/html", writeHtml(rows));
+    return rect;
+  };
+  const size = ({ top, left, bottom, right }) => `${bottom - top + 1} by ${right - left + 1}`;
+
+  input.addEventListener("copy", (event) => {
+    const rect = put(event);
+    if (rect) announce(`copied ${size(rect)}`);
+  });
+  input.addEventListener("cut", (event) => {
+    const rect = put(event);
+    if (!rect || !editor.mayEdit()) return;
+    const { ops } = commands.clear(editor.doc, rect);
+    editor.perform({ label: `cut ${size(rect)}`, ops });
+  });
+  input.addEventListener("paste", (event) => {
+    if (!idle()) {
+      pasteIntoText(event);
+      return;
+    }
+    event.preventDefault();
+    if (!editor.mayEdit()) return;
+    const block = readClipboard(event.clipboardData);
+    if (!block) announce("the clipboard holds no text");
+    else pasteBlock(editor, block, event.clipboardData.getData("text/plain"));
+  });
+}
+
+/* A line break in a text field is a blank. */
+function pasteIntoText(event) {
+  const text = event.clipboardData.getData("text/plain");
+  if (!/[\r\n\t\u00a0]/.test(text)) return;
+  event.preventDefault();
+  const one = text.replace(/[\s\u00a0]+/g, " ").trim();
+  event.target.setRangeText(one, event.target.selectionStart, event.target.selectionEnd, "end");
+  event.target.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+export function pasteBlock(editor, block, text = "") {
+  const { doc, view } = editor;
+  if (block.rows.length > MOST_ROWS) {
+    editor.say(`The clipboard holds ${block.rows.length} rows; a suite has at most ${MOST_ROWS}.`, "bad");
+    return;
+  }
+  const sheet = readSheet(block, text);
+  if (sheet) {
+    if (sheet.problem) {
+      editor.say(sheet.problem, "bad");
+      return;
+    }
+    editor.perform(pasteSheet(doc, sheet), { r: 0, c: 0 });
+    return;
+  }
+  if (!doc.conditions.length || !doc.regions.length) return;
+  const { r, c } = editor.selection;
+  if (r < 0 && doc.nRows > 0 && c >= 0 && block.rows.length === 1) {
+    editor.perform(renameRegions(doc, c, block.rows[0]));
+    return;
+  }
+  const rect = editor.rect() ?? { top: 0, left: Math.max(0, c), bottom: 0, right: Math.max(0, c) };
+  const entry = commands.paste(doc, rect, block);
+  const at = { top: rect.top, left: rect.left };
+  if (!editor.perform(entry)) return;
+  editor.selection.range(at.top, at.left, Math.min(doc.nRows, at.top + block.rows.length) - 1, at.left + block.width - 1);
+  view.place(true);
+}
+
+/* One row pasted on a heading: names of regions. */
+function renameRegions(doc, c, names) {
+  const ops = names
+    .slice(0, doc.regions.length - c)
+    .flatMap((name, k) => commands.renameRegion(doc, c + k + 1, name).ops);
+  return { label: `renamed ${ops.length} regions`, ops };
+}

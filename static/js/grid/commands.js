@@ -1,0 +1,231 @@
+/* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion. */
+
+import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
+import { copyPredictions, printable, tidy } from "./model.js";
+import { counted } from "./dom.js";
+
+const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
+
+function withFormulas(doc, change) {
+  const old = copyPredictions(doc.predictions);
+  const predictions = old.map((one) => ({ ...one, formula: change(one.formula) }));
+  if (predictions.every((one, k) => one.formula === old[k].formula)) return null;
+  return { op: "set_predictions", predictions, old };
+}
+
+// --- texts -------------------------------------------------------------------------------------------------------
+const change = (doc, item, condition, region, text) => [item, condition, region, doc.cell(item, condition, region), tidy(text)];
+
+export function setCell(doc, r, c, text) {
+  const { item, condition } = doc.place(r);
+  return entry("edit", [{ op: "set_cells", cells: [change(doc, item, condition, c + 1, text)] }]);
+}
+
+function everyCell(doc, rect, textOf) {
+  const cells = [];
+  for (let r = rect.top; r <= rect.bottom; r += 1) {
+    const { item, condition } = doc.place(r);
+    for (let c = rect.left; c <= rect.right; c += 1) {
+      const one = change(doc, item, condition, c + 1, textOf(r, c));
+      if (one[3] !== undefined && one[3] !== one[4]) cells.push(one);
+    }
+  }
+  return cells;
+}
+
+export function clear(doc, rect) {
+  const cells = everyCell(doc, rect, () => "");
+  return entry(`cleared ${counted(cells.length, "cell")}`, cells.length ? [{ op: "set_cells", cells }] : []);
+}
+
+export function textAt(doc, r, c) {
+  const { item, condition } = doc.place(r);
+  return doc.cell(item, condition, c + 1) ?? "";
+}
+
+/* The first row of the selection goes down; a selection of one row takes the row above. */
+export function fillDown(doc, rect) {
+  const source = rect.top === rect.bottom ? rect.top - 1 : rect.top;
+  if (source < 0) return entry("nothing to fill down from", []);
+  const cells = everyCell(doc, rect, (_, c) => textAt(doc, source, c));
+  return entry(`filled down ${counted(cells.length, "cell")}`, cells.length ? [{ op: "set_cells", cells }] : []);
+}
+
+const freshRegion = (doc, k) => `Region ${doc.regions.length + k + 1}`;
+
+/* A block of texts at a cell. Rows past the end become items, columns past the end become regions. One text fills
+   the selection. Short rows leave alone what lies beyond them. */
+export function paste(doc, rect, block) {
+  const { rows, width } = block;
+  if (rows.length === 1 && width === 1 && (rect.top !== rect.bottom || rect.left !== rect.right)) {
+    const cells = everyCell(doc, rect, () => rows[0][0]);
+    return entry(`filled ${counted(cells.length, "cell")}`, cells.length ? [{ op: "set_cells", cells }] : []);
+  }
+  const ops = [];
+  const newRegions = Math.max(0, rect.left + width - doc.regions.length);
+  for (let k = 0; k < newRegions; k += 1) {
+    ops.push({ op: "insert_region", at: doc.regions.length + k + 1, name: freshRegion(doc, k), texts: [] });
+  }
+  const cells = [];
+  const inside = Math.min(rows.length, doc.nRows - rect.top);
+  for (let k = 0; k < inside; k += 1) {
+    const { item, condition } = doc.place(rect.top + k);
+    rows[k].forEach((text, j) => {
+      const region = rect.left + j + 1;
+      const old = doc.cell(item, condition, region) ?? "";
+      if (old !== tidy(text)) cells.push([item, condition, region, old, tidy(text)]);
+    });
+  }
+  if (cells.length) ops.push({ op: "set_cells", cells });
+  const grown = newItems(doc, rows.slice(Math.max(0, inside)), rect.left, newRegions);
+  if (grown.length) ops.push({ op: "insert_items", at: doc.items.length, items: grown });
+  const notes = [
+    block.ragged ? "rows of different length: the rest was left alone" : "",
+    block.merged ? `${counted(block.merged, "merged cell")} taken apart` : "",
+    newRegions ? counted(newRegions, "region") + " added" : "",
+    grown.length ? counted(grown.length, "item") + " added" : "",
+  ].filter(Boolean);
+  return entry([`pasted ${rows.length} by ${width}`, ...notes].join("; "), ops);
+}
+
+function newItems(doc, rows, left, newRegions) {
+  const n = doc.conditions.length;
+  const total = doc.regions.length + newRegions;
+  const items = [];
+  for (let at = 0; at < rows.length; at += n) {
+    const texts = {};
+    doc.conditions.forEach((name, k) => {
+      const row = Array(total).fill("");
+      (rows[at + k] ?? []).forEach((text, j) => (row[left + j] = tidy(text)));
+      texts[name] = row;
+    });
+    items.push({ number: doc.nextNumber(items.length), rows: texts });
+  }
+  return items;
+}
+
+// --- items -------------------------------------------------------------------------------------------------------
+export function insertItem(doc, at) {
+  const number = doc.nextNumber();
+  const rows = Object.fromEntries(doc.conditions.map((name) => [name, doc.regions.map(() => "")]));
+  return entry(`added item ${number}`, [{ op: "insert_items", at, items: [{ number, rows }] }]);
+}
+
+export function duplicateItem(doc, item) {
+  const number = doc.nextNumber();
+  const rows = Object.fromEntries(doc.conditions.map((name) => [name, [...doc.contents(item, name)]]));
+  const at = doc.items.indexOf(item) + 1;
+  return entry(`item ${item} copied as item ${number}`, [{ op: "insert_items", at, items: [{ number, rows }] }]);
+}
+
+export function deleteItems(doc, items) {
+  const what = items.length === 1 ? `item ${items[0]}` : counted(items.length, "item");
+  return entry(`deleted ${what}`, items.length ? [{ op: "delete_items", items }] : []);
+}
+
+export function moveItem(doc, item, by) {
+  const to = doc.items.indexOf(item) + by;
+  if (to < 0 || to >= doc.items.length) return entry("it is at the end already", []);
+  return entry(`item ${item} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_item", item, to }]);
+}
+
+export function renumberItem(doc, item, to) {
+  return entry(`item ${item} is now item ${to}`, item === to ? [] : [{ op: "renumber_item", item, to }]);
+}
+
+// --- conditions --------------------------------------------------------------------------------------------------
+export function freshCondition(doc, base = "condition") {
+  for (let k = doc.conditions.length + 1; ; k += 1) if (!doc.conditions.includes(`${base}_${k}`)) return `${base}_${k}`;
+}
+
+export function insertCondition(doc, at, given = freshCondition(doc)) {
+  const name = tidy(given);
+  const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
+  return entry(`added condition ${name}`, [{ op: "insert_condition", at, name, rows }]);
+}
+
+export function duplicateCondition(doc, source) {
+  const name = freshCondition(doc, source);
+  const rows = Object.fromEntries(doc.items.map((item) => [item, [...doc.contents(item, source)]]));
+  const at = doc.conditions.indexOf(source) + 1;
+  return entry(`condition ${source} copied as ${name}`, [{ op: "insert_condition", at, name, rows }]);
+}
+
+/* Formulas keep the name of a deleted condition: they say so as an error until it is replaced. */
+export function deleteCondition(doc, name) {
+  return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [{ op: "delete_condition", name }]);
+}
+
+export function moveCondition(doc, name, by) {
+  const to = doc.conditions.indexOf(name) + by;
+  if (to < 0 || to >= doc.conditions.length) return entry("it is at the end already", []);
+  return entry(`condition ${name} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_condition", name, to }]);
+}
+
+export function renameCondition(doc, name, to) {
+  const wanted = tidy(to);
+  if (name === wanted) return entry("", []);
+  return entry(`condition ${name} is now ${wanted}`, [
+    { op: "rename_condition", name, to: wanted },
+    withFormulas(doc, (text) => renameIn(text, name, wanted)),
+  ]);
+}
+
+// --- regions (numbers from 1) --------------------------------------------------------------------------------------
+function insertAt(doc, at, name, texts) {
+  return [{ op: "insert_region", at, name, texts }, withFormulas(doc, (text) => renumberRegions(text, afterInsert(at)))];
+}
+
+export function insertRegion(doc, at, name = freshRegion(doc, 0)) {
+  return entry(`added region ${at}`, insertAt(doc, at, tidy(name), []));
+}
+
+export function duplicateRegion(doc, region) {
+  const texts = [];
+  for (const item of doc.items) {
+    for (const condition of doc.conditions) {
+      const text = doc.cell(item, condition, region);
+      if (text) texts.push([item, condition, text]);
+    }
+  }
+  const name = `${doc.regions[region - 1]} 2`;
+  return entry(`region ${region} copied`, insertAt(doc, region + 1, name, texts));
+}
+
+export function deleteRegion(doc, region) {
+  const name = doc.regions[region - 1];
+  return entry(`deleted region ${region} ${name}${warning(doc, (ref) => ref.region === region)}`, [
+    { op: "delete_region", region },
+    withFormulas(doc, (text) => renumberRegions(text, afterDelete(region))),
+  ]);
+}
+
+export function moveRegion(doc, region, by) {
+  const to = region + by;
+  if (to < 1 || to > doc.regions.length) return entry("it is at the end already", []);
+  return entry(`region ${region} is now region ${to}`, [
+    { op: "move_region", region, to },
+    withFormulas(doc, (text) => renumberRegions(text, afterMove(region, to))),
+  ]);
+}
+
+export function renameRegion(doc, region, to) {
+  const wanted = tidy(to);
+  if (doc.regions[region - 1] === wanted) return entry("", []);
+  return entry(`region ${region} is now ${wanted}`, [{ op: "rename_region", region, to: wanted }]);
+}
+
+function warning(doc, isLost) {
+  const hit = doc.predictions.filter((one) => references(one.formula).some(isLost)).length;
+  return hit ? `; ${counted(hit, "prediction")} looked at it` : "";
+}
+
+// --- predictions -------------------------------------------------------------------------------------------------
+export function setPredictions(doc, predictions, label) {
+  const clean = predictions.map(({ name, description, formula }) => ({
+    name: tidy(name),
+    description: printable(description),
+    formula: printable(formula),
+  }));
+  return entry(label, [{ op: "set_predictions", predictions: clean, old: copyPredictions(doc.predictions) }]);
+}

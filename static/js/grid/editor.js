@@ -1,0 +1,316 @@
+/* The editor of a suite: puts the sheet, its history, saving and the panels together. */
+
+import { loadDraft } from "./api.js";
+import { attachClipboard } from "./clipboard.js";
+import * as commands from "./commands.js";
+import { announce } from "./dom.js";
+import { criticalCells, criticalRegions } from "./formula.js";
+import { History } from "./history.js";
+import { Keyboard } from "./keyboard.js";
+import { ContextMenu } from "./menus.js";
+import { GridDocument } from "./model.js";
+import { attachPointer } from "./pointer.js";
+import { CONDITION, HEAD, ITEM, Selection } from "./selection.js";
+import { GridView } from "./view.js";
+
+const TEXTS_ONLY = new Set(["set_cells"]);
+const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "move_item", "rename_region", "move_condition"]);
+
+export class Editor {
+  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look) */
+  constructor({ box, menu, title, hooks = {} }) {
+    this.hooks = hooks;
+    this.selection = new Selection();
+    this.loading = true;
+    const nothing = { on: false, bitsOf: () => undefined, outcomeOf: () => undefined };
+    this.sheet = {
+      title,
+      doc: new GridDocument(),
+      selection: this.selection,
+      overlay: nothing,
+      flags: new Map(),
+      critical: { regions: new Set(), cells: new Map() },
+      locked: true,
+    };
+    this.view = new GridView(box, this.sheet);
+    this.keyboard = new Keyboard(this);
+    this.menu = new ContextMenu(this, menu);
+    this.history = new History(this.doc, { onEdit: (ops) => this.hooks.onEdit?.(ops) });
+    attachClipboard(this);
+    attachPointer(this);
+  }
+
+  get doc() {
+    return this.sheet.doc;
+  }
+
+  // --- the document --------------------------------------------------------------------------------------------
+  /* Another state of the same draft: the history stays, what no longer fits is dropped when its turn comes. */
+  setDocument(data) {
+    const { item, condition } = this.here();
+    this.sheet.doc = new GridDocument(data);
+    this.history.doc = this.sheet.doc;
+    const r = this.doc.rowOf(item, condition);
+    if (r >= 0 && !this.selection.isRange) this.selection.to(r, this.selection.c);
+    this.lookAtFormulas();
+    this.view.layout();
+  }
+
+  addRows(rows) {
+    this.doc.addRows(rows);
+    this.view.repaintAll();
+  }
+
+  async load(url) {
+    this.setLocked(true);
+    let seen = null;
+    const draft = await loadDraft(url, (first, rows) => {
+      if (seen !== first) {
+        seen = first;
+        this.setDocument({ ...first, rows });
+      } else this.addRows(rows);
+    });
+    this.setLocked(false);
+    return draft;
+  }
+
+  setLocked(locked) {
+    this.sheet.locked = locked;
+    this.view.box.setAttribute("aria-busy", String(locked));
+    if (!locked) this.view.place(this.view.hasFocus);
+  }
+
+  mayEdit() {
+    if (!this.sheet.locked) return true;
+    this.say("The suite is still being read; one moment.", "");
+    return false;
+  }
+
+  lookAtFormulas() {
+    const formulas = this.doc.predictions.map((one) => one.formula);
+    this.sheet.critical = { regions: criticalRegions(formulas), cells: criticalCells(formulas) };
+  }
+
+  // --- doing things --------------------------------------------------------------------------------------------
+  perform({ label, ops }, where = null, { visit = null, quiet = false } = {}) {
+    if (!this.mayEdit()) return null;
+    let done = null;
+    try {
+      done = this.history.run(label, ops, this.selection.snapshot(), visit);
+    } catch (error) {
+      this.say(error.message, "bad");
+      return null;
+    }
+    if (!done) {
+      if (label && !quiet) announce(label);
+      return null;
+    }
+    if (where) this.selection.to(where.r, where.c);
+    this.show(done.ops);
+    this.say("", "");
+    if (!quiet && label !== "edit") announce(label);
+    return done;
+  }
+
+  performAndOpen(entry, r, c) {
+    if (this.perform(entry, { r, c })) this.openCell(r, c);
+  }
+
+  /* The screen after ops: texts are repainted, everything else laid out anew. */
+  show(ops) {
+    if (ops.some((op) => op.op === "set_predictions")) this.lookAtFormulas();
+    if (ops.every((op) => TEXTS_ONLY.has(op.op))) this.showCells(ops);
+    else if (ops.every((op) => op.op === "set_predictions") && !this.sheet.overlay.on) {
+      this.view.repaintAll();
+      this.view.place(this.view.hasFocus);
+    } else {
+      const hold = this.view.hasFocus;
+      this.view.layout();
+      this.view.reveal(this.selection.r, this.selection.c);
+      if (hold) this.view.place(true);
+    }
+    this.hooks.onChange?.(ops, ops.every((op) => QUIET_FOR_SCORES.has(op.op)));
+  }
+
+  showCells(ops) {
+    const rows = new Set();
+    let many = 0;
+    for (const op of ops) {
+      for (const [item, condition, region, , text] of op.cells) {
+        many += 1;
+        if (many <= 2000) rows.add(this.doc.rowOf(item, condition));
+        this.view.widen(region - 1, text);
+      }
+    }
+    if (many > 2000) this.view.repaintAll();
+    else for (const r of rows) this.view.repaint(r);
+    this.view.place(this.view.hasFocus);
+  }
+
+  undo() {
+    this.step("undo");
+  }
+
+  redo() {
+    this.step("redo");
+  }
+
+  step(kind) {
+    if (!this.mayEdit() || !this.keyboard.commit()) return;
+    let entry = null;
+    try {
+      entry = this.history[kind]();
+    } catch (error) {
+      this.say(`This step no longer fits: ${error.message}`, "bad");
+      return;
+    }
+    if (!entry) {
+      announce(`nothing to ${kind}`);
+      return;
+    }
+    this.selection.restore(entry.where);
+    this.selection.clampTo(this.doc.nRows, this.view.nColumns);
+    this.view.reveal(this.selection.r, this.selection.c);
+    this.show(kind === "undo" ? entry.inverse : entry.ops);
+    announce(`${kind === "undo" ? "undone" : "redone"}: ${entry.label}`);
+  }
+
+  /* Takes what was typed into the active cell. False: refused. */
+  commitCell(value) {
+    const { r, c } = this.selection;
+    const { doc } = this;
+    const text = value.replace(/\u00a0/g, " ");
+    let entry = null;
+    if (r === HEAD) entry = c >= 0 && c < doc.regions.length ? commands.renameRegion(doc, c + 1, text) : null;
+    else if (r < doc.nRows) {
+      const { item, condition } = doc.place(r);
+      if (c === ITEM) {
+        if (!/^\s*\d+\s*$/.test(text)) {
+          this.say("An item number is a whole number.", "bad");
+          return false;
+        }
+        entry = commands.renumberItem(doc, item, Number(text));
+      } else if (c === CONDITION) entry = commands.renameCondition(doc, condition, text);
+      else if (c < doc.regions.length) entry = commands.setCell(doc, r, c, text);
+    }
+    if (!entry?.ops.length || !this.mayEdit()) {
+      this.view.place(this.view.hasFocus);
+      return true;
+    }
+    const done = this.perform(entry, null, { quiet: entry.label === "edit" });
+    if (done || entry.label === "edit") {
+      if (!done) this.view.place(this.view.hasFocus);
+      return true;
+    }
+    return false;
+  }
+
+  rect() {
+    return this.selection.rect(this.doc.nRows, this.doc.regions.length);
+  }
+
+  clearSelection() {
+    const rect = this.rect();
+    if (!rect || this.selection.r === HEAD || this.selection.c < 0) announce("use the menu to delete items, conditions or regions");
+    else this.perform(commands.clear(this.doc, rect));
+    return true;
+  }
+
+  fillDown() {
+    const rect = this.rect();
+    if (rect) this.perform(commands.fillDown(this.doc, rect));
+    return true;
+  }
+
+  selectAll() {
+    if (!this.doc.nRows) return;
+    this.selection.range(0, 0, this.doc.nRows - 1, this.doc.regions.length - 1);
+    this.view.place(true);
+    announce(`all ${this.doc.nRows} rows chosen`);
+  }
+
+  selectRow() {
+    const { r } = this.selection;
+    if (r >= 0) this.selection.range(r, 0, r, this.doc.regions.length - 1);
+    this.view.place(true);
+    return true;
+  }
+
+  selectColumn() {
+    const { c } = this.selection;
+    if (c >= 0 && c < this.doc.regions.length) this.selection.range(0, c, this.doc.nRows - 1, c);
+    this.view.place(true);
+    return true;
+  }
+
+  // --- where we are --------------------------------------------------------------------------------------------
+  here() {
+    const { r, c } = this.selection;
+    const at = r >= 0 && r < this.doc.nRows ? this.doc.place(r) : {};
+    const region = c >= 0 && c < this.doc.regions.length ? c + 1 : undefined;
+    return { r, c, ...at, region };
+  }
+
+  chosenItems() {
+    const rect = this.selection.isRange ? this.rect() : null;
+    const n = this.doc.conditions.length;
+    const { r } = this.selection;
+    if (!rect) return r >= 0 && r < this.doc.nRows ? [this.doc.place(r).item] : [];
+    return this.doc.items.slice(Math.floor(rect.top / n), Math.floor(rect.bottom / n) + 1);
+  }
+
+  moveByKey(key) {
+    const { item, condition, region, c, r } = this.here();
+    const by = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
+    const n = this.doc.conditions.length;
+    if (key === "ArrowUp" || key === "ArrowDown") {
+      if (item === undefined) return true;
+      const entry = c === CONDITION ? commands.moveCondition(this.doc, condition, by) : commands.moveItem(this.doc, item, by);
+      this.perform(entry, { r: r + (entry.ops.length ? by * (c === CONDITION ? 1 : n) : 0), c });
+    } else if (region !== undefined) {
+      const entry = commands.moveRegion(this.doc, region, by);
+      this.perform(entry, { r, c: c + (entry.ops.length ? by : 0) });
+    }
+    return true;
+  }
+
+  goTo(item, condition, region) {
+    const r = this.doc.rowOf(item, condition);
+    if (r < 0) return;
+    this.view.box.scrollIntoView({ block: "nearest" });
+    this.view.go(r, Math.max(0, Math.min(region, this.doc.regions.length) - 1));
+  }
+
+  openCell(r, c) {
+    this.view.go(r, c);
+    this.keyboard.begin("opened", true);
+    this.view.input.select();
+  }
+
+  openMenu(x, y) {
+    const box = this.view.input.getBoundingClientRect();
+    this.menu.open(x ?? box.left, y ?? box.bottom);
+    return true;
+  }
+
+  setFlags(flags) {
+    this.sheet.flags = flags;
+    this.view.repaintAll();
+  }
+
+  setOverlay(overlay) {
+    this.sheet.overlay = overlay;
+    this.view.layout();
+  }
+
+  visibleItems() {
+    const n = Math.max(1, this.doc.conditions.length);
+    const [first, last] = this.view.window();
+    return this.doc.items.slice(Math.floor(first / n), Math.floor(last / n) + 1);
+  }
+
+  say(text, look) {
+    this.hooks.onMessage?.(text, look);
+    if (text) announce(text);
+  }
+}

@@ -1,0 +1,256 @@
+/* Entry of the editor's page: reads the addresses from the page, loads the draft, connects editor, saving and panels. */
+
+import { call, loadDraft } from "./api.js";
+import { announce, counted } from "./dom.js";
+import { Editor } from "./editor.js";
+import { LintPanel } from "./lint.js";
+import { attachMenus } from "./menus.js";
+import { openMerge, rebase, takeMine } from "./merge.js";
+import { GridDocument } from "./model.js";
+import { drawPlot } from "./plot.js";
+import { PredictionsPanel } from "./predictions.js";
+import { Preview } from "./preview.js";
+import { SaveQueue, unrepeated } from "./save.js";
+import { LocalStore } from "./store.js";
+
+const root = document.querySelector("[data-grid-editor]");
+const find = (name) => root.querySelector(`[data-${name}]`);
+const endpoints = JSON.parse(document.querySelector("#grid-endpoints").textContent);
+
+const STATES = {
+  loading: "Reading …",
+  saving: "Saving …",
+  saved: "Saved",
+  offline: "Offline, kept here",
+  conflict: "Conflict",
+  refused: "Not saved",
+};
+
+const status = find("save-status");
+function showState(state, detail = "") {
+  const changed = status.dataset.state !== state;
+  status.dataset.state = state;
+  status.querySelector("[data-save-text]").textContent = STATES[state] + (detail ? `: ${detail}` : "");
+  find("save-retry").hidden = state !== "offline" && state !== "refused";
+  find("save-resolve").hidden = state !== "conflict";
+  if (changed && (state === "offline" || state === "conflict" || state === "refused")) announce(STATES[state]);
+}
+
+const message = find("message");
+const editor = new Editor({
+  box: find("grid"),
+  menu: find("context-menu"),
+  title: `Sentences of ${root.dataset.title}`,
+  hooks: {
+    onEdit: (ops) => save.push(ops),
+    onChange: (ops, scoresStand) => changed(ops, scoresStand),
+    onMessage: (text, look) => {
+      message.textContent = text;
+      message.hidden = !text;
+      message.className = `grid-message${look ? ` is-${look}` : ""}`;
+    },
+  },
+});
+const store = new LocalStore(root.dataset.suite, root.dataset.user);
+const save = new SaveQueue({ url: endpoints.draft, version: 0, store, onState: stateChanged, onDiverged: readAnew });
+const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
+const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint });
+const preview = new Preview({
+  url: endpoints.preview,
+  getDoc: () => editor.doc,
+  visibleItems: () => editor.visibleItems(),
+  onResult: (items) => {
+    for (const item of items) editor.view.repaintItem(item);
+    if (!editor.keyboard.editing) editor.view.place(editor.view.hasFocus);
+    drawResults();
+  },
+  onState: (text, look) => {
+    const line = find("preview-state");
+    line.textContent = text;
+    line.dataset.look = look;
+  },
+});
+
+// --- after a change ----------------------------------------------------------------------------------------------
+function changed(ops, scoresStand) {
+  predictions.sync();
+  showShape();
+  find("undo").disabled = !editor.history.canUndo;
+  find("redo").disabled = !editor.history.canRedo;
+  if (!preview.on) return;
+  const kinds = new Set(ops.map((op) => op.op));
+  if (kinds.size === 1 && kinds.has("set_cells")) preview.changed(new Set(ops.flatMap((op) => op.cells.map(([item]) => item))));
+  else preview.everything({ forget: !scoresStand && !(kinds.size === 1 && kinds.has("set_predictions")) });
+}
+
+function showShape() {
+  const { items, conditions, regions } = editor.doc;
+  find("shape").textContent = [counted(items.length, "item"), counted(conditions.length, "condition"), counted(regions.length, "region")].join(" × ");
+}
+
+function stateChanged(state, detail) {
+  showState(state, detail || (store.full ? "too much to keep in this browser" : ""));
+  if (state === "saved") {
+    lint.later();
+  }
+}
+
+// --- somebody else's changes -----------------------------------------------------------------------------------
+let tries = 0;
+
+/* Edits made while the draft was on its way go first, so that the server carries them over; if there is no end of
+   them, they are put onto the newer draft here. */
+async function readAnew() {
+  const draft = await loadDraft(endpoints.draft);
+  tries += 1;
+  if (save.pending.length && tries < 4) {
+    await save.flush();
+    return;
+  }
+  tries = 0;
+  const doc = new GridDocument(draft);
+  const { kept, conflicts } = rebase(doc, save.pending);
+  save.conflicts.push(...conflicts);
+  editor.setDocument(doc.toJSON());
+  changed([{ op: "draft" }], false);
+  save.rebased(draft.version, kept);
+  if (save.conflicts.length) showMerge();
+  else announce("somebody else's changes came in");
+}
+
+function showMerge() {
+  openMerge(find("merge"), editor.doc, save.conflicts, root.dataset.user, (choices) => {
+    save.conflicts = [];
+    const ops = choices.filter((one) => one.mine).map((one) => takeMine(editor.doc, one.conflict));
+    const cells = ops.filter((op) => op?.op === "set_cells").flatMap((op) => op.cells);
+    const rest = ops.filter((op) => op && op.op !== "set_cells");
+    save.keep();
+    editor.perform({ label: "merged", ops: [...(cells.length ? [{ op: "set_cells", cells }] : []), ...rest] });
+    save.settle();
+  });
+}
+
+// --- preview -----------------------------------------------------------------------------------------------------
+function drawResults() {
+  if (!preview.on) return;
+  drawPlot(find("plot"), editor.doc, preview.means(editor.doc), editor.sheet.critical.regions);
+  predictions.tally(preview.tally(editor.doc));
+}
+
+const CHOICE = "lmgym-preview-model";
+
+/* The model that was looked at last is the one to begin with. */
+function rememberModel(choice) {
+  try {
+    const last = localStorage.getItem(CHOICE);
+    if ([...choice.options].some((one) => one.value === last)) choice.value = last;
+    choice.addEventListener("change", () => localStorage.setItem(CHOICE, choice.value));
+  } catch {
+    /* storage is forbidden */
+  }
+}
+
+function switchPreview() {
+  const on = find("preview-switch").checked;
+  const model = find("preview-model").value;
+  if (on && model) preview.start(model);
+  else preview.stop();
+  find("plot-part").hidden = !preview.on;
+  find("preview-scale").hidden = !preview.on;
+  editor.setOverlay({ on: preview.on, bitsOf: (...at) => preview.bitsOf(...at), outcomeOf: (...at) => preview.outcomeOf(...at) });
+  if (!preview.on) predictions.tally(null);
+}
+
+// --- buttons -------------------------------------------------------------------------------------------------------
+function attach() {
+  const back = (action) => () => {
+    action();
+    editor.view.place(true);
+  };
+  find("undo").addEventListener("click", back(() => editor.undo()));
+  find("redo").addEventListener("click", back(() => editor.redo()));
+  find("fill-down").addEventListener("click", back(() => editor.fillDown()));
+  find("add-prediction").addEventListener("click", () => predictions.add());
+  find("save-retry").addEventListener("click", () => save.retry());
+  find("save-resolve").addEventListener("click", showMerge);
+  find("help").addEventListener("click", () => find("help-dialog").showModal());
+  find("preview-switch")?.addEventListener("change", switchPreview);
+  if (find("preview-model")) rememberModel(find("preview-model"));
+  find("preview-model")?.addEventListener("change", switchPreview);
+  find("freeze")?.addEventListener("click", async (event) => {
+    event.preventDefault();
+    editor.keyboard.commit();
+    if (await save.drain()) location.assign(event.target.closest("a").href);
+    else editor.say("Not everything is saved yet, so the suite cannot be frozen now.", "bad");
+  });
+  for (const bar of root.querySelectorAll(".grid-toolbar")) {
+    bar.addEventListener("mousedown", (event) => event.target.closest("button, summary") && event.preventDefault());
+  }
+  attachMenus(editor, root);
+  document.addEventListener("keydown", (event) => {
+    const key = event.key.toLowerCase();
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== "z" && key !== "y")) return;
+    if (event.target.closest("input, textarea, select, dialog")) return;
+    event.preventDefault();
+    if (key === "y" || event.shiftKey) editor.redo();
+    else editor.undo();
+  });
+  for (const dialog of root.querySelectorAll("dialog")) {
+    dialog.addEventListener("click", (event) => event.target.closest("[data-close]") && dialog.close());
+  }
+  window.addEventListener("online", () => save.retry());
+  window.addEventListener("beforeunload", (event) => {
+    editor.keyboard.commit(false);
+    document.activeElement?.blur(); // a field beside the sheet takes over what stands in it
+    if (!save.unsaved && !save.conflicts.length) return;
+    save.flush();
+    event.preventDefault();
+    event.returnValue = "";
+  });
+  window.addEventListener("pagehide", () => store.leave());
+  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && save.flush());
+  setInterval(() => store.beat(), 5000);
+}
+
+/* Edits that an earlier visit could not send go first: the server knows by their ids which ones it has. */
+async function sendKept() {
+  const { records } = store.recover();
+  const found = [];
+  let edits = 0;
+  for (const record of records) {
+    found.push(...(record.conflicts ?? []));
+    if (!record.edits?.length) continue;
+    try {
+      const { status: code, data } = await call("PATCH", endpoints.draft, { version: record.version, edits: record.edits });
+      if (code === 409) found.push(...(data.conflicts ?? []));
+      edits += record.edits.length;
+    } catch (error) {
+      if (!error.status) throw error;
+      found.push({ what: "structure", message: `Edits of an earlier visit were refused: ${error.message}`, ops: record.edits.flatMap((one) => one.ops) });
+    }
+  }
+  if (edits) editor.say(`${counted(edits, "edit")} of an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
+  return unrepeated(found);
+}
+
+async function start() {
+  attach();
+  showState("loading");
+  try {
+    const conflicts = await sendKept();
+    const draft = await editor.load(endpoints.draft);
+    save.version = draft.version;
+    save.conflicts = conflicts;
+    save.keep();
+    store.forget();
+    changed([{ op: "draft" }], true);
+    save.settle();
+    if (conflicts.length) showMerge();
+    root.dataset.ready = "yes";
+  } catch (error) {
+    showState("refused", error.message);
+    editor.say("The draft could not be read. Reload the page to try again; nothing that you typed is lost.", "bad");
+  }
+}
+
+start();

@@ -1,0 +1,142 @@
+/* What can be done with the item, the condition and the region at hand: menus of the toolbar, and the same as one
+   menu at the cell (right click, Shift+F10 or the menu key). */
+
+import * as commands from "./commands.js";
+import { h } from "./dom.js";
+import { CONDITION, HEAD, ITEM } from "./selection.js";
+
+export function menuGroups(editor) {
+  const { doc } = editor;
+  const here = editor.here();
+  const { item, condition, region } = here;
+  const perform = (entry, where) => () => editor.perform(entry(), where);
+  const edit = (r, c) => () => editor.openCell(r, c);
+  const chosen = editor.chosenItems();
+  const at = item === undefined ? doc.items.length : doc.items.indexOf(item);
+  const c = doc.conditions.indexOf(condition);
+  const n = doc.conditions.length;
+  const groups = [
+    {
+      id: "item",
+      title: item === undefined ? "Item" : `Item ${item}`,
+      actions: [
+        ["Add below", perform(() => commands.insertItem(doc, Math.min(at + 1, doc.items.length)), { r: Math.min(at + 1, doc.items.length) * n, c: 0 })],
+        ...(item === undefined
+          ? []
+          : [
+              ["Add above", perform(() => commands.insertItem(doc, at), { r: at * n, c: 0 })],
+              ["Duplicate", perform(() => commands.duplicateItem(doc, item), { r: (at + 1) * n, c: 0 })],
+              ["Move up", perform(() => commands.moveItem(doc, item, -1)), "Alt+Shift+↑"],
+              ["Move down", perform(() => commands.moveItem(doc, item, 1)), "Alt+Shift+↓"],
+              ["Change its number", edit(at * n, ITEM)],
+              [chosen.length > 1 ? `Delete ${chosen.length} items` : "Delete", perform(() => commands.deleteItems(doc, chosen)), "", "danger"],
+            ]),
+      ],
+    },
+  ];
+  if (condition !== undefined) {
+    groups.push({
+      id: "condition",
+      title: condition,
+      actions: [
+        ["Rename", edit(Math.max(0, here.r), CONDITION), "F2"],
+        ["Add below", () => editor.performAndOpen(commands.insertCondition(doc, c + 1), at * n + at + c + 1, CONDITION)],
+        ["Add above", () => editor.performAndOpen(commands.insertCondition(doc, c), at * n + at + c, CONDITION)],
+        ["Duplicate", () => editor.performAndOpen(commands.duplicateCondition(doc, condition), at * n + at + c + 1, CONDITION)],
+        ["Move up", perform(() => commands.moveCondition(doc, condition, -1))],
+        ["Move down", perform(() => commands.moveCondition(doc, condition, 1))],
+        ["Delete", perform(() => commands.deleteCondition(doc, condition)), "", "danger"],
+      ],
+    });
+  }
+  if (region !== undefined) {
+    groups.push({
+      id: "region",
+      title: `${region} ${doc.regions[region - 1]}`,
+      actions: [
+        ["Rename", edit(HEAD, region - 1), "F2"],
+        ["Add to the right", () => editor.performAndOpen(commands.insertRegion(doc, region + 1), HEAD, region)],
+        ["Add to the left", () => editor.performAndOpen(commands.insertRegion(doc, region), HEAD, region - 1)],
+        ["Duplicate", () => editor.performAndOpen(commands.duplicateRegion(doc, region), HEAD, region)],
+        ["Move left", perform(() => commands.moveRegion(doc, region, -1)), "Alt+Shift+←"],
+        ["Move right", perform(() => commands.moveRegion(doc, region, 1)), "Alt+Shift+→"],
+        ["Delete", perform(() => commands.deleteRegion(doc, region)), "", "danger"],
+      ],
+    });
+  }
+  return groups;
+}
+
+function buttons(editor, group, close) {
+  return group.actions.map(([label, run, keys = "", look = ""]) =>
+    h(
+      "button",
+      { type: "button", class: look === "danger" ? "is-danger" : "", onclick: () => {
+        close();
+        run();
+        if (!editor.keyboard.editing) editor.view.place(true);
+      } },
+      h("span", { text: label }),
+      keys ? h("kbd", { text: keys }) : null,
+    ),
+  );
+}
+
+function arrows(list) {
+  list.addEventListener("keydown", (event) => {
+    const all = [...list.querySelectorAll("button")];
+    const at = all.indexOf(document.activeElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    all[(to + all.length) % all.length].focus();
+  });
+}
+
+export function attachMenus(editor, root) {
+  for (const menu of root.querySelectorAll("details[data-grid-menu]")) {
+    const list = menu.querySelector(".menu-list");
+    arrows(list);
+    menu.addEventListener("toggle", () => {
+      if (!menu.open) return;
+      for (const other of root.querySelectorAll("details[data-grid-menu][open]")) if (other !== menu) other.open = false;
+      const group = menuGroups(editor).find((one) => one.id === menu.dataset.gridMenu);
+      const close = () => (menu.open = false);
+      list.replaceChildren(...(group ? [h("p", { class: "menu-title", text: group.title }), ...buttons(editor, group, close)] : [h("p", { class: "menu-title", text: "Choose a cell first" })]));
+      list.querySelector("button")?.focus();
+    });
+  }
+}
+
+export class ContextMenu {
+  constructor(editor, box) {
+    this.editor = editor;
+    this.box = box;
+    arrows(box);
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" && event.key !== "Tab") return;
+      event.preventDefault();
+      this.close();
+      editor.view.place(true);
+    });
+    document.addEventListener("mousedown", (event) => {
+      if (!box.hidden && !box.contains(event.target)) this.close();
+    });
+  }
+
+  close() {
+    this.box.hidden = true;
+  }
+
+  open(x, y) {
+    const close = () => this.close();
+    this.box.replaceChildren(
+      ...menuGroups(this.editor).map((group) => h("div", { class: "menu-group", role: "group", "aria-label": group.title }, h("p", { class: "menu-title", text: group.title }), ...buttons(this.editor, group, close))),
+    );
+    this.box.hidden = false;
+    const { width, height } = this.box.getBoundingClientRect();
+    this.box.style.left = `${Math.max(4, Math.min(x, window.innerWidth - width - 4))}px`;
+    this.box.style.top = `${Math.max(4, Math.min(y, window.innerHeight - height - 4))}px`;
+    this.box.querySelector("button")?.focus();
+  }
+}

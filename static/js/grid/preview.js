@@ -1,0 +1,168 @@
+/* Bits while one types. Items that changed are asked for first, the rest follows in the background; a newer change
+   aborts what is on its way. Nothing here is waited for. */
+
+import { call } from "./api.js";
+import { debounce } from "./dom.js";
+
+const DEBOUNCE = 80;
+const ROWS_AT_ONCE = 96;
+
+export class Preview {
+  /* hooks: onResult(items), onState(text, look), visibleItems() */
+  constructor({ url, getDoc, onResult, onState, visibleItems = () => [] }) {
+    Object.assign(this, { url, getDoc, onResult, onState, visibleItems });
+    this.on = false;
+    this.model = "";
+    this.scores = new Map(); // item -> condition -> {bits, total}
+    this.results = new Map(); // item -> [{code, margin}]
+    this.dirty = new Set(); // changed by the person: first
+    this.stale = new Set(); // all others that are not known yet
+    this.controller = null;
+    this.touched = 0;
+    this.later = debounce(DEBOUNCE, () => this.ask());
+  }
+
+  start(model) {
+    this.on = true;
+    this.model = model;
+    this.everything();
+  }
+
+  stop() {
+    this.on = false;
+    this.controller?.abort();
+    this.later.cancel();
+    this.onState("", "");
+  }
+
+  /* All items anew: another model, other formulas, another shape. */
+  everything({ forget = true } = {}) {
+    if (forget) {
+      this.scores.clear();
+      this.results.clear();
+    }
+    this.dirty.clear();
+    this.stale = new Set(this.getDoc().items);
+    if (!this.on) return;
+    this.controller?.abort();
+    this.later();
+  }
+
+  changed(items) {
+    if (!this.on) return;
+    for (const item of items) {
+      this.dirty.add(item);
+      this.stale.delete(item);
+    }
+    if (this.flying?.some((item) => this.dirty.has(item)) || !this.urgent) this.controller?.abort();
+    // The first change after a pause is asked about at once, a burst of changes when it ends.
+    const paused = performance.now() - this.touched > DEBOUNCE;
+    this.touched = performance.now();
+    if (paused) setTimeout(() => this.ask(), 0);
+    else this.later();
+  }
+
+  bitsOf(item, condition) {
+    return this.scores.get(item)?.get(condition);
+  }
+
+  outcomeOf(item, prediction) {
+    return this.results.get(item)?.[prediction];
+  }
+
+  _next(doc) {
+    const most = Math.max(1, Math.floor(ROWS_AT_ONCE / Math.max(1, doc.conditions.length)));
+    const known = new Set(doc.items);
+    for (const set of [this.dirty, this.stale]) for (const item of set) if (!known.has(item)) set.delete(item);
+    this.urgent = this.dirty.size > 0;
+    const inSight = this.visibleItems().filter((item) => this.stale.has(item));
+    return [...new Set([...this.dirty, ...inSight, ...this.stale])].slice(0, this.urgent ? Math.max(1, Math.min(most, this.dirty.size)) : most);
+  }
+
+  async ask() {
+    const doc = this.getDoc();
+    if (!this.on || !doc.isLoaded) return;
+    const items = this._next(doc);
+    if (!items.length) {
+      this.onState(this.results.size ? "" : "Nothing to score yet.", "");
+      return;
+    }
+    this.flying = items;
+    const controller = new AbortController();
+    this.controller?.abort();
+    this.controller = controller;
+    const rows = items.flatMap((item) => doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })));
+    const body = { model: this.model, rows, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula), items };
+    this.onState("scoring …", "busy");
+    try {
+      const data = await this._wait(body, controller.signal);
+      if (controller.signal.aborted || !this.on) return;
+      this._take(data, items);
+      this.flying = null;
+      for (const item of items) {
+        this.dirty.delete(item);
+        this.stale.delete(item);
+      }
+      this.onResult(items);
+      this.onState(this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date", "");
+      if (this.dirty.size || this.stale.size) setTimeout(() => this.ask(), 0);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.flying = null;
+      this.onState(error.status ? error.message : "no answer; typing goes on", "bad");
+    }
+  }
+
+  async _wait(body, signal) {
+    for (;;) {
+      const { status, data } = await call("POST", this.url, body, { signal });
+      if (status !== 202) return data;
+      await new Promise((done, fail) => {
+        const timer = setTimeout(done, data.retry_after_ms ?? 100);
+        signal.addEventListener("abort", () => {
+          clearTimeout(timer);
+          fail(new DOMException("stale", "AbortError"));
+        }, { once: true });
+      });
+    }
+  }
+
+  _take(data, items) {
+    for (const { item, condition, bits, total } of data.rows) {
+      if (!this.scores.has(item)) this.scores.set(item, new Map());
+      this.scores.get(item).set(condition, { bits, total });
+    }
+    items.forEach((item, k) => {
+      this.results.set(item, (data.outcomes ?? []).map((codes, p) => ({ code: codes?.[k] ?? 3, margin: data.margins?.[p]?.[k] })));
+    });
+  }
+
+  /* Mean bits of every region in every condition over the items scored so far. */
+  means(doc) {
+    return doc.conditions.map((name) => {
+      const sums = doc.regions.map(() => 0);
+      const counts = doc.regions.map(() => 0);
+      for (const item of doc.items) {
+        const row = this.bitsOf(item, name);
+        row?.bits.forEach((bits, k) => {
+          if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // an empty region says nothing
+          sums[k] += bits;
+          counts[k] += 1;
+        });
+      }
+      return { name, means: sums.map((sum, k) => (counts[k] ? sum / counts[k] : null)) };
+    });
+  }
+
+  /* Per prediction: how many items held, failed, tied, were not evaluable. */
+  tally(doc) {
+    return doc.predictions.map((_, p) => {
+      const counts = [0, 0, 0, 0];
+      for (const item of doc.items) {
+        const one = this.outcomeOf(item, p);
+        if (one) counts[one.code] += 1;
+      }
+      return { failed: counts[0], held: counts[1], tied: counts[2], none: counts[3], n: counts[0] + counts[1] + counts[2] + counts[3] };
+    });
+  }
+}

@@ -1,0 +1,347 @@
+/* The table on screen. Only the rows in sight (and the active one) exist; heights are equal, so that the rest is
+   padding. The active cell holds the one input of the grid: typing, composing and clipboard events land there. */
+
+import { cellLabel, paintCell, paintHead } from "./cells.js";
+import { h } from "./dom.js";
+import { HEAD, ITEM, CONDITION } from "./selection.js";
+
+const OVERSCAN = 8;
+const NARROWEST = 4.5;
+const WIDEST = 22;
+const RESULT = 4.25;
+
+export class GridView {
+  constructor(box, sheet) {
+    this.box = box;
+    this.sheet = sheet; // doc, selection, overlay, flags, critical
+    this.rows = new Map();
+    this.pads = [];
+    this.first = 0;
+    this.last = -1;
+    this.widths = [];
+    this.pen = document.createElement("canvas").getContext("2d");
+    this.input = h("input", {
+      class: "grid-input",
+      type: "text",
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: false,
+      enterkeyhint: "next",
+    });
+    this.colgroup = h("colgroup");
+    this.headRow = h("tr", { "aria-rowindex": 1 });
+    this.body = h("tbody");
+    this.table = h(
+      "table",
+      { class: "grid", role: "grid", "aria-multiselectable": "true", "aria-describedby": "grid-help-line" },
+      this.colgroup,
+      h("thead", {}, this.headRow),
+      this.body,
+    );
+    this.table.setAttribute("aria-label", sheet.title ?? "Sentences");
+    this.empty = h("p", { class: "grid-empty", hidden: true, text: "No items yet. Add the first one from the Item menu, or paste a sheet here." });
+    box.replaceChildren(this.table, this.empty);
+    box.addEventListener("scroll", () => this.onScroll(), { passive: true });
+    new ResizeObserver(() => this.render()).observe(box);
+  }
+
+  get doc() {
+    return this.sheet.doc;
+  }
+
+  /* Columns after item and condition: the regions, then what the preview adds. */
+  get extras() {
+    const { overlay } = this.sheet;
+    return overlay.on ? ["total", ...this.doc.predictions.map((_, k) => k)] : [];
+  }
+
+  get nColumns() {
+    return this.doc.regions.length + this.extras.length;
+  }
+
+  // --- structure -----------------------------------------------------------------------------------------------
+  /* Headings, widths and all rows anew: after anything but a change of texts. */
+  layout() {
+    const { doc, table } = this;
+    this.sheet.selection.clampTo(doc.nRows, this.nColumns);
+    table.setAttribute("aria-rowcount", doc.nRows + 1);
+    table.setAttribute("aria-colcount", this.nColumns + 2);
+    table.classList.toggle("has-overlay", this.sheet.overlay.on);
+    this.empty.hidden = doc.nRows > 0;
+    this._measure();
+    const hold = this.hasFocus;
+    const draft = this.isEditing ? this.input.value : null;
+    this.holding = true;
+    this.input.remove();
+    this.headRow.replaceChildren();
+    for (let c = ITEM; c < this.nColumns; c += 1) {
+      const th = h("th", { scope: "col", "aria-colindex": c + 3 });
+      th.grid = { r: HEAD, c };
+      this._stick(th, c);
+      paintHead(th, this.sheet, c, this.extras);
+      this.headRow.append(th);
+    }
+    for (const tr of this.rows.values()) tr.remove();
+    this.rows.clear();
+    this.last = -1;
+    this.render(true);
+    this.place(hold);
+    this.holding = false;
+    if (draft !== null) this.input.value = draft;
+  }
+
+  _measure() {
+    const { doc } = this;
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const style = getComputedStyle(this.box);
+    this.pen.font = `${0.9375 * rem}px ${style.getPropertyValue("--font-serif") || "serif"}`;
+    const extra = this.sheet.overlay.on ? 1.75 : 0;
+    const step = Math.max(1, Math.floor(doc.nRows / 400));
+    const widths = doc.regions.map((name) => this.pen.measureText(name).width * 0.9 - extra * rem);
+    for (let r = 0; r < doc.nRows; r += step) {
+      const { item, condition } = doc.place(r);
+      const row = doc.contents(item, condition);
+      if (row) row.forEach((text, k) => (widths[k] = Math.max(widths[k], this._textWidth(text))));
+    }
+    const names = doc.conditions.map((name) => this.pen.measureText(name).width / rem + 2.2);
+    const names_ = Math.min(14, Math.max(5.5, ...names));
+    this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
+    this.box.style.setProperty("--w-cond", `${names_}rem`);
+    const all = [...this.widths, ...this.extras.map(() => RESULT)];
+    this.colgroup.replaceChildren(
+      h("col", { class: "col-item" }),
+      h("col", { class: "col-cond" }),
+      ...all.map((width) => {
+        const col = h("col");
+        col.style.width = `${width}rem`;
+        return col;
+      }),
+    );
+    const total = all.reduce((sum, width) => sum + width, 0);
+    this.table.style.setProperty("--w-rest", `${total}rem`);
+  }
+
+  /* What the preview says stays in sight at the right, as long as it leaves room for the texts. */
+  _stick(cell, c) {
+    const k = c - this.doc.regions.length;
+    const after = this.extras.length - 1 - k;
+    if (k >= 0 && this.extras.length <= 4) cell.style.right = `${after * RESULT}rem`;
+  }
+
+  _textWidth(text) {
+    return text.length < 4 ? 0 : this.pen.measureText(text).width;
+  }
+
+  /* A longer text makes its column wider at once; columns become narrower only with the next layout. */
+  widen(region, text) {
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 1.75 : 0));
+    if (wanted <= this.widths[region]) return;
+    const more = wanted - this.widths[region];
+    this.widths[region] = wanted;
+    this.colgroup.children[region + 2].style.width = `${wanted}rem`;
+    const rest = Number.parseFloat(this.table.style.getPropertyValue("--w-rest"));
+    this.table.style.setProperty("--w-rest", `${rest + more}rem`);
+  }
+
+  // --- rows in sight ---------------------------------------------------------------------------------------------
+  get rowHeight() {
+    if (!this._height) {
+      const some = this.rows.values().next().value;
+      this._height = some?.getBoundingClientRect().height || 0;
+    }
+    return this._height || 32;
+  }
+
+  onScroll() {
+    if (this.ticking) return;
+    this.ticking = true;
+    requestAnimationFrame(() => {
+      this.ticking = false;
+      this.render();
+    });
+  }
+
+  window() {
+    const { scrollTop, clientHeight } = this.box;
+    const first = Math.max(0, Math.floor(scrollTop / this.rowHeight) - OVERSCAN);
+    const shown = Math.ceil((clientHeight || 600) / this.rowHeight) + 2 * OVERSCAN;
+    return [first, Math.min(this.doc.nRows - 1, first + shown)];
+  }
+
+  render(force = false) {
+    this._height = 0;
+    const [first, last] = this.window();
+    if (!force && first === this.first && last === this.last && !this._activeIsMissing()) return;
+    this.first = first;
+    this.last = last;
+    const active = this.sheet.selection.r;
+    const wanted = [];
+    if (active >= 0 && active < first) wanted.push(active);
+    for (let r = first; r <= last; r += 1) wanted.push(r);
+    if (active > last && active < this.doc.nRows) wanted.push(active);
+    const keep = new Set(wanted);
+    for (const [r, tr] of this.rows) {
+      if (keep.has(r)) continue;
+      tr.remove();
+      this.rows.delete(r);
+    }
+    for (const pad of this.pads) pad.remove();
+    this.pads = [];
+    let next = this.body.firstChild;
+    let before = -1;
+    for (const r of wanted) {
+      if (r > before + 1) this.body.insertBefore(this._pad(r - before - 1), next);
+      let tr = this.rows.get(r);
+      if (tr) next = tr.nextSibling;
+      else {
+        tr = this._row(r);
+        this.rows.set(r, tr);
+        this.body.insertBefore(tr, next);
+      }
+      before = r;
+    }
+    if (before < this.doc.nRows - 1) this.body.append(this._pad(this.doc.nRows - 1 - before));
+  }
+
+  _activeIsMissing() {
+    const { r } = this.sheet.selection;
+    return r >= 0 && r < this.doc.nRows && !this.rows.has(r);
+  }
+
+  _pad(rows) {
+    const tr = h("tr", { class: "grid-pad", "aria-hidden": "true" }, h("td", { colSpan: this.nColumns + 2 }));
+    tr.style.height = `${rows * this.rowHeight}px`;
+    this.pads.push(tr);
+    return tr;
+  }
+
+  _row(r) {
+    const tr = h("tr", { "aria-rowindex": r + 2 });
+    for (let c = ITEM; c < this.nColumns; c += 1) {
+      const cell = c < 0 ? h("th", { scope: "row" }) : h("td");
+      cell.setAttribute("aria-colindex", c + 3);
+      cell.grid = { r, c };
+      this._stick(cell, c);
+      tr.append(cell);
+    }
+    this._paintRow(tr, r);
+    return tr;
+  }
+
+  _paintRow(tr, r) {
+    const n = this.doc.conditions.length;
+    tr.className = r % n === 0 ? "is-first" : "";
+    for (const cell of tr.cells) paintCell(cell, this.sheet, this.extras, this.input);
+  }
+
+  // --- painting ----------------------------------------------------------------------------------------------------
+  cellAt(r, c) {
+    const row = r === HEAD ? this.headRow : this.rows.get(r);
+    return row?.cells[c + 2] ?? null;
+  }
+
+  repaint(r) {
+    const tr = this.rows.get(r);
+    if (tr) this._paintRow(tr, r);
+  }
+
+  repaintItem(item) {
+    const n = this.doc.conditions.length;
+    const at = this.doc.items.indexOf(item) * n;
+    if (at >= 0) for (let k = 0; k < n; k += 1) this.repaint(at + k);
+  }
+
+  repaintAll() {
+    for (const [r, tr] of this.rows) this._paintRow(tr, r);
+    for (const th of this.headRow.cells) paintHead(th, this.sheet, th.grid.c, this.extras, this.input);
+  }
+
+  /* The input goes to the active cell; the selected rectangle gets its colour. */
+  place(focus = false) {
+    const { selection, doc } = this.sheet;
+    if (this._activeIsMissing()) this.render();
+    const cell = this.cellAt(selection.r, selection.c) ?? this.cellAt(HEAD, Math.min(selection.c, this.nColumns - 1));
+    this.holding = true;
+    if (cell && this.input.parentNode !== cell) {
+      const old = this.input.parentNode;
+      cell.append(this.input);
+      old?.classList?.remove("is-active");
+    }
+    cell?.classList.add("is-active");
+    this.input.readOnly = selection.c >= doc.regions.length || (selection.r === HEAD && selection.c < 0) || !!this.sheet.locked;
+    this.input.value = this.valueAt(selection.r, selection.c);
+    this.input.setAttribute("aria-label", cellLabel(this.sheet, selection.r, selection.c, this.extras));
+    if (focus) {
+      this.input.focus({ preventScroll: true });
+      this.input.select();
+    }
+    this.holding = false;
+    this._paintSelection();
+  }
+
+  valueAt(r, c) {
+    const { doc } = this;
+    if (r === HEAD) return c >= 0 && c < doc.regions.length ? doc.regions[c] : "";
+    if (r >= doc.nRows) return "";
+    const { item, condition } = doc.place(r);
+    if (c === ITEM) return String(item);
+    if (c === CONDITION) return condition;
+    if (c < doc.regions.length) return doc.cell(item, condition, c + 1) ?? "";
+    return this.cellAt(r, c)?.querySelector("[data-read]")?.textContent ?? "";
+  }
+
+  _paintSelection() {
+    const { selection, doc } = this.sheet;
+    const rect = selection.isRange || selection.r === HEAD || selection.c < 0 ? selection.rect(doc.nRows, doc.regions.length) : null;
+    for (const [r, tr] of this.rows) {
+      const inside = rect && r >= rect.top && r <= rect.bottom;
+      for (const cell of tr.cells) {
+        const { c } = cell.grid;
+        const chosen = (inside && c >= rect.left && c <= rect.right) || (r === selection.r && c === selection.c);
+        cell.classList.toggle("is-selected", Boolean(inside && chosen && selection.isRange));
+        if (chosen) cell.setAttribute("aria-selected", "true");
+        else cell.removeAttribute("aria-selected");
+      }
+    }
+  }
+
+  // --- moving about ------------------------------------------------------------------------------------------------
+  get hasFocus() {
+    return document.activeElement === this.input;
+  }
+
+  reveal(r, c) {
+    if (r >= 0) {
+      const head = this.headRow.getBoundingClientRect().height;
+      const top = r * this.rowHeight;
+      const { scrollTop, clientHeight } = this.box;
+      if (top < scrollTop) this.box.scrollTop = top;
+      else if (top + this.rowHeight + head > scrollTop + clientHeight) {
+        this.box.scrollTop = top + this.rowHeight + head - clientHeight + 2;
+      }
+      this.render();
+    }
+    const cell = this.cellAt(r, c);
+    if (!cell || c < 0) return;
+    const stuck = this.headRow.cells[1].getBoundingClientRect().right - this.box.getBoundingClientRect().left;
+    const left = cell.offsetLeft;
+    if (left - stuck < this.box.scrollLeft) this.box.scrollLeft = Math.max(0, left - stuck);
+    else {
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      const results = c < this.doc.regions.length && this.headRow.lastChild.style.right && window.innerWidth >= 48 * rem;
+      const room = this.box.clientWidth - (results ? this.extras.length * RESULT * rem : 0);
+      if (left + cell.offsetWidth > this.box.scrollLeft + room) this.box.scrollLeft = left + cell.offsetWidth - room + 2;
+    }
+  }
+
+  go(r, c, { extend = false, focus = true } = {}) {
+    this.sheet.selection.to(r, c, extend);
+    this.reveal(r, c);
+    this.place(focus);
+  }
+
+  get pageRows() {
+    return Math.max(1, Math.floor(this.box.clientHeight / this.rowHeight) - 2);
+  }
+}

@@ -1,0 +1,248 @@
+"""A server that speaks the contract of docs/grid.md from memory, so that the sheet is tested by itself.
+
+It serves the real template and the real static files under the site's content security policy. `suite.down = True`
+takes it off the network; `suite.elsewhere(ops)` is somebody else's edit.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import mimetypes
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+
+from tests.browser.grid_suite import Doc, Suite, agreement, big
+
+__all__ = ["Doc", "Sheet", "Suite", "agreement", "big"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- the page and its address ---------------------------------------------------------------------------------
+def render() -> str:
+    endpoints = {name: f"/{name}/" for name in ("draft", "preview", "lint", "formula", "freeze")}
+    suite = SimpleNamespace(slug="demo", title="Agreement, a demonstration", get_absolute_url="/suites/demo/")
+    context = {
+        "suite": suite,
+        "draft": SimpleNamespace(number=2),
+        "endpoints": endpoints,
+        "models": [SimpleNamespace(slug="letters", name="Letters"), SimpleNamespace(slug="b", name="Other")],
+        "may_freeze": True,
+        "csrf_token": "token",
+        "user": SimpleNamespace(
+            is_authenticated=True, is_staff=False, username="alice", display_name="Alice"
+        ),
+    }
+    return render_to_string("suites/editor.html", context)
+
+
+def policy() -> str:
+    directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+    return "; ".join(f"{name} {' '.join(values)}" for name, values in directives.items())
+
+
+class Handler(BaseHTTPRequestHandler):
+    suite: Suite
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        url = urlparse(self.path)
+        if url.path.startswith("/static/"):
+            self._static(url.path.removeprefix("/static/"))
+        elif url.path.startswith("/harness/"):
+            script = ROOT / "tests" / "js" / url.path.rpartition("/")[2]
+            self._send(200, script.read_bytes(), "text/javascript")
+        elif url.path == "/draft/":
+            self._json(lambda: self.suite.draft(parse_qs(url.query)))
+        elif url.path == "/":
+            self._send(200, self.suite.html.encode(), "text/html; charset=utf-8")
+        else:
+            self._send(200, b"<title>Elsewhere</title><h1>Elsewhere</h1>", "text/html")
+
+    def do_PATCH(self) -> None:
+        self._json(lambda: self.suite.patch(self._body()))
+
+    def do_POST(self) -> None:
+        name = urlparse(self.path).path.strip("/")
+        self._json(lambda: getattr(self.suite, name)(self._body()))
+
+    def _body(self) -> dict[str, Any]:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+
+    def _json(self, answer: Callable[[], tuple[int, Any]]) -> None:
+        if self.suite.down:
+            self._hang_up()
+            return
+        status, data = answer()
+        if self.suite.lose_answer and self.command == "PATCH":
+            self.suite.lose_answer = False
+            self._hang_up()
+            return
+        self._send(status, json.dumps(data).encode(), "application/json")
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _static(self, path: str) -> None:
+        found = finders.find(path)
+        if not found:
+            self._send(404, b"", "text/plain")
+            return
+        with open(found, "rb") as file:
+            kind = (
+                "text/javascript" if path.endswith(".js") else mimetypes.guess_type(path)[0] or "text/plain"
+            )
+            self._send(200, file.read(), kind)
+
+    def _send(self, status: int, data: bytes, kind: str) -> None:
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Content-Security-Policy", policy())
+            self.end_headers()
+            self.wfile.write(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the page did not wait
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        pass
+
+
+def serve(doc: Doc) -> tuple[Suite, str, Server]:
+    suite = Suite(copy.deepcopy(doc))
+    suite.html = render()
+    handler = type("BoundHandler", (Handler,), {"suite": suite})
+    server = Server(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return suite, f"http://127.0.0.1:{server.server_port}", server
+
+
+class Sheet:
+    """The page with the words that tests use."""
+
+    def __init__(self, page: Any, suite: Suite, url: str, complaints: list[str]) -> None:
+        self.page, self.suite, self.url, self.complaints = page, suite, url, complaints
+
+    def open(self) -> None:
+        self.page.goto(self.url)
+        self.page.wait_for_selector("[data-ready=yes]")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def type(self, text: str) -> None:
+        self.page.keyboard.type(text)
+
+    def cell(self, row: int, column: int) -> Any:
+        """Row from 0 (heading: -1), region column from 0 (condition: -1, item: -2)."""
+        return self.page.locator(
+            f'[role=grid] tr[aria-rowindex="{row + 2}"] > [aria-colindex="{column + 3}"]'
+        )
+
+    def click(self, row: int, column: int, **options: Any) -> None:
+        self.cell(row, column).click(**options)
+
+    def active(self) -> str:
+        return self.page.evaluate("document.activeElement.getAttribute('aria-label')")
+
+    def value(self) -> str:
+        return self.page.evaluate("document.activeElement.value")
+
+    def text(self, row: int, column: int) -> str:
+        return self.cell(row, column).locator(".text").inner_text()
+
+    def said(self) -> str:
+        return self.page.locator("#announcer").inner_text().strip()
+
+    def saved(self, state: str = "saved") -> None:
+        self.page.wait_for_selector(f'[data-save-status][data-state="{state}"]', timeout=10_000)
+
+    def settle(self) -> Doc:
+        """Wait until everything is saved; the draft as the server has it."""
+        self.page.wait_for_timeout(30)
+        self.saved()
+        return self.suite.doc
+
+    def paste(self, text: str, html: str = "") -> None:
+        script = """([text, html]) => {
+          const data = new DataTransfer();
+          if (text) data.setData("text/plain", text);
+          if (html) data.setData("text/html", html);
+          const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
+          document.activeElement.dispatchEvent(event);
+        }"""
+        self.page.evaluate(script, [text, html])
+
+    def copied(self, kind: str = "copy") -> dict[str, str]:
+        script = """(kind) => {
+          const data = new DataTransfer();
+          const event = new ClipboardEvent(kind, {clipboardData: data, bubbles: true, cancelable: true});
+          document.activeElement.dispatchEvent(event);
+          return {text: data.getData("text/plain"), html: data.getData("text/html")};
+        }"""
+        return self.page.evaluate(script, kind)
+
+
+@pytest.fixture
+def make_sheet(chromium: Any) -> Iterator[Callable[..., Sheet]]:
+    """make_sheet(doc, **context options): an open page; the test fails when the page complains."""
+    made: list[tuple[Any, Server, Sheet]] = []
+
+    def make(doc: Doc | None = None, *, context: dict[str, Any] | None = None, start: bool = True) -> Sheet:
+        suite, url, server = serve(doc or agreement())
+        options = {"viewport": {"width": 1400, "height": 900}, **(context or {})}
+        browser = chromium.new_context(**options)
+        page = browser.new_page()
+        sheet = watch(page, suite, url)
+        made.append((browser, server, sheet))
+        if start:
+            sheet.open()
+        return sheet
+
+    yield make
+    for browser, server, _ in made:
+        browser.close()
+        server.shutdown()
+    complaints = [text for _, _, sheet in made for text in sheet.complaints]
+    assert not complaints, complaints
+
+
+def watch(page: Any, suite: Suite, url: str) -> Sheet:
+    complaints: list[str] = []
+
+    def hear(message: Any) -> None:
+        expected = "409" in message.text or "net::ERR" in message.text
+        if message.type == "error" and not expected:
+            complaints.append(message.text)
+
+    page.on("console", hear)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: dialog.accept())
+    return Sheet(page, suite, url, complaints)
+
+
+@pytest.fixture
+def sheet(make_sheet: Callable[..., Sheet]) -> Sheet:
+    return make_sheet()

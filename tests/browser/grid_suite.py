@@ -1,0 +1,286 @@
+"""A draft in memory that answers as docs/grid.md says; tests/browser/grid_fake.py puts it on the network."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from suites.formulas import FormulaError, parse
+
+Doc = dict[str, Any]
+
+
+def agreement(items: int = 4) -> Doc:
+    """A small suite: two conditions, three regions."""
+    rows = []
+    for item in range(1, items + 1):
+        for condition, verb in (("match", "plays"), ("mismatch", "play")):
+            rows.append(
+                {"item": item, "condition": condition, "contents": [f"The woman {item}", verb, "guitar"]}
+            )
+    formula = "(2;%mismatch%) > (2;%match%)"
+    return {
+        "metric": "sum",
+        "join": "space",
+        "regions": ["Subject", "Verb", "Rest"],
+        "conditions": ["match", "mismatch"],
+        "items": list(range(1, items + 1)),
+        "rows": rows,
+        "predictions": [{"name": "agreement", "description": "", "formula": formula}],
+    }
+
+
+def big(items: int, conditions: int, regions: int) -> Doc:
+    names = [f"cond_{k}" for k in range(conditions)]
+    return {
+        "metric": "sum",
+        "join": "space",
+        "regions": [f"Region {k + 1}" for k in range(regions)],
+        "conditions": names,
+        "items": list(range(1, items + 1)),
+        "rows": [
+            {"item": i, "condition": c, "contents": [f"word {i} {k}" for k in range(regions)]}
+            for i in range(1, items + 1)
+            for c in names
+        ],
+        "predictions": [],
+    }
+
+
+class Suite:
+    """One draft, and everything that the page asked for."""
+
+    def __init__(self, doc: Doc) -> None:
+        self.doc = doc
+        self.version = 7
+        self.edits: list[dict[str, Any]] = []
+        self.patches: list[dict[str, Any]] = []
+        self.previews: list[dict[str, Any]] = []
+        self.findings: list[dict[str, Any]] = []
+        self.ignored: dict[tuple[str, str], str] = {}
+        self.seen: set[str] = set()
+        self.told: dict[str, list[dict[str, Any]]] = {}
+        self.down = False
+        self.slow_preview = 0.0
+        self.slow_patch = 0.0
+        self.lose_answer = False
+        self.html = ""
+        self.lock = threading.RLock()
+
+    # --- the document ---
+    def cell(self, item: int, condition: str, region: int) -> str:
+        return self._row(item, condition)["contents"][region - 1]
+
+    def _row(self, item: int, condition: str) -> dict[str, Any]:
+        return next(r for r in self.doc["rows"] if r["item"] == item and r["condition"] == condition)
+
+    def apply(self, op: dict[str, Any]) -> None:
+        OPS[op["op"]](self, op)
+        place = {name: k for k, name in enumerate(self.doc["conditions"])}
+        order = {number: k for k, number in enumerate(self.doc["items"])}
+        self.doc["rows"].sort(key=lambda r: (order[r["item"]], place[r["condition"]]))
+
+    def elsewhere(self, *ops: dict[str, Any]) -> None:
+        with self.lock:
+            for op in ops:
+                self.apply(op)
+            self.version += 1
+
+    # --- the addresses ---
+    def draft(self, query: dict[str, list[str]]) -> tuple[int, Any]:
+        offset, limit = int(query.get("offset", ["0"])[0]), int(query.get("limit", ["500"])[0])
+        rows = self.doc["rows"]
+        return 200, {
+            **self.doc,
+            "version": self.version,
+            "suite": {"slug": "demo", "title": "Demo"},
+            "rows": rows[offset : offset + limit],
+            "n_rows": len(rows),
+            "ignored": [],
+        }
+
+    def patch(self, body: dict[str, Any]) -> tuple[int, Any]:
+        self.patches.append(body)
+        time.sleep(self.slow_patch)
+        with self.lock:
+            stale = body["version"] != self.version
+            conflicts: list[dict[str, Any]] = []
+            applied = []
+            for edit in body["edits"]:
+                if edit["id"] in self.seen:
+                    conflicts += self.told.get(edit["id"], [])
+                    continue
+                self.seen.add(edit["id"])
+                before = len(conflicts)
+                for index, op in enumerate(edit["ops"]):
+                    conflicts += self._try(edit["id"], index, op, stale)
+                self.version += 1
+                self.edits.append(edit)
+                self.told[edit["id"]] = conflicts[before:]
+                if len(conflicts) == before:
+                    applied.append(edit["id"])
+            if conflicts:
+                return 409, {"version": self.version, "conflicts": conflicts, "applied": applied}
+            return 200, {"version": self.version}
+
+    def _try(self, edit: str, index: int, op: dict[str, Any], stale: bool) -> list[dict[str, Any]]:
+        where = {"edit": edit, "op": index}
+        if op["op"] != "set_cells":
+            try:
+                self.apply(op)
+            except (ValueError, StopIteration, AssertionError) as error:
+                return [{**where, "what": "structure", "message": f"It no longer fits: {error}"}]
+            return []
+        found = []
+        for item, condition, region, old, new in op["cells"]:
+            theirs = self.cell(item, condition, region)
+            if theirs == old:
+                self._row(item, condition)["contents"][region - 1] = new
+            elif theirs != new:
+                assert stale, f"the page thinks {old!r} stands at {item} {condition} {region}: {theirs!r}"
+                values = {"item": item, "condition": condition, "region": region}
+                sides = {"old": old, "yours": new, "theirs": theirs, "by": "bob"}
+                found.append({**where, "what": "cell", **values, **sides})
+        return found
+
+    def preview(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """Every letter is a bit; predictions are judged by the real language."""
+        self.previews.append(body)
+        time.sleep(self.slow_preview)
+        rows = []
+        bits: dict[tuple[int, str], list[float]] = {}
+        for row in body["rows"]:
+            values = [float(len(text)) for text in row["contents"]]
+            bits[row["item"], row["condition"]] = values
+            rows.append(
+                {"item": row["item"], "condition": row["condition"], "bits": values, "total": sum(values)}
+            )
+        outcomes, margins = [], []
+        for text in body["predictions"]:
+            codes, gaps = [], []
+            for item in body["items"]:
+                values = {(c, k + 1): b for c in body["conditions"] for k, b in enumerate(bits[item, c])}
+                try:
+                    found = parse(text, reading="strict").evaluate_items({k: [v] for k, v in values.items()})
+                    codes.append(int(found.outcome[0]))
+                    gaps.append(float(found.margin[0]))
+                except (FormulaError, KeyError):
+                    codes.append(3)
+                    gaps.append(None)
+            outcomes.append(codes)
+            margins.append(gaps)
+        return 200, {"rows": rows, "outcomes": outcomes, "margins": margins}
+
+    def lint(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if "ignore" in body:
+            given = body["ignore"]
+            self.ignored[given["code"], given["where"]] = given["reason"]
+        found = [{**f, "ignored": self.ignored.get((f["code"], f["where"]), "")} for f in self.findings]
+        return 200, {"version": self.version, "findings": found}
+
+    def formula(self, body: dict[str, Any]) -> tuple[int, Any]:
+        regions = dict(enumerate(body["regions"], start=1))
+        try:
+            formula = parse(body["formula"], reading="strict")
+            errors = formula.check(regions, body["conditions"])
+        except FormulaError as error:
+            errors, formula = [error], None
+        told = [
+            {"message": e.message, "position": e.position, "length": e.length, "hint": e.hint} for e in errors
+        ]
+        if errors or formula is None:
+            return 200, {"ok": False, "errors": told, "prose": "", "chance": None, "pieces": []}
+        chance = formula.chance_level()
+        level = {"value": chance.value, "exact": chance.exact, "standard_error": chance.standard_error}
+        return 200, {
+            "ok": True,
+            "errors": [],
+            "prose": formula.describe(regions),
+            "chance": level,
+            "pieces": [],
+        }
+
+
+def _move(values: list[Any], source: int, to: int) -> None:
+    values.insert(to, values.pop(source))
+
+
+def _set_cells(s: Suite, op: Doc) -> None:
+    for item, condition, region, _, new in op["cells"]:
+        s._row(item, condition)["contents"][region - 1] = new
+
+
+def _insert_items(s: Suite, op: Doc) -> None:
+    for k, one in enumerate(op["items"]):
+        assert one["number"] not in s.doc["items"], f"there is an item {one['number']} already"
+        s.doc["items"].insert(op["at"] + k, one["number"])
+        for name in s.doc["conditions"]:
+            row = [*one["rows"].get(name, []), *[""] * len(s.doc["regions"])][: len(s.doc["regions"])]
+            s.doc["rows"].append({"item": one["number"], "condition": name, "contents": row})
+
+
+def _delete_items(s: Suite, op: Doc) -> None:
+    for number in op["items"]:
+        s.doc["items"].remove(number)
+    s.doc["rows"] = [r for r in s.doc["rows"] if r["item"] not in op["items"]]
+
+
+def _renumber(s: Suite, op: Doc) -> None:
+    s.doc["items"][s.doc["items"].index(op["item"])] = op["to"]
+    for row in s.doc["rows"]:
+        if row["item"] == op["item"]:
+            row["item"] = op["to"]
+
+
+def _insert_condition(s: Suite, op: Doc) -> None:
+    s.doc["conditions"].insert(op["at"], op["name"])
+    for item in s.doc["items"]:
+        row = op["rows"].get(str(item), [""] * len(s.doc["regions"]))
+        s.doc["rows"].append({"item": item, "condition": op["name"], "contents": list(row)})
+
+
+def _delete_condition(s: Suite, op: Doc) -> None:
+    s.doc["conditions"].remove(op["name"])
+    s.doc["rows"] = [r for r in s.doc["rows"] if r["condition"] != op["name"]]
+
+
+def _rename_condition(s: Suite, op: Doc) -> None:
+    s.doc["conditions"][s.doc["conditions"].index(op["name"])] = op["to"]
+    for row in s.doc["rows"]:
+        if row["condition"] == op["name"]:
+            row["condition"] = op["to"]
+
+
+def _regions(s: Suite, change: Callable[[list[Any], bool], None]) -> None:
+    change(s.doc["regions"], True)
+    for row in s.doc["rows"]:
+        change(row["contents"], False)
+
+
+def _insert_region(s: Suite, op: Doc) -> None:
+    _regions(s, lambda values, head: values.insert(op["at"] - 1, op["name"] if head else ""))
+    for item, condition, text in op["texts"]:
+        s._row(item, condition)["contents"][op["at"] - 1] = text
+
+
+OPS: dict[str, Callable[[Suite, Doc], Any]] = {
+    "set_cells": _set_cells,
+    "insert_items": _insert_items,
+    "delete_items": _delete_items,
+    "move_item": lambda s, op: _move(s.doc["items"], s.doc["items"].index(op["item"]), op["to"]),
+    "renumber_item": _renumber,
+    "insert_condition": _insert_condition,
+    "delete_condition": _delete_condition,
+    "move_condition": lambda s, op: _move(
+        s.doc["conditions"], s.doc["conditions"].index(op["name"]), op["to"]
+    ),
+    "rename_condition": _rename_condition,
+    "insert_region": _insert_region,
+    "delete_region": lambda s, op: _regions(s, lambda v, _: v.pop(op["region"] - 1)),
+    "move_region": lambda s, op: _regions(s, lambda v, _: _move(v, op["region"] - 1, op["to"] - 1)),
+    "rename_region": lambda s, op: s.doc["regions"].__setitem__(op["region"] - 1, op["to"]),
+    "set_predictions": lambda s, op: s.doc.__setitem__("predictions", copy.deepcopy(op["predictions"])),
+}

@@ -1,0 +1,82 @@
+"""Random edit sequences through the sheet's command model, and the same ops through the server's: one document."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+SEEDS = range(40)
+STEPS = 45
+RUN = (
+    "async ([seeds, steps]) => { const m = await import('/harness/random_edits.js'); "
+    "return JSON.stringify(seeds.map(seed => m.run(seed, steps))); }"
+)
+
+
+MADE: list[dict[str, Any]] = []
+
+
+@pytest.fixture
+def sequences(sheet) -> list[dict[str, Any]]:
+    if not MADE:
+        MADE.extend(json.loads(sheet.page.evaluate(RUN, [list(SEEDS), STEPS])))
+    return MADE
+
+
+def test_undo_restores_every_earlier_state_and_redo_the_last(sequences):
+    for seed, sequence in enumerate(sequences):
+        assert sequence["problems"] == [], seed
+    kinds = {op["op"] for sequence in sequences for edit in sequence["edits"] for op in edit["ops"]}
+    assert len(kinds) == 14  # every op of the contract was met
+    assert sum(len(sequence["edits"]) for sequence in sequences) > 800
+
+
+def test_the_server_makes_the_same_document_of_the_same_ops(sequences):
+    editing = pytest.importorskip(
+        "suites.editing", reason="suites.editing is not there yet", exc_type=ImportError
+    )
+    for seed, sequence in enumerate(sequences):
+        document = to_document(sequence["start"])
+        for step, edit in enumerate(sequence["edits"]):
+            document = editing.apply(document, edit["ops"])
+            assert from_document(document) == plain(edit["after"]), (seed, step, edit["label"], edit["ops"])
+
+
+def to_document(data: dict[str, Any]) -> Any:
+    from suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+
+    return SuiteDocument(
+        name="random",
+        metric=data["metric"],
+        meta={},
+        region_names=tuple(data["regions"]),
+        conditions=tuple(data["conditions"]),
+        sentences=tuple(
+            SentenceDoc(r["item"], r["condition"], tuple(r["contents"]), None, {}) for r in data["rows"]
+        ),
+        predictions=tuple(
+            PredictionDoc(p["formula"], p["name"], p["description"]) for p in data["predictions"]
+        ),
+        extra={},
+        notices=(),
+    )
+
+
+def from_document(document: Any) -> dict[str, Any]:
+    return {
+        "regions": list(document.region_names),
+        "conditions": list(document.conditions),
+        "rows": [(s.item, s.condition, list(s.contents)) for s in document.sentences],
+        "predictions": [(p.name, p.description, p.formula) for p in document.predictions],
+    }
+
+
+def plain(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "regions": data["regions"],
+        "conditions": data["conditions"],
+        "rows": [(r["item"], r["condition"], r["contents"]) for r in data["rows"]],
+        "predictions": [(p["name"], p["description"], p["formula"]) for p in data["predictions"]],
+    }

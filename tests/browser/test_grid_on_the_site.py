@@ -1,0 +1,130 @@
+"""The sheet on the running site: what is typed is what is stored, scored and frozen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import NoReverseMatch, reverse
+
+from tests.browser.grid_fake import Sheet
+from tests.factories import suite_bytes
+
+
+@pytest.fixture
+def on_site(signed_in, tmp_path):
+    """on_site(name): the editor of a freshly imported suite."""
+    try:
+        reverse("suite-editor", args=["x"])
+    except NoReverseMatch:
+        pytest.skip("the site has no editor page yet")
+
+    def make(name: str) -> Sheet:
+        path = tmp_path / f"{name}.json"
+        path.write_bytes(suite_bytes(name=name, items=5))
+        signed_in.goto("/suites/import/")
+        signed_in.locator("input[type=file]").set_input_files(path)
+        signed_in.get_by_role("button", name="Import as a draft").click()
+        signed_in.wait_for_url(f"**/suites/{name}/")
+        sheet = Sheet(signed_in, None, f"/suites/{name}/editor/", signed_in.complaints)
+        sheet.open()
+        return sheet
+
+    return make
+
+
+def stored(sheet: Sheet) -> dict:
+    """The draft as the API gives it, once all is saved."""
+    sheet.page.wait_for_timeout(100)
+    sheet.saved()
+    address = sheet.url.replace("/editor/", "/draft/")
+    return json.loads(sheet.page.request.get(address).text())
+
+
+def test_texts_names_and_places_are_stored(on_site):
+    sheet = on_site("grid_texts")
+    before = stored(sheet)
+    sheet.click(0, 1)
+    sheet.type("dances")
+    sheet.press("Enter")
+    sheet.click(1, -1)
+    sheet.type("wrong number")
+    sheet.press("Enter")
+    sheet.click(0, 0)
+    sheet.press("Alt+Shift+ArrowRight")
+    now = stored(sheet)
+    assert now["rows"][0]["contents"][0] == "dances"
+    assert now["conditions"][1] == "wrong number"
+    assert now["regions"][:2] == before["regions"][:2][::-1]
+    assert "%wrong number%" in now["predictions"][0]["formula"]
+    sheet.press("Control+z", "Control+z", "Control+z")
+    after = stored(sheet)
+    assert {**after, "version": 0} == {**before, "version": 0}
+    sheet.open()
+    assert stored(sheet)["rows"] == before["rows"]
+
+
+def test_a_pasted_block_grows_the_suite(on_site):
+    sheet = on_site("grid_paste")
+    sheet.click(0, 0)
+    sheet.press("Control+End", "Home")
+    sheet.paste("A\tb\nC\td\nE\tf\n")
+    now = stored(sheet)
+    assert len(now["items"]) == 6
+    assert [row["contents"][0] for row in now["rows"]][-3:] == ["A", "C", "E"]
+
+
+def test_two_tabs_meet_over_one_cell(on_site):
+    one = on_site("grid_tabs")
+    page = one.page.context.new_page()
+    two = Sheet(page, None, one.url, [])
+    two.open()
+    one.click(0, 1)
+    one.type("sings")
+    one.press("Enter")
+    stored(one)
+    two.click(0, 1)
+    two.type("croons")
+    two.press("Enter")
+    page.get_by_role("dialog").get_by_text("sings").wait_for()
+    page.get_by_role("button", name="All mine").click()
+    page.get_by_role("button", name="Take these").click()
+    assert stored(two)["rows"][0]["contents"][1] == "croons"
+
+
+def test_somebody_inserts_a_region_while_a_text_is_typed(on_site):
+    one = on_site("grid_carry")
+    page = one.page.context.new_page()
+    two = Sheet(page, None, one.url, [])
+    two.open()
+    two.click(1, 1)
+    two.type("sw")
+    one.click(0, 0)
+    one.page.locator("[data-grid-menu=region] summary").click()
+    one.page.get_by_role("button", name="Add to the left").click()
+    one.press("Escape")
+    stored(one)
+    two.type("ims")
+    two.press("Enter")
+    two.cell(1, 2).get_by_text("swims").wait_for()
+    now = stored(two)
+    assert now["rows"][1]["contents"][2] == "swims"
+    assert now["rows"][1]["contents"][0] == ""
+
+
+def test_a_model_reacts_and_the_suite_is_frozen(on_site):
+    sheet = on_site("grid_preview")
+    page = sheet.page
+    page.get_by_label("Model of the preview").select_option(label="Demo GPT-2")
+    page.get_by_label("Live preview").check()
+    page.get_by_text("up to date").wait_for(timeout=60_000)
+    before = sheet.cell(0, 1).locator(".bits").inner_text()
+    sheet.click(0, 1)
+    sheet.type("happy")
+    sheet.press("Enter")
+    page.wait_for_timeout(300)
+    page.get_by_text("up to date").wait_for(timeout=20_000)
+    assert sheet.cell(0, 1).locator(".bits").inner_text() != before
+    assert page.locator(".live-plot").is_visible()
+    page.get_by_role("link", name="Freeze").click()
+    page.wait_for_url("**/freeze/")

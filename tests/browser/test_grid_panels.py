@@ -1,0 +1,212 @@
+"""Beside the sheet: predictions, live preview, check."""
+
+from __future__ import annotations
+
+from tests.browser.grid_fake import agreement
+
+
+def test_a_prediction_is_read_in_words_with_its_chance(sheet):
+    said = sheet.page.locator(".prediction-said")
+    said.get_by_text("surprisal at Verb is higher in mismatch than in match").wait_for()
+    assert "Chance 50%" in said.inner_text()
+
+
+def test_renaming_a_region_changes_the_reading(sheet):
+    sheet.click(-1, 1)
+    sheet.type("Copula")
+    sheet.press("Enter")
+    sheet.page.get_by_text("surprisal at Copula is higher in mismatch than in match").wait_for()
+
+
+def test_regions_that_formulas_look_at_are_marked(sheet):
+    assert "is-critical" in sheet.cell(-1, 1).get_attribute("class")
+    assert "is-critical" in sheet.cell(0, 1).get_attribute("class")
+    assert "is-critical" not in (sheet.cell(0, 0).get_attribute("class") or "")
+    assert "compared by a prediction" in sheet.cell(-1, 1).inner_text()
+
+
+def test_a_prediction_is_written_with_completion(sheet):
+    page = sheet.page
+    page.get_by_role("button", name="Add").click()
+    sheet.type("re")
+    page.locator(".formula-options:visible [role=option]").first.wait_for()
+    sheet.press("Enter")
+    assert sheet.value() == "(3;%"
+    sheet.type("mi")
+    sheet.press("Tab")
+    assert sheet.value() == "(3;%mismatch%)"
+    sheet.type(" > (2")
+    sheet.press("Enter", "ArrowDown", "Enter")
+    assert sheet.value() == "(3;%mismatch%) > (2;%mismatch%)"
+    sheet.click(0, 0)
+    assert sheet.settle()["predictions"][1]["formula"] == "(3;%mismatch%) > (2;%mismatch%)"
+
+
+def test_an_error_stands_under_its_character(sheet):
+    field = sheet.page.get_by_role("textbox", name="Formula")
+    field.fill("(2;%mismatch%) > (2;%match%) > 3")
+    sheet.page.locator(".formula-wrong").wait_for()
+    assert sheet.page.locator(".formula-wrong").inner_text() == ">"
+    assert "Column 30" in sheet.page.locator(".prediction-said").inner_text()
+    assert field.get_attribute("aria-invalid") == "true"
+
+
+def test_a_visit_to_a_field_is_one_step(sheet):
+    field = sheet.page.get_by_role("textbox", name="Name")
+    field.click()
+    for word in ("number", " agree", "ment"):
+        sheet.press("End")
+        sheet.type(word)
+        sheet.page.wait_for_timeout(450)
+    sheet.click(0, 0)
+    assert sheet.settle()["predictions"][0]["name"] == "agreementnumber agreement"
+    sheet.press("Control+z")
+    assert sheet.settle()["predictions"][0]["name"] == "agreement"
+    assert field.input_value() == "agreement"
+    sheet.press("Control+y")
+    assert sheet.settle()["predictions"][0]["name"] == "agreementnumber agreement"
+
+
+def test_predictions_are_ordered_described_and_deleted(sheet):
+    page = sheet.page
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("textbox", name="Description").nth(1).fill("why")
+    page.get_by_role("button", name="Move up").nth(1).click()
+    doc = sheet.settle()
+    assert [one["description"] for one in doc["predictions"]] == ["why", ""]
+    page.get_by_role("button", name="Delete this prediction").first.click()
+    assert [one["name"] for one in sheet.settle()["predictions"]] == ["agreement"]
+
+
+def test_a_comparison_is_built_by_choosing(sheet):
+    page = sheet.page
+    page.get_by_text("Build a comparison").click()
+    page.get_by_label("Surprisal at").select_option("3")
+    page.get_by_label("in condition").nth(0).select_option("match")
+    page.get_by_label("compared", exact=True).select_option("<")
+    page.get_by_label("in condition").nth(1).select_option("mismatch")
+    page.get_by_role("button", name="Add to the formula").click()
+    wanted = "[(2;%mismatch%) > (2;%match%)] & [(3;%match%) < (3;%mismatch%)]"
+    assert sheet.settle()["predictions"][0]["formula"] == wanted
+
+
+# --- preview -----------------------------------------------------------------------------------------------------
+def preview(sheet):
+    sheet.page.get_by_label("Live preview").check()
+    sheet.page.get_by_text("up to date").wait_for()
+
+
+def test_the_preview_tints_cells_and_judges_items(sheet):
+    preview(sheet)
+    assert "h2" in sheet.cell(0, 1).get_attribute("class").split() or "h3" in sheet.cell(0, 1).get_attribute(
+        "class"
+    )
+    assert sheet.cell(0, 1).locator(".bits").inner_text() == "5.0"
+    assert sheet.cell(0, 3).inner_text().strip() == "22.0"
+    assert "failed" in sheet.cell(0, 4).inner_text()
+    assert sheet.page.get_by_text("0 of 4 items hold").is_visible()
+    assert sheet.page.get_by_role("img", name="Mean surprisal by region and condition").is_visible()
+
+
+def test_a_changed_text_changes_its_item_soon(sheet):
+    preview(sheet)
+    before = len(sheet.suite.previews)
+    sheet.click(1, 1)
+    sheet.type("play and play")
+    sheet.press("Enter")
+    sheet.cell(0, 4).get_by_text("held").wait_for(timeout=1500)
+    (asked,) = sheet.suite.previews[before:]
+    assert asked["items"] == [1]
+    assert len(asked["rows"]) == 2
+    assert sheet.page.get_by_text("1 of 4 items hold").is_visible()
+
+
+def test_typing_never_waits_for_the_preview(sheet):
+    preview(sheet)
+    sheet.suite.slow_preview = 2.0
+    sheet.click(0, 1)
+    for word in ("one", "two", "three", "four"):
+        sheet.type(word)
+        sheet.press("Enter")
+    assert [sheet.text(row, 1) for row in range(4)] == ["one", "two", "three", "four"]
+    sheet.settle()
+
+
+def test_the_preview_is_off_at_first_and_goes_away(sheet):
+    assert sheet.suite.previews == []
+    preview(sheet)
+    sheet.page.get_by_label("Live preview").uncheck()
+    assert sheet.page.locator("[role=grid] .bits").count() == 0
+    assert sheet.page.get_by_role("grid").get_attribute("aria-colcount") == "5"
+
+
+def test_the_preview_follows_regions_and_predictions(sheet):
+    preview(sheet)
+    sheet.page.get_by_role("textbox", name="Formula").fill("(1;%match%) = (1;%mismatch%)")
+    sheet.cell(0, 4).get_by_text("held").wait_for()
+    sheet.click(0, 0)
+    sheet.press("Alt+Shift+ArrowRight")
+    sheet.page.get_by_text("up to date").wait_for()
+    sheet.cell(0, 1).locator(".bits").get_by_text("11.0").wait_for()
+
+
+# --- check -------------------------------------------------------------------------------------------------------
+def finding():
+    return {
+        "code": "odd-empty",
+        "severity": "warning",
+        "where": "item 2, region 3 (Rest)",
+        "message": "This region is empty in one condition only.",
+        "hint": "Fill it.",
+        "cells": [[2, "mismatch", 3], [3, "match", 3]],
+    }
+
+
+def test_a_finding_leads_to_its_cells_one_after_the_other(make_sheet):
+    sheet = make_sheet(agreement(), start=False)
+    sheet.suite.findings = [finding()]
+    sheet.open()
+    sheet.page.get_by_role("button", name="item 2, region 3").click()
+    assert sheet.active().startswith("Rest, item 2, mismatch")
+    assert "a warning" in sheet.active()
+    sheet.page.get_by_role("button", name="item 2, region 3").click()
+    assert sheet.active().startswith("Rest, item 3, match")
+
+
+def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):
+    sheet = make_sheet(agreement(), start=False)
+    sheet.suite.findings = [finding()]
+    sheet.open()
+    page = sheet.page
+    page.get_by_text("Put aside …").click()
+    page.get_by_label("Why this is as it should be").fill("by design")
+    page.get_by_role("button", name="Put aside").click()
+    page.get_by_text("nothing to point out").wait_for()
+    assert sheet.suite.ignored == {("odd-empty", "item 2, region 3 (Rest)"): "by design"}
+    assert "has-warning" not in (sheet.cell(3, 2).get_attribute("class") or "")
+    page.get_by_text("1 finding put aside").click()
+    assert page.get_by_text("Put aside: by design").is_visible()
+    page.get_by_role("button", name="Show again").click()
+    page.get_by_text("1 finding", exact=True).wait_for()
+
+
+# --- for everybody -------------------------------------------------------------------------------------------------
+def test_it_fits_a_telephone_and_a_second_tap_edits(make_sheet):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    sheet = make_sheet(context=phone)
+    assert sheet.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    sheet.cell(0, 0).tap()
+    assert sheet.page.evaluate("document.activeElement.inputMode") == "none"
+    sheet.cell(0, 0).tap()
+    assert sheet.page.evaluate("document.activeElement.inputMode") == "text"
+    sheet.type(" x")
+    sheet.press("Enter")
+    assert sheet.settle()["rows"][0]["contents"][0] == "The woman 1 x"
+
+
+def test_it_can_be_used_at_twice_the_size(make_sheet):
+    sheet = make_sheet(context={"viewport": {"width": 700, "height": 450}, "device_scale_factor": 2})
+    assert sheet.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    sheet.click(0, 0)
+    sheet.press("Control+End")
+    assert sheet.cell(7, 2).is_visible()

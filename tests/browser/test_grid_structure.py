@@ -1,0 +1,142 @@
+"""Items, conditions and regions by menu: formulas follow, one step each, nothing needs a mouse."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+FORMULA = "(2;%mismatch%) > (2;%match%)"
+
+
+def menu(sheet, which, label):
+    box = sheet.page.locator(f"[data-grid-menu={which}]")
+    box.locator("summary").click()
+    box.locator(".menu-list").get_by_role("button", name=re.compile(f"^{label}")).click()
+
+
+@pytest.mark.parametrize(
+    ("label", "items"),
+    [
+        ("Add below", [1, 2, 5, 3, 4]),
+        ("Add above", [1, 5, 2, 3, 4]),
+        ("Duplicate", [1, 2, 5, 3, 4]),
+        ("Move up", [2, 1, 3, 4]),
+        ("Move down", [1, 3, 2, 4]),
+        ("Delete", [1, 3, 4]),
+    ],
+)
+def test_items(sheet, label, items):
+    sheet.click(2, 1)
+    menu(sheet, "item", label)
+    doc = sheet.settle()
+    assert doc["items"] == items
+    assert len(doc["rows"]) == 2 * len(items)
+    assert {row["condition"] for row in doc["rows"]} == {"match", "mismatch"}
+    sheet.press("Control+z")
+    assert sheet.settle()["items"] == [1, 2, 3, 4]
+
+
+def test_several_chosen_items_are_deleted_at_once(sheet):
+    before = sheet.suite.doc["rows"]
+    sheet.click(1, 0)
+    sheet.press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowDown")
+    menu(sheet, "item", "Delete 3 items")
+    assert sheet.settle()["items"] == [4]
+    sheet.press("Control+z")
+    assert sheet.settle()["rows"] == before
+
+
+def test_conditions_are_added_and_named_at_once(sheet):
+    sheet.click(0, 1)
+    menu(sheet, "condition", "Add below")
+    sheet.type("third")
+    sheet.press("Enter")
+    doc = sheet.settle()
+    assert doc["conditions"] == ["match", "third", "mismatch"]
+    assert len(doc["rows"]) == 12
+
+
+def test_a_condition_is_copied_moved_and_deleted(sheet):
+    sheet.click(0, 1)
+    menu(sheet, "condition", "Duplicate")
+    sheet.press("Escape")
+    doc = sheet.settle()
+    copied = doc["conditions"][1]
+    assert sheet.suite.cell(3, copied, 2) == "plays"
+    sheet.click(0, 1)
+    menu(sheet, "condition", "Delete")
+    doc = sheet.settle()
+    assert doc["conditions"] == [copied, "mismatch"]
+    assert doc["predictions"][0]["formula"] == FORMULA
+    assert "1 prediction looked at it" in sheet.said()
+    assert "There is no condition" in sheet.page.locator(".prediction-said").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "regions", "formula"),
+    [
+        (0, "Add to the right", ["Subject", "Region 4", "Verb", "Rest"], "(3;%mismatch%) > (3;%match%)"),
+        (1, "Add to the left", ["Subject", "Region 4", "Verb", "Rest"], "(3;%mismatch%) > (3;%match%)"),
+        (1, "Add to the right", ["Subject", "Verb", "Region 4", "Rest"], FORMULA),
+        (0, "Delete", ["Verb", "Rest"], "(1;%mismatch%) > (1;%match%)"),
+        (1, "Delete", ["Subject", "Rest"], "(?;%mismatch%) > (?;%match%)"),
+        (2, "Delete", ["Subject", "Verb"], FORMULA),
+        (1, "Move left", ["Verb", "Subject", "Rest"], "(1;%mismatch%) > (1;%match%)"),
+        (2, "Move left", ["Subject", "Rest", "Verb"], "(3;%mismatch%) > (3;%match%)"),
+        (1, "Duplicate", ["Subject", "Verb", "Verb 2", "Rest"], FORMULA),
+    ],
+)
+def test_regions(sheet, column, label, regions, formula):
+    sheet.click(2, column)
+    menu(sheet, "region", label)
+    sheet.press("Escape")
+    doc = sheet.settle()
+    assert doc["regions"] == regions
+    assert doc["predictions"][0]["formula"] == formula
+    assert len(sheet.suite.edits) == 1
+    sheet.press("Control+z")
+    doc = sheet.settle()
+    assert (doc["regions"], doc["predictions"][0]["formula"]) == (["Subject", "Verb", "Rest"], FORMULA)
+    assert sheet.suite.cell(2, "match", 2) == "plays"
+
+
+def test_a_region_that_is_gone_is_said_in_words(sheet):
+    sheet.click(2, 1)
+    menu(sheet, "region", "Delete")
+    sheet.page.get_by_text("A region that was deleted stood at the ?").wait_for()
+
+
+def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):
+    sheet.click(2, 1)
+    sheet.press("Shift+F10")
+    focused = "document.activeElement.textContent"
+    assert sheet.page.evaluate(focused) == "Add below"
+    sheet.press("ArrowDown", "ArrowDown")
+    assert sheet.page.evaluate(focused) == "Duplicate"
+    sheet.press("Enter")
+    assert sheet.settle()["items"] == [1, 2, 5, 3, 4]
+    sheet.click(2, 1)
+    sheet.press("Shift+F10", "Escape")
+    assert sheet.active().startswith("Verb, item 2")
+
+
+def test_the_last_region_and_condition_stay(sheet):
+    for _ in range(3):
+        sheet.click(0, 0)
+        menu(sheet, "region", "Delete")
+    assert "at least one region" in sheet.page.locator("[data-message]").inner_text()
+    assert sheet.settle()["regions"] == ["Rest"]
+
+
+def test_a_suite_can_be_emptied_and_begun_anew(sheet):
+    sheet.click(0, 0)
+    sheet.press("Control+a")
+    menu(sheet, "item", "Delete 4 items")
+    assert sheet.page.get_by_text("No items yet").is_visible()
+    menu(sheet, "item", "Add below")
+    sheet.type("A cat")
+    sheet.press("Enter")
+    doc = sheet.settle()
+    assert doc["items"] == [1]
+    assert doc["rows"][0]["contents"] == ["A cat", "", ""]
