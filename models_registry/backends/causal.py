@@ -14,12 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, ModelFacts
-from models_registry.engine.plan import unique_texts
+from models_registry.backends.tuning import Blanks, prepare, spellings
+from models_registry.engine.bounds import ERROR_BITS
+from models_registry.engine.needs import edge_tokens, needed_tokens
+from models_registry.engine.plan import UniqueTexts, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
 if TYPE_CHECKING:
     import torch
+
+    from models_registry.engine.execute import Computed
+    from models_registry.engine.reader import Reader
 
 _LEFT_TO_RIGHT = (
     "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
@@ -40,47 +46,62 @@ class CausalBackend:
 
     def __init__(
         self,
-        model: Any,
+        reader: Reader,
         tokenizer: Any,
         *,
-        device: torch.device,
         facts: ModelFacts,
         budget: int | None = None,
     ) -> None:
         from models_registry.engine.execute import default_budget
 
         self.facts = facts
-        self._model = model
+        self._reader = reader
         self._tokenizer = tokenizer
-        self._device = device
-        self._rows = int(model.get_input_embeddings().weight.shape[0])
-        self._budget = budget or default_budget(device, self._rows)
+        self._budget = budget or default_budget(reader.device, reader.vocabulary)
+        self._spelling: list[str | None] = spellings(tokenizer, reader.vocabulary)
+        self._blanks: Blanks | None = None
 
-    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> list[TokenScores | ScoringFailure]:
-        """Token surprisals in bits, one result per text in order; repeated texts are computed once.
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """Token surprisals in bits, one result per text in order; what texts share is computed once.
 
-        A text over the context length, with characters that are no text, or with a value that is not finite
-        gives a ScoringFailure. Raises BackendError when the policy asks for a start token that the model
-        does not have.
+        With `needed`, tokens outside the character ranges of their text are left pending. A text over the
+        context length, with characters that are no text, or with a value that is not finite gives a
+        ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
+        have.
         """
-        from models_registry.engine.execute import score_sequences
+        from models_registry.engine.execute import compute
 
         if policy.bos == "always" and self._tokenizer.bos_token_id is None:
             raise BackendError(
                 "The policy asks for a start token, and this model has none.",
                 'Use the start policy "auto" or "never".',
             )
+        if policy.whitespace == "trailing" and self._blanks is None:
+            self._blanks = Blanks.of(self._tokenizer, self._spelling, self._reader.device)
         unique = unique_texts(texts)
+        spans = _merged(unique, needed)
         encoded = self._encode(unique.values, policy)
-        ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
-        values = score_sequences(
-            self._model,
-            [item.ids for item in encoded if isinstance(item, _Encoded)],
-            device=self._device,
+        ready = [(at, item) for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
+        wanted = None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
+        values = compute(
+            self._reader,
+            [item.ids for _, item in ready],
             budget=self._budget,
+            needed=wanted,
+            rows=None if policy.whitespace == "none" else _boundary_rows(ready, spans),
+            sets=self._blanks.sets if self._blanks and policy.whitespace != "none" else None,
         )
-        by_text = dict(zip(ready, values, strict=True))
-        results = [self._result(item, by_text.get(at)) for at, item in enumerate(encoded)]
+        results: list[TokenScores | ScoringFailure] = [
+            item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
+        ]
+        for number, (at, item) in enumerate(ready):
+            flags = None if wanted is None else wanted[number]
+            results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
 
     def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
@@ -113,8 +134,8 @@ class CausalBackend:
         self, text: str, ids: list[int], offsets: list[tuple[int, int]], policy: ScoringPolicy
     ) -> _Encoded | ScoringFailure:
         """Add start and end tokens as the policy says, and refuse what the model cannot read."""
-        ids, special = list(ids), [False] * len(ids)
-        spans = [(int(start), int(end)) for start, end in offsets]
+        special = [False] * len(ids)
+        spans = list(offsets)
         bos, eos = self._tokenizer.bos_token_id, self._tokenizer.eos_token_id
         if policy.bos != "never" and bos is not None:
             ids, spans, special = [bos, *ids], [(0, 0), *spans], [True, *special]
@@ -126,21 +147,54 @@ class CausalBackend:
             return ScoringFailure(
                 f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
             )
-        if ids and max(ids) >= self._rows:
+        if ids and max(ids) >= self._reader.vocabulary:
             return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
         return _Encoded(ids, spans, special)
 
     def _result(
-        self, item: _Encoded | ScoringFailure, values: list[float] | ScoringFailure | None
+        self,
+        item: _Encoded,
+        values: Computed | ScoringFailure,
+        wanted: Sequence[bool] | None,
+        policy: ScoringPolicy,
     ) -> TokenScores | ScoringFailure:
         """Put tokens and values together; the first token has nothing before it and so no value."""
-        if isinstance(item, ScoringFailure):
-            return item
         if isinstance(values, ScoringFailure):
             return values
-        bits: list[float | None] = [None, *(values or ())] if item.ids else []
-        tokens = [str(token) for token in self._tokenizer.convert_ids_to_tokens(item.ids)]
-        return TokenScores(tokens, item.ids, item.offsets, bits, item.special)
+        bits: list[float | None] = values.bits.tolist()
+        if bits:
+            bits[0] = None
+        pending: list[bool] = []
+        if wanted is not None:
+            pending = [not flag and at > 0 for at, flag in enumerate(wanted)]
+            bits = [None if wait else value for value, wait in zip(bits, pending, strict=True)]
+        tokens = [self._spelling[number] or "" for number in item.ids]
+        boundary = None
+        if policy.whitespace != "none" and self._blanks is not None:
+            boundary = self._blanks.column(values.mass, item.special)
+        pending = pending if any(pending) else []
+        return TokenScores(tokens, item.ids, item.offsets, bits, item.special, pending, boundary)
+
+
+def _merged(
+    unique: UniqueTexts, needed: Sequence[Sequence[tuple[int, int]]] | None
+) -> list[list[tuple[int, int]]] | None:
+    """What anybody needs of each distinct text."""
+    if needed is None:
+        return None
+    spans: list[dict[tuple[int, int], None]] = [{} for _ in unique.values]
+    for place, own in zip(unique.places, needed, strict=True):
+        spans[place].update(((int(start), int(end)), None) for start, end in own)
+    return [list(own) for own in spans]
+
+
+def _boundary_rows(
+    ready: Sequence[tuple[int, _Encoded]], spans: Sequence[Sequence[tuple[int, int]]] | None
+) -> list[list[bool]]:
+    """The tokens after which the whitespace terms are read."""
+    if spans is None:
+        return [[True] * len(item.ids) for _, item in ready]
+    return [edge_tokens(item.offsets, item.special, spans[at]) for at, item in ready]
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
@@ -178,8 +232,12 @@ def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str)
     settings = _read_settings(folder)
     tokenizer = _read_tokenizer(folder)
     model = _read_model(folder, settings, getattr(torch, name), device)
+    parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
+    reader = prepare(
+        model, device, reload=lambda: _read_model(folder, settings, getattr(torch, name), device)
+    )
     facts = ModelFacts(
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
         context_length=context_length(settings),
@@ -191,10 +249,11 @@ def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str)
         # The dtype changes numbers, so it is part of the name under which scores may be kept.
         fingerprint=hashlib.sha256(f"{content} {name}".encode()).hexdigest(),
         versions=_versions(),
-        architecture=type(model).__name__,
-        notes=tuple(notes),
+        architecture=architecture,
+        notes=(*notes, *reader.notes),
+        error_bits=ERROR_BITS[name],
     )
-    return CausalBackend(model, tokenizer, device=device, facts=facts)
+    return CausalBackend(reader, tokenizer, facts=facts)
 
 
 def choose_device(name: str) -> torch.device:
