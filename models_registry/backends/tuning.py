@@ -25,7 +25,7 @@ def prepare(
     """A reader for the model, everything measured and proved. On a CPU its linear weights are packed if that
     was timed to be faster (`packing` None) or as told; a model that packing breaks is read again."""
     from models_registry.engine import packing as packs
-    from models_registry.engine.prove import apart, make_reader, plain_bits, tolerance
+    from models_registry.engine.prove import apart, batch_bits, make_reader, plain_bits, tolerance
 
     if device.type != "cpu" or packing is False or not packs.available():
         return make_reader(model, device)
@@ -34,19 +34,19 @@ def prepare(
     packs.fuse_gelu(model)
     gain = packs.measure(model).gain
     if not (packing or gain >= packs.GAIN):
-        reader = make_reader(model, device)
+        reader = make_reader(model, device, plain=before)
         reader.notes.append(f"Stock linear kernels (packed ones were timed {gain:.2f} times as fast).")
         return reader
     packs.pack(model)
     try:
-        gap = apart(plain_bits(model, device), before)
+        gap = apart(batch_bits(model, device), before)
     except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
         gap = float("inf")
     if gap > allowed:
         reader = make_reader(reload(), device)
         reader.notes.append("Stock linear kernels: this model does not work with packed ones.")
         return reader
-    reader = make_reader(model, device)
+    reader = make_reader(model, device, plain=before)
     reader.packed = True
     reader.notes.append(
         f"Packed linear kernels, timed {gain:.2f} times as fast as stock ones; probe values moved by "

@@ -56,7 +56,8 @@ class UniformBackend:
         policy: ScoringPolicy,
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
-        """One TokenScores per text, with every token scored; never fails. Ids are checksums of the spelling: equal words, equal
+        """One TokenScores per text, with every token scored, needed or not; never fails.
+        Ids are checksums of the spelling: equal words, equal
         ids."""
         return [self._score(text) for text in texts]
 

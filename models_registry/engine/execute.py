@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -344,7 +345,7 @@ def _by_sequence(forest: Forest, ledger: _Ledger, device: torch.device) -> list[
     trouble = np.flatnonzero(short | odd)
     bounds = forest.starts.tolist()
     spoiled = set((np.searchsorted(forest.starts, trouble, "right") - 1).tolist())
-    for at, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for at, (start, stop) in enumerate(pairwise(bounds)):
         if at in spoiled:
             results.append(_failure(short[start:stop], odd[start:stop], device))
         else:

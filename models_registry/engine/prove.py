@@ -20,15 +20,20 @@ TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
 _HALF_TOLERANCE_BITS = 0.25
 _FLOOR_BITS = 3e-5
 _LEAK_SHARE = 0.1
-_BUDGET = 48
+_BUDGET = 64
+_WIDE = 1024
 
 
-def make_reader(model: Any, device: torch.device, *, tree: bool = True) -> Reader:
-    """A reader with everything on that passes its proof, and notes on what does not."""
+def make_reader(
+    model: Any, device: torch.device, *, tree: bool = True, plain: Floats | None = None
+) -> Reader:
+    """A reader with everything on that passes its proof, and notes on what does not. `plain` are the model's
+    `plain_bits`, if they are known."""
     size = int(model.get_input_embeddings().weight.shape[0])
     reader = Reader(model, device, vocabulary=size)
     probes = probe_sequences(size, context_limit(model.config))
-    plain = _bits(reader, probes, alone=True)
+    if plain is None:
+        plain = _bits(reader, probes, alone=True)
     _split(reader, probes, plain)
     if tree:
         _try_trees(reader, probes, plain)
@@ -62,10 +67,19 @@ def context_limit(config: Any) -> int | None:
     return value if isinstance(value, int) and value > 1 else None
 
 
-def _bits(reader: Reader, sequences: Sequence[Sequence[int]], *, alone: bool = False) -> Floats:
+def batch_bits(model: Any, device: torch.device) -> Floats:
+    """The same in one padded batch."""
+    size = int(model.get_input_embeddings().weight.shape[0])
+    probes = probe_sequences(size, context_limit(model.config))
+    return _bits(Reader(model, device, vocabulary=size), probes, budget=_WIDE)
+
+
+def _bits(
+    reader: Reader, sequences: Sequence[Sequence[int]], *, alone: bool = False, budget: int = _BUDGET
+) -> Floats:
     """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
     groups = [[ids] for ids in sequences] if alone else [sequences]
-    found = [one for group in groups for one in compute(reader, group, budget=_BUDGET)]
+    found = [one for group in groups for one in compute(reader, group, budget=budget)]
     return np.concatenate(
         [
             one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
@@ -94,7 +108,7 @@ def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> No
     inner = reader.model.get_decoder() if hasattr(reader.model, "get_decoder") else body
     reader.body, reader.head = inner if inner is not reader.model else body, head
     try:
-        gap = apart(_bits(reader, probes, alone=True), plain)
+        gap = apart(_bits(reader, probes, budget=_WIDE), plain)
     except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
         gap, problem = float("inf"), f"{type(error).__name__}"
     else:
