@@ -52,6 +52,18 @@ _CAUSAL_SCHEMA: dict[str, Any] = {
     ],
 }
 
+_METHOD = {"enum": ["within_word_l2r", "original"], "default": "within_word_l2r"}
+
+_MASKED_SCHEMA: dict[str, Any] = {
+    "$schema": _DRAFT,
+    "type": "object",
+    "required": ["source"],
+    "oneOf": [
+        _closed(branch["required"], **branch["properties"], method=_METHOD)
+        for branch in _CAUSAL_SCHEMA["oneOf"]
+    ],
+}
+
 _UNIFORM_SCHEMA: dict[str, Any] = {
     "$schema": _DRAFT,
     **_closed(
@@ -74,6 +86,15 @@ BACKENDS: dict[str, BackendSpec] = {
             help="A left-to-right model with safetensors weights and a fast tokenizer, "
             "from the Hugging Face Hub or from a folder in the model directory.",
             module="models_registry.backends.causal",
+        ),
+        BackendSpec(
+            kind="masked",
+            label="Masked language model (transformers)",
+            schema=_MASKED_SCHEMA,
+            needs_torch=True,
+            help="A model that fills gaps (BERT, RoBERTa and the like), scored by pseudo-log-likelihood: each "
+            "token given the words on both sides. Not comparable with left-to-right surprisals.",
+            module="models_registry.backends.masked",
         ),
         BackendSpec(
             kind="ngram",

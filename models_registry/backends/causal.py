@@ -7,13 +7,23 @@ that comes with a model is never run, and nothing but safetensors is read (see `
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, ModelFacts
+from models_registry.backends.loading import (
+    SAFE,
+    Folder,
+    choose_device,
+    context_length,
+    device_name,
+    find,
+    first_line,
+    read_model,
+    read_tokenizer,
+    versions,
+)
 from models_registry.backends.tuning import Blanks, prepare, spellings
 from models_registry.engine.bounds import ERROR_BITS
 from models_registry.engine.needs import edge_tokens, needed_tokens
@@ -22,15 +32,12 @@ from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
 if TYPE_CHECKING:
-    import torch
-
     from models_registry.engine.execute import Computed
     from models_registry.engine.reader import Reader
 
 _LEFT_TO_RIGHT = (
     "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
 )
-_SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 class _Encoded(NamedTuple):
@@ -201,26 +208,14 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Causa
     """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
     (float32, bfloat16, float16; on a CPU always float32) and "device" (auto, cpu, cuda:0). Raises
     BackendError."""
-    if config["source"] == "hub":
-        if not hub_allowed:
-            raise BackendError(
-                "This site does not fetch models from the Hugging Face Hub.",
-                "Put the model into the model directory, or allow the Hub in the settings.",
-            )
-        folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
-        root, content = None, hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
-        files.check_folder(folder, root)
-    else:
-        folder, revision = files.inside(model_dir, config["path"]), ""
-        files.check_folder(folder, model_dir)
-        content = files.digest(folder)
-    return _build(folder, config, revision=revision, content=content)
+    return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
-def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str) -> CausalBackend:
+def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     """Load a checked folder."""
     import torch
 
+    folder = found.path
     device = choose_device(config.get("device", "auto"))
     wanted = config.get("dtype", "float32")
     name = wanted if device.type == "cuda" else "float32"
@@ -230,12 +225,10 @@ def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str)
         else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
     )
     settings = _read_settings(folder)
-    tokenizer = _read_tokenizer(folder)
-    model = _read_model(folder, settings, getattr(torch, name), device)
+    tokenizer = read_tokenizer(folder)
+    model = read_model(folder, settings, getattr(torch, name), device)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    reader = prepare(
-        model, device, reload=lambda: _read_model(folder, settings, getattr(torch, name), device)
-    )
+    reader = prepare(model, device, reload=lambda: read_model(folder, settings, getattr(torch, name), device))
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
@@ -244,11 +237,11 @@ def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str)
         bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,
-        device=_device_name(device),
-        revision=revision,
+        device=device_name(device),
+        revision=found.revision,
         # The dtype changes numbers, so it is part of the name under which scores may be kept.
-        fingerprint=hashlib.sha256(f"{content} {name}".encode()).hexdigest(),
-        versions=_versions(),
+        fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),
+        versions=versions(),
         architecture=architecture,
         notes=(*notes, *reader.notes),
         error_bits=ERROR_BITS[name],
@@ -256,27 +249,15 @@ def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str)
     return CausalBackend(reader, tokenizer, facts=facts)
 
 
-def choose_device(name: str) -> torch.device:
-    """ "auto" is the first CUDA device, else the CPU. BackendError for a device that is not there."""
-    import torch
-
-    if name == "auto":
-        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise BackendError(f"There is no device {name} on this machine.", 'Use "auto" or "cpu".')
-    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
-
-
 def _read_settings(folder: Path) -> Any:
     """The model's configuration, if it is that of a causal language model."""
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig
 
     try:
-        settings = AutoConfig.from_pretrained(folder, **_SAFE)
+        settings = AutoConfig.from_pretrained(folder, **SAFE)
     except Exception as error:
         raise BackendError(
-            f"config.json could not be read: {_first_line(error, folder)}", _LEFT_TO_RIGHT
+            f"config.json could not be read: {first_line(error, folder)}", _LEFT_TO_RIGHT
         ) from error
     stated = ", ".join(settings.architectures or ()) or settings.model_type
     if getattr(settings, "is_encoder_decoder", False):
@@ -299,108 +280,9 @@ def _says_causal(settings: Any) -> bool:
     return not stated or any(name in causal or name.endswith("Model") for name in stated)
 
 
-def _read_tokenizer(folder: Path) -> Any:
-    """A tokenizer that knows which characters each token came from."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **_SAFE)
-    except Exception as error:
-        raise BackendError(
-            f"The tokenizer could not be read: {_first_line(error, folder)}",
-            "The folder needs a tokenizer.json.",
-        ) from error
-    if not tokenizer.is_fast:
-        raise BackendError(
-            f"{type(tokenizer).__name__} does not say which characters a token covers.",
-            "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
-        )
-    return tokenizer
-
-
-def _read_model(folder: Path, settings: Any, dtype: torch.dtype, device: torch.device) -> Any:
-    """The model in eval mode on its device, with every weight found in the files."""
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
-
-    quiet: Any = logging
-    quiet.disable_progress_bar()
-    auto: Any = AutoModelForCausalLM
-    try:
-        model, report = auto.from_pretrained(
-            folder, config=settings, dtype=dtype, use_safetensors=True, output_loading_info=True, **_SAFE
-        )
-        model = model.to(device)
-    except Exception as error:
-        raise _loading_error(error, folder, device) from error
-    absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
-    if absent:
-        raise BackendError(
-            f"The files lack {len(absent)} of the model's weights, for instance {absent[0]}.",
-            "They would be random numbers. Save the model with its language-model head.",
-        )
-    model.config.get_text_config().use_cache = False
-    return model.eval()
-
-
-def _loading_error(error: Exception, folder: Path, device: torch.device) -> BackendError:
-    from models_registry.engine.execute import is_out_of_memory
-
-    if is_out_of_memory(error):
-        return BackendError(
-            f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
-        )
-    return BackendError(f"The weights could not be loaded: {_first_line(error, folder)}")
-
-
-def context_length(settings: Any) -> int | None:
-    """Most tokens that the configuration allows; None when it states no limit."""
-    text = settings.get_text_config()
-    for name in (
-        "max_position_embeddings",
-        "n_positions",
-        "n_ctx",
-        "max_sequence_length",
-        "max_seq_len",
-        "seq_length",
-    ):
-        value = getattr(text, name, None)
-        if isinstance(value, int) and value > 0:
-            return value
-    return None
-
-
-def _device_name(device: torch.device) -> str:
-    import torch
-
-    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-
-
-def _versions() -> dict[str, str]:
-    import tokenizers
-    import torch
-    import transformers
-
-    from models_registry.engine import ENGINE_VERSION
-
-    return {
-        "engine": ENGINE_VERSION,
-        "python": platform.python_version(),
-        "tokenizers": str(tokenizers.__version__),
-        "torch": str(torch.__version__),
-        "transformers": str(transformers.__version__),
-    }
-
-
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _first_line(error: Exception, folder: Path) -> str:
-    """A library's message, short enough for a page, without the place where models lie on this machine."""
-    line = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return line.replace(str(folder), "the model folder")[:300]

@@ -7,7 +7,7 @@ distance: where that shows, the model is run in padded batches, and the reason i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,22 +100,67 @@ def tolerance(model: Any) -> float:
 
 
 def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> None:
-    """Use body and head apart if that gives what the whole model gives."""
-    body, head = getattr(reader.model, "base_model", None), reader.model.get_output_embeddings()
-    if body is None or body is reader.model or head is None:
+    """Use body and head apart if that gives what the whole model gives: the output projection alone, or else
+    all that the model does after its body (scaling, soft caps)."""
+    model = reader.model
+    body, head = getattr(model, "base_model", None), model.get_output_embeddings()
+    if body is None or body is model or head is None:
         reader.notes.append("Body and head could not be told apart; all logits are computed.")
         return
-    inner = reader.model.get_decoder() if hasattr(reader.model, "get_decoder") else body
-    reader.body, reader.head = inner if inner is not reader.model else body, head
-    try:
-        gap = apart(_bits(reader, probes, budget=_WIDE), plain)
-    except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
-        gap, problem = float("inf"), f"{type(error).__name__}"
-    else:
-        problem = f"a difference of {gap:.2g} bits"
-    if gap > min(tolerance(reader.model), _HALF_TOLERANCE_BITS):
-        reader.body = reader.head = None
-        reader.notes.append(f"The head does more than a projection ({problem}); all logits are computed.")
+    inner = model.get_decoder() if hasattr(model, "get_decoder") else body
+    ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
+    for reader.body, reader.head in ways:
+        try:
+            gap = apart(_bits(reader, probes, budget=_WIDE), plain)
+        except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+            problem = f"{type(error).__name__}"
+        else:
+            if gap <= tolerance(model):
+                return
+            problem = f"a difference of {gap:.2g} bits"
+    reader.body = reader.head = None
+    reader.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
+
+
+class _Given(torch.nn.Module):
+    """Stands where the body was and hands out hidden rows that are already known."""
+
+    def __init__(self, states: torch.Tensor) -> None:
+        super().__init__()
+        self.states = states
+
+    def forward(self, *_args: Any, **_named: Any) -> Any:
+        """The rows as a model output."""
+        return _Output((self.states,))
+
+
+class _Output(tuple[torch.Tensor, ...]):
+    """A model output with hidden rows and nothing else: other fields are None."""
+
+    @property
+    def last_hidden_state(self) -> torch.Tensor:
+        return self[0]
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    """All that the model does after its body, as a function of hidden rows [rows, features]."""
+    name = model.base_model_prefix
+
+    def head(states: torch.Tensor) -> torch.Tensor:
+        body = model._modules[name]
+        model._modules[name] = _Given(states[None])
+        try:
+            ids = torch.zeros((1, states.shape[0]), dtype=torch.long, device=states.device)
+            logits: torch.Tensor = model(input_ids=ids).logits
+            return logits[0]
+        finally:
+            model._modules[name] = body
+
+    return head
 
 
 def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> None:

@@ -161,3 +161,45 @@ def causal(name: str, vocabulary: int) -> Any:
     model = makers[name]().eval()
     model.config.get_text_config().use_cache = False
     return model
+
+
+def framed(tokenizer: Any) -> Any:
+    """The tokenizer as masked models have it: a frame of start and end tokens, and a mask token."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer.add_special_tokens(["<mask>"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        cls_token="<s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+        pad_token="<unk>",
+    )
+
+
+def gap_filler(name: str, vocabulary: int) -> Any:
+    """A random BERT or RoBERTa with clearly uneven predictions."""
+    import torch
+    import transformers as t
+
+    torch.manual_seed(4)
+    shape: dict[str, Any] = {
+        "vocab_size": vocabulary,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 64,
+        "initializer_range": 0.5,
+        "pad_token_id": 0,
+    }
+    kinds: dict[str, Any] = {
+        "bert": lambda: t.BertForMaskedLM(t.BertConfig(**shape)),
+        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**shape, "max_position_embeddings": 66})),
+    }
+    return kinds[name]().eval()

@@ -98,13 +98,24 @@ def test_a_wide_window_takes_trees_for_texts_that_fit_into_it() -> None:
         np.testing.assert_allclose(one.bits, exact("mistral-wide", tuple(row)), atol=TOLERANCE)
 
 
-def test_a_head_that_does_more_than_project_is_run_whole() -> None:
+def test_a_head_that_does_more_than_project_is_kept_whole() -> None:
     soft = reader("gemma2")
-    assert soft.body is None
-    assert any("more than a projection" in note for note in soft.notes)
+    assert soft.body is not None
+    assert soft.head is not model("gemma2").lm_head
     (one,) = compute(soft, [[3, 4, 5, 6]], budget=64)
     assert isinstance(one, Computed)
     np.testing.assert_allclose(one.bits, exact("gemma2", (3, 4, 5, 6)), atol=TOLERANCE)
+
+
+def test_a_model_whose_parts_cannot_be_told_apart_runs_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = copy.deepcopy(model("gpt2"))
+    monkeypatch.setattr(odd, "get_output_embeddings", lambda: None)
+    whole = make_reader(odd, CPU)
+    assert whole.body is None
+    assert any("could not be told apart" in note for note in whole.notes)
+    (one,) = compute(whole, [[3, 4, 5, 6]], budget=64)
+    assert isinstance(one, Computed)
+    np.testing.assert_allclose(one.bits, exact("gpt2", (3, 4, 5, 6)), atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", TREES)
