@@ -15,7 +15,12 @@ def build(shape: str, seed: int = 0) -> Any:
     import transformers as t
 
     torch.manual_seed(seed)
-    common = {"vocab_size": VOCABULARY, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}
+    common = {
+        "vocab_size": VOCABULARY,
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+    }
     ends = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
     makers: dict[str, Any] = {
         "gpt2": lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=VOCABULARY, **ends)),
@@ -25,9 +30,7 @@ def build(shape: str, seed: int = 0) -> Any:
         "neox": lambda: t.GPTNeoXForCausalLM(
             t.GPTNeoXConfig(**common, intermediate_size=3072, rotary_pct=0.25, **ends)
         ),
-        "opt": lambda: t.OPTForCausalLM(
-            t.OPTConfig(**common, ffn_dim=3072, word_embed_proj_dim=768, **ends)
-        ),
+        "opt": lambda: t.OPTForCausalLM(t.OPTConfig(**common, ffn_dim=3072, word_embed_proj_dim=768, **ends)),
         "bert": lambda: t.BertForMaskedLM(t.BertConfig(**common, intermediate_size=3072, pad_token_id=0)),
     }
     model = makers[shape]().eval()

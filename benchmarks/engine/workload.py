@@ -80,7 +80,9 @@ def pseudo_words(count: int, seed: int) -> list[str]:
     """Pronounceable words, each once."""
     draw = np.random.default_rng(seed)
     onsets = ["", *"bdfgklmnprstvwz", "br", "st", "tr", "pl", "sh", "th"]
-    rimes = [v + c for v in ("a", "e", "i", "o", "u", "ai", "ou") for c in ("", "n", "r", "s", "t", "ng", "lk")]
+    rimes = [
+        v + c for v in ("a", "e", "i", "o", "u", "ai", "ou") for c in ("", "n", "r", "s", "t", "ng", "lk")
+    ]
     found: dict[str, None] = {}
     while len(found) < count:
         size = int(draw.integers(1, 5))
@@ -88,21 +90,29 @@ def pseudo_words(count: int, seed: int) -> list[str]:
     return list(found)
 
 
-def tokenizer(texts: list[str]) -> Any:
+def tokenizer(texts: list[str], *, gaps: bool = False) -> Any:
     """A byte-level BPE of 50,257 tokens, trained here: on the sentences to be scored, so that their words are
-    mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill it up."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill it up. With `gaps` it has a mask
+    token and puts a frame around sentences."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
+    specials = [BOS, "[CLS]", "[SEP]", "[MASK]"] if gaps else [BOS]
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     trainer: Any = trainers.BpeTrainer(
         vocab_size=VOCABULARY,
-        special_tokens=[BOS],
+        special_tokens=specials,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     filling = [" ".join(pseudo_words(30_000, seed=1))]
     inner.train_from_iterator([*texts, *texts, *filling], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=inner, bos_token=BOS, eos_token=BOS, unk_token=BOS, pad_token=BOS)
+    ends = {"bos_token": BOS, "eos_token": BOS, "unk_token": BOS, "pad_token": BOS}
+    if gaps:
+        inner.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+        )
+        ends |= {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=inner, **ends)

@@ -24,7 +24,7 @@ from models_registry.backends.loading import (
     read_tokenizer,
     versions,
 )
-from models_registry.backends.tuning import Blanks, prepare, spellings
+from models_registry.backends.tuning import Blanks, prepare, prepare_bfloat16, spellings
 from models_registry.engine.bounds import ERROR_BITS
 from models_registry.engine.needs import edge_tokens, needed_tokens
 from models_registry.engine.plan import UniqueTexts, unique_texts
@@ -206,8 +206,8 @@ def _boundary_rows(
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
     """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
-    (float32, bfloat16, float16; on a CPU always float32) and "device" (auto, cpu, cuda:0). Raises
-    BackendError."""
+    (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too) and "device"
+    (auto, cpu, cuda:0). Raises BackendError."""
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
@@ -218,7 +218,9 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     folder = found.path
     device = choose_device(config.get("device", "auto"))
     wanted = config.get("dtype", "float32")
-    name = wanted if device.type == "cuda" else "float32"
+    half = wanted == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
+    name = wanted if device.type == "cuda" or half else "float32"
+    stored = getattr(torch, "float32" if half else name)
     notes = (
         []
         if name == wanted
@@ -226,9 +228,14 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     )
     settings = _read_settings(folder)
     tokenizer = read_tokenizer(folder)
-    model = read_model(folder, settings, getattr(torch, name), device)
+    model = read_model(folder, settings, stored, device)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    reader = prepare(model, device, reload=lambda: read_model(folder, settings, getattr(torch, name), device))
+    error = ERROR_BITS[name]
+    if half:
+        reader, seen = prepare_bfloat16(model, device)
+        error = max(error, seen)
+    else:
+        reader = prepare(model, device, reload=lambda: read_model(folder, settings, stored, device))
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
@@ -244,7 +251,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         versions=versions(),
         architecture=architecture,
         notes=(*notes, *reader.notes),
-        error_bits=ERROR_BITS[name],
+        error_bits=error,
     )
     return CausalBackend(reader, tokenizer, facts=facts)
 

@@ -17,7 +17,7 @@ from models_registry.engine.execute import Computed, Floats, compute
 from models_registry.engine.reader import Reader
 
 TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
-_HALF_TOLERANCE_BITS = 0.25
+HALF_TOLERANCE_BITS = 0.25
 _FLOOR_BITS = 3e-5
 _LEAK_SHARE = 0.1
 _BUDGET = 64
@@ -25,18 +25,18 @@ _WIDE = 1024
 
 
 def make_reader(
-    model: Any, device: torch.device, *, tree: bool = True, plain: Floats | None = None
+    model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
 ) -> Reader:
     """A reader with everything on that passes its proof, and notes on what does not. `plain` are the model's
-    `plain_bits`, if they are known."""
+    `plain_bits`, if they are known; `allowed` is the difference in bits that counts as none (by dtype)."""
     size = int(model.get_input_embeddings().weight.shape[0])
     reader = Reader(model, device, vocabulary=size)
     probes = probe_sequences(size, context_limit(model.config))
     if plain is None:
         plain = _bits(reader, probes, alone=True)
-    _split(reader, probes, plain)
-    if tree:
-        _try_trees(reader, probes, plain)
+    allowed = tolerance(model) if allowed is None else allowed
+    _split(reader, probes, plain, allowed)
+    _try_trees(reader, probes, plain, allowed)
     return reader
 
 
@@ -96,10 +96,10 @@ def apart(a: Floats, b: Floats) -> float:
 
 def tolerance(model: Any) -> float:
     """Bits by which two ways to the same value may differ in the model's dtype."""
-    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), _HALF_TOLERANCE_BITS)
+    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
 
 
-def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> None:
+def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
     """Use body and head apart if that gives what the whole model gives: the output projection alone, or else
     all that the model does after its body (scaling, soft caps)."""
     model = reader.model
@@ -115,7 +115,7 @@ def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> No
         except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
             problem = f"{type(error).__name__}"
         else:
-            if gap <= tolerance(model):
+            if gap <= allowed:
                 return
             problem = f"a difference of {gap:.2g} bits"
     reader.body = reader.head = None
@@ -163,7 +163,7 @@ def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
     return head
 
 
-def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> None:
+def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
     """Switch tree masks on if they give the plain values, and much closer than a mask that leaks would."""
     reader.tree = True
     try:
@@ -172,7 +172,7 @@ def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -
         problem = f"differ by {gap:.2g} bits from one sentence at a time"
     except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
-    allowed = min(tolerance(reader.model), max(_FLOOR_BITS, _LEAK_SHARE * leak))
+    allowed = min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak))
     if gap > allowed:
         reader.tree = False
         reader.notes.append(
