@@ -62,15 +62,21 @@ def available() -> bool:
 
 
 def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tensor]]:
-    """(parent, name, layer, weight as [out, in]) of every plain linear layer."""
+    """(parent, name, layer, weight as [out, in]) of every plain linear layer. Holds no layer but the one it
+    has just handed out, so that replaced ones can go."""
     from transformers.pytorch_utils import Conv1D
 
-    for parent in list(model.modules()):
-        for name, layer in list(parent.named_children()):
-            if type(layer) is nn.Linear:
-                yield parent, name, layer, layer.weight
-            elif type(layer) is Conv1D:
-                yield parent, name, layer, layer.weight.t()
+    plain = (nn.Linear, Conv1D)
+    places = [
+        (parent, name)
+        for parent in model.modules()
+        if type(parent) not in plain
+        for name, child in parent.named_children()
+        if type(child) in plain
+    ]
+    for parent, name in places:
+        layer: Any = getattr(parent, name)
+        yield parent, name, layer, layer.weight if type(layer) is nn.Linear else layer.weight.t()
 
 
 @torch.inference_mode()
@@ -107,6 +113,7 @@ def pack(model: nn.Module, dtype: torch.dtype = torch.float32) -> int:
         own = torch.float32 if layer is head else dtype
         setattr(parent, name, PackedLinear(weight, layer.bias, own))
         count += 1
+        del layer, weight
     return count
 
 

@@ -132,6 +132,30 @@ def test_packed_linears_give_the_same(name: str) -> None:
         np.testing.assert_allclose(one.bits, exact(name, tuple(row)), atol=TOLERANCE)
 
 
+def test_packing_lets_go_of_each_original_before_the_next_copy() -> None:
+    import weakref
+
+    whole = copy.deepcopy(model("llama"))
+    first, *others = [weakref.ref(layer) for layer in whole.modules() if type(layer) is torch.nn.Linear]
+    alive: list[int] = []
+    inner = packing.PackedLinear
+
+    class Watching(inner):  # type: ignore[misc,valid-type]
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            alive.append(sum(layer() is not None for layer in (first, *others)))
+
+    packing.PackedLinear = Watching  # type: ignore[misc]
+    try:
+        packing.pack(whole)
+    finally:
+        packing.PackedLinear = inner  # type: ignore[misc]
+    count = len(others) + 1
+    # The head is held by the caller's name until the end, the newest layer by the loop.
+    assert all(left <= count - done + 1 for done, left in enumerate(alive))
+    assert alive[-1] <= 3
+
+
 def test_measuring_times_both_kinds_of_kernel() -> None:
     seen = packing.measure(model("gpt2"))
     assert seen.stock > 0
