@@ -24,7 +24,11 @@ def floor(model: Any, tokenizer: Any, load: Workload, clock: Callable[[], float]
     needs = [needed_tokens(row, spans) for row, spans in zip(offsets, load.needed, strict=True)]
     head = model.get_output_embeddings().weight.numel()
     named = {id(part): part.numel() for part in model.parameters() if part.dim() == 2}
-    tables = sum(part.weight.numel() for part in model.modules() if type(part).__name__.endswith("Embedding"))
+    tables = sum(
+        part.weight.numel()
+        for part in model.modules()
+        if type(part).__name__.endswith("Embedding") and hasattr(part, "weight")
+    )
     body = sum(named.values()) - tables - (0 if head_is_tied(model) else head)
     rate = product_rate(clock)
     seconds = {}
