@@ -46,6 +46,8 @@ def minicons(shape: str, model: Any, tokenizer: Any, load: Workload, size: int) 
     from minicons import scorer
 
     if shape == "bert":
+        if not hasattr(tokenizer, "batch_encode_plus"):  # gone since transformers 5; minicons 0.3.39 calls it
+            tokenizer.batch_encode_plus = lambda texts, **named: tokenizer(texts, **named)
         gaps = scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
         return lambda: [
             gaps.token_score(load.texts[at : at + size], surprisal=True, PLL_metric="original")
