@@ -9,7 +9,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTEST_ARGS ?=
 
-.PHONY: run test lint format bench clean help
+.PHONY: run test lint format bench bench-engine clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -45,6 +45,12 @@ $(VENV)/.runtime: requirements.txt | $(BIN)/python
 $(VENV)/.dev: requirements.txt requirements-dev.txt requirements-scale.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@ $(VENV)/.runtime
+
+# make bench-engine   the engine beside minicons and lm-eval; long (BENCH_ARGS="--suites 3 --repeats 3" for less)
+bench-engine: benchmarks/engine/requirements.txt requirements.txt
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/engine/requirements.txt
+	.venv-bench/bin/python -m benchmarks.engine $(BENCH_ARGS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -35,6 +35,7 @@ def inspect(model: RegisteredModel, *, repin: bool = True) -> dict[str, Any]:
     from models_registry.backends import BackendError, probe
     from models_registry.warm import forget, load_registered
 
+    model.facts = {}
     if repin:
         model.source_revision = ""
     started = perf_counter()

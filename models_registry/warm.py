@@ -63,8 +63,12 @@ def effective_config(model: RegisteredModel) -> dict[str, object]:
     config = dict(model.config)
     if config.get("source") == "hub" and model.source_revision:
         config["revision"] = model.source_revision
-    if model.backend == "causal" and "device" not in config:
+    if model.backend in {"causal", "masked"} and "device" not in config:
         config["device"] = settings.GYM_DEVICE
+    if model.backend == "causal" and model.facts.get("kernels"):
+        config.setdefault(
+            "kernels", model.facts["kernels"]
+        )  # timed by the check; another worker must not differ
     return config
 
 

@@ -21,6 +21,8 @@ def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
         "fingerprint": facts.fingerprint,
         "bos": policy.bos,
         "eos": policy.eos,
+        "whitespace": policy.whitespace,
+        "kernels": facts.kernels,
         "dtype": facts.dtype,
         "device": facts.device.split(":")[0],
         "engine": ENGINE_VERSION,

@@ -96,14 +96,14 @@ def joined_sentences(document: SuiteDocument, policy: ScoringPolicy) -> list[Joi
 
 
 def plan_chunks(texts: Sequence[str], size: int = CHUNK_SENTENCES) -> list[list[int]]:
-    """Positions of the distinct texts, in chunks of `size`, longest first so that memory trouble shows at once.
+    """Positions of the distinct texts in chunks of `size`, in alphabetical order: what begins alike is scored together.
 
     A function of its input alone: the same texts give the same chunks, and so the same numbers.
     """
     first: dict[str, int] = {}
     for position, text in enumerate(texts):
         first.setdefault(text, position)
-    order = sorted(first.values(), key=lambda position: (-len(texts[position]), position))
+    order = sorted(first.values(), key=lambda position: texts[position])
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 

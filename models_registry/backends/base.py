@@ -33,7 +33,10 @@ class ModelFacts:
     bos, eos        spelling of the start and end token; None = the model has none
     dtype, device   as used now, not as stored
     versions        library versions that can change numbers
-    notes           remarks for the model's page
+    notes           remarks for the model's page: what was measured at load and decided
+    score_kind      what a bit is: "surprisal" (everything before is given) or a pseudo-log-likelihood (see
+                    backends.masked); values of different kinds are never compared
+    error_bits      bound on the numeric error of one token's value, in bits; None = not known
     """
 
     parameters: int | None
@@ -50,6 +53,9 @@ class ModelFacts:
     architecture: str = ""
     licence: str = ""
     notes: tuple[str, ...] = ()
+    score_kind: str = "surprisal"
+    kernels: str = ""
+    error_bits: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -69,9 +75,18 @@ class Backend(Protocol):
     def facts(self) -> ModelFacts:
         """What is known about the model."""
 
-    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> Sequence[TokenScores | ScoringFailure]:
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> Sequence[TokenScores | ScoringFailure]:
         """One result per text, in order. A text that cannot be scored (too long, a value that is not finite)
-        gives a ScoringFailure; a model that cannot follow the policy at all raises BackendError."""
+        gives a ScoringFailure; a model that cannot follow the policy at all raises BackendError.
+
+        needed[k] are the character ranges of text k that are wanted now; None = all of every text. Tokens
+        outside may be left `pending` (a backend for which they cost nothing scores them all the same).
+        """
 
 
 class Loader(Protocol):
@@ -133,7 +148,8 @@ def probe(backend: Backend, policy: ScoringPolicy | None = None) -> dict[str, An
         raise BackendError(
             f"A batch and single sentences differ by {difference:.4f} bits; {tolerance} is the limit."
         )
-    _check_causal(alone[0], alone[1], tolerance)
+    if backend.facts.score_kind == "surprisal":
+        _check_causal(alone[0], alone[1], tolerance)
     scored = [value for value, special in zip(alone[0].bits, alone[0].special, strict=True) if not special]
     return {
         **backend.facts.to_dict(),

@@ -7,24 +7,41 @@ that comes with a model is never run, and nothing but safetensors is read (see `
 from __future__ import annotations
 
 import hashlib
-import platform
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, ModelFacts
-from models_registry.engine.plan import unique_texts
+from models_registry.backends.loading import (
+    SAFE,
+    Folder,
+    choose_device,
+    context_length,
+    device_name,
+    find,
+    first_line,
+    read_model,
+    read_tokenizer,
+    versions,
+)
+from models_registry.backends.tuning import Blanks, prepare, prepare_bfloat16, spellings
+from models_registry.engine.bounds import ERROR_BITS
+from models_registry.engine.needs import edge_tokens, needed_tokens
+from models_registry.engine.plan import UniqueTexts, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
 if TYPE_CHECKING:
-    import torch
+    from models_registry.engine.execute import Computed
+    from models_registry.engine.reader import Reader
 
 _LEFT_TO_RIGHT = (
     "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
 )
-_SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+_PACKING = {None: None, "packed": True, "stock": False}
 
 
 class _Encoded(NamedTuple):
@@ -36,51 +53,76 @@ class _Encoded(NamedTuple):
 
 
 class CausalBackend:
-    """A loaded model with its tokenizer. `score` may be called from one thread at a time."""
+    """A loaded model with its tokenizer. Threads that score at once wait for each other."""
 
     def __init__(
         self,
-        model: Any,
+        reader: Reader,
         tokenizer: Any,
         *,
-        device: torch.device,
         facts: ModelFacts,
         budget: int | None = None,
     ) -> None:
         from models_registry.engine.execute import default_budget
 
         self.facts = facts
-        self._model = model
+        self._one_at_a_time = threading.Lock()
+        self._reader = reader
         self._tokenizer = tokenizer
-        self._device = device
-        self._rows = int(model.get_input_embeddings().weight.shape[0])
-        self._budget = budget or default_budget(device, self._rows)
+        self._budget = budget or default_budget(reader.device, reader.vocabulary)
+        self._spelling: list[str | None] = spellings(tokenizer, reader.vocabulary)
+        self._blanks: Blanks | None = None
 
-    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> list[TokenScores | ScoringFailure]:
-        """Token surprisals in bits, one result per text in order; repeated texts are computed once.
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """Token surprisals in bits, one result per text in order; what texts share is computed once.
 
-        A text over the context length, with characters that are no text, or with a value that is not finite
-        gives a ScoringFailure. Raises BackendError when the policy asks for a start token that the model
-        does not have.
+        With `needed`, tokens outside the character ranges of their text are left pending. A text over the
+        context length, with characters that are no text, or with a value that is not finite gives a
+        ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
+        have.
         """
-        from models_registry.engine.execute import score_sequences
+        with self._one_at_a_time:
+            return self._score(texts, policy, needed)
+
+    def _score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None,
+    ) -> list[TokenScores | ScoringFailure]:
+        from models_registry.engine.execute import compute
 
         if policy.bos == "always" and self._tokenizer.bos_token_id is None:
             raise BackendError(
                 "The policy asks for a start token, and this model has none.",
                 'Use the start policy "auto" or "never".',
             )
+        if policy.whitespace == "trailing" and self._blanks is None:
+            self._blanks = Blanks.of(self._tokenizer, self._spelling, self._reader.device)
         unique = unique_texts(texts)
+        spans = _merged(unique, needed)
         encoded = self._encode(unique.values, policy)
-        ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
-        values = score_sequences(
-            self._model,
-            [item.ids for item in encoded if isinstance(item, _Encoded)],
-            device=self._device,
+        ready = [(at, item) for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
+        wanted = None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
+        values = compute(
+            self._reader,
+            [item.ids for _, item in ready],
             budget=self._budget,
+            needed=wanted,
+            rows=None if policy.whitespace == "none" else _boundary_rows(ready, spans),
+            sets=self._blanks.sets if self._blanks and policy.whitespace != "none" else None,
         )
-        by_text = dict(zip(ready, values, strict=True))
-        results = [self._result(item, by_text.get(at)) for at, item in enumerate(encoded)]
+        results: list[TokenScores | ScoringFailure] = [
+            item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
+        ]
+        for number, (at, item) in enumerate(ready):
+            flags = None if wanted is None else wanted[number]
+            results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
 
     def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
@@ -113,8 +155,8 @@ class CausalBackend:
         self, text: str, ids: list[int], offsets: list[tuple[int, int]], policy: ScoringPolicy
     ) -> _Encoded | ScoringFailure:
         """Add start and end tokens as the policy says, and refuse what the model cannot read."""
-        ids, special = list(ids), [False] * len(ids)
-        spans = [(int(start), int(end)) for start, end in offsets]
+        special = [False] * len(ids)
+        spans = list(offsets)
         bos, eos = self._tokenizer.bos_token_id, self._tokenizer.eos_token_id
         if policy.bos != "never" and bos is not None:
             ids, spans, special = [bos, *ids], [(0, 0), *spans], [True, *special]
@@ -126,87 +168,112 @@ class CausalBackend:
             return ScoringFailure(
                 f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
             )
-        if ids and max(ids) >= self._rows:
+        if ids and max(ids) >= self._reader.vocabulary:
             return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
         return _Encoded(ids, spans, special)
 
     def _result(
-        self, item: _Encoded | ScoringFailure, values: list[float] | ScoringFailure | None
+        self,
+        item: _Encoded,
+        values: Computed | ScoringFailure,
+        wanted: Sequence[bool] | None,
+        policy: ScoringPolicy,
     ) -> TokenScores | ScoringFailure:
         """Put tokens and values together; the first token has nothing before it and so no value."""
-        if isinstance(item, ScoringFailure):
-            return item
         if isinstance(values, ScoringFailure):
             return values
-        bits: list[float | None] = [None, *(values or ())] if item.ids else []
-        tokens = [str(token) for token in self._tokenizer.convert_ids_to_tokens(item.ids)]
-        return TokenScores(tokens, item.ids, item.offsets, bits, item.special)
+        bits: list[float | None] = values.bits.tolist()
+        if bits:
+            bits[0] = None
+        pending: list[bool] = []
+        if wanted is not None:
+            pending = [not flag and at > 0 for at, flag in enumerate(wanted)]
+            bits = [None if wait else value for value, wait in zip(bits, pending, strict=True)]
+        tokens = [self._spelling[number] or "" for number in item.ids]
+        boundary = None
+        if policy.whitespace != "none" and self._blanks is not None:
+            boundary = self._blanks.column(values.mass, item.special)
+        pending = pending if any(pending) else []
+        return TokenScores(tokens, item.ids, item.offsets, bits, item.special, pending, boundary)
+
+
+def _merged(
+    unique: UniqueTexts, needed: Sequence[Sequence[tuple[int, int]]] | None
+) -> list[list[tuple[int, int]]] | None:
+    """What anybody needs of each distinct text."""
+    if needed is None:
+        return None
+    spans: list[dict[tuple[int, int], None]] = [{} for _ in unique.values]
+    for place, own in zip(unique.places, needed, strict=True):
+        spans[place].update(((int(start), int(end)), None) for start, end in own)
+    return [list(own) for own in spans]
+
+
+def _boundary_rows(
+    ready: Sequence[tuple[int, _Encoded]], spans: Sequence[Sequence[tuple[int, int]]] | None
+) -> list[list[bool]]:
+    """The tokens after which the whitespace terms are read."""
+    if spans is None:
+        return [[True] * len(item.ids) for _, item in ready]
+    return [edge_tokens(item.offsets, item.special, spans[at]) for at, item in ready]
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
     """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
-    (float32, bfloat16, float16; on a CPU always float32) and "device" (auto, cpu, cuda:0). Raises
-    BackendError."""
-    if config["source"] == "hub":
-        if not hub_allowed:
-            raise BackendError(
-                "This site does not fetch models from the Hugging Face Hub.",
-                "Put the model into the model directory, or allow the Hub in the settings.",
-            )
-        folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
-        root, content = None, hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
-        files.check_folder(folder, root)
-    else:
-        folder, revision = files.inside(model_dir, config["path"]), ""
-        files.check_folder(folder, model_dir)
-        content = files.digest(folder)
-    return _build(folder, config, revision=revision, content=content)
+    (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too) and "device"
+    (auto, cpu, cuda:0). Raises BackendError."""
+    return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
-def _build(folder: Path, config: dict[str, Any], *, revision: str, content: str) -> CausalBackend:
+def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     """Load a checked folder."""
     import torch
 
+    folder = found.path
     device = choose_device(config.get("device", "auto"))
     wanted = config.get("dtype", "float32")
-    name = wanted if device.type == "cuda" else "float32"
+    half = wanted == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
+    name = wanted if device.type == "cuda" or half else "float32"
+    stored = getattr(torch, "float32" if half else name)
     notes = (
         []
         if name == wanted
         else [f"{wanted} was asked for; on {device.type} scores are computed in float32."]
     )
     settings = _read_settings(folder)
-    tokenizer = _read_tokenizer(folder)
-    model = _read_model(folder, settings, getattr(torch, name), device)
+    tokenizer = read_tokenizer(folder)
+    model = read_model(folder, settings, stored, device)
+    parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
+    error = ERROR_BITS[name]
+    if half:
+        reader, seen = prepare_bfloat16(model, device)
+        error = max(error, seen)
+    else:
+        reader = prepare(
+            model,
+            device,
+            reload=lambda: read_model(folder, settings, stored, device),
+            packing=_PACKING[config.get("kernels")],
+        )
     facts = ModelFacts(
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
         context_length=context_length(settings),
         bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,
-        device=_device_name(device),
-        revision=revision,
+        device=device_name(device),
+        revision=found.revision,
         # The dtype changes numbers, so it is part of the name under which scores may be kept.
-        fingerprint=hashlib.sha256(f"{content} {name}".encode()).hexdigest(),
-        versions=_versions(),
-        architecture=type(model).__name__,
-        notes=tuple(notes),
+        fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),
+        versions=versions(),
+        architecture=architecture,
+        notes=(*notes, *reader.notes),
+        error_bits=error,
+        kernels="packed" if reader.packed else "stock",
     )
-    return CausalBackend(model, tokenizer, device=device, facts=facts)
-
-
-def choose_device(name: str) -> torch.device:
-    """ "auto" is the first CUDA device, else the CPU. BackendError for a device that is not there."""
-    import torch
-
-    if name == "auto":
-        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise BackendError(f"There is no device {name} on this machine.", 'Use "auto" or "cpu".')
-    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+    return CausalBackend(reader, tokenizer, facts=facts)
 
 
 def _read_settings(folder: Path) -> Any:
@@ -214,10 +281,10 @@ def _read_settings(folder: Path) -> Any:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig
 
     try:
-        settings = AutoConfig.from_pretrained(folder, **_SAFE)
+        settings = AutoConfig.from_pretrained(folder, **SAFE)
     except Exception as error:
         raise BackendError(
-            f"config.json could not be read: {_first_line(error, folder)}", _LEFT_TO_RIGHT
+            f"config.json could not be read: {first_line(error, folder)}", _LEFT_TO_RIGHT
         ) from error
     stated = ", ".join(settings.architectures or ()) or settings.model_type
     if getattr(settings, "is_encoder_decoder", False):
@@ -240,108 +307,9 @@ def _says_causal(settings: Any) -> bool:
     return not stated or any(name in causal or name.endswith("Model") for name in stated)
 
 
-def _read_tokenizer(folder: Path) -> Any:
-    """A tokenizer that knows which characters each token came from."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **_SAFE)
-    except Exception as error:
-        raise BackendError(
-            f"The tokenizer could not be read: {_first_line(error, folder)}",
-            "The folder needs a tokenizer.json.",
-        ) from error
-    if not tokenizer.is_fast:
-        raise BackendError(
-            f"{type(tokenizer).__name__} does not say which characters a token covers.",
-            "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
-        )
-    return tokenizer
-
-
-def _read_model(folder: Path, settings: Any, dtype: torch.dtype, device: torch.device) -> Any:
-    """The model in eval mode on its device, with every weight found in the files."""
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
-
-    quiet: Any = logging
-    quiet.disable_progress_bar()
-    auto: Any = AutoModelForCausalLM
-    try:
-        model, report = auto.from_pretrained(
-            folder, config=settings, dtype=dtype, use_safetensors=True, output_loading_info=True, **_SAFE
-        )
-        model = model.to(device)
-    except Exception as error:
-        raise _loading_error(error, folder, device) from error
-    absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
-    if absent:
-        raise BackendError(
-            f"The files lack {len(absent)} of the model's weights, for instance {absent[0]}.",
-            "They would be random numbers. Save the model with its language-model head.",
-        )
-    model.config.get_text_config().use_cache = False
-    return model.eval()
-
-
-def _loading_error(error: Exception, folder: Path, device: torch.device) -> BackendError:
-    from models_registry.engine.execute import is_out_of_memory
-
-    if is_out_of_memory(error):
-        return BackendError(
-            f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
-        )
-    return BackendError(f"The weights could not be loaded: {_first_line(error, folder)}")
-
-
-def context_length(settings: Any) -> int | None:
-    """Most tokens that the configuration allows; None when it states no limit."""
-    text = settings.get_text_config()
-    for name in (
-        "max_position_embeddings",
-        "n_positions",
-        "n_ctx",
-        "max_sequence_length",
-        "max_seq_len",
-        "seq_length",
-    ):
-        value = getattr(text, name, None)
-        if isinstance(value, int) and value > 0:
-            return value
-    return None
-
-
-def _device_name(device: torch.device) -> str:
-    import torch
-
-    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-
-
-def _versions() -> dict[str, str]:
-    import tokenizers
-    import torch
-    import transformers
-
-    from models_registry.engine import ENGINE_VERSION
-
-    return {
-        "engine": ENGINE_VERSION,
-        "python": platform.python_version(),
-        "tokenizers": str(tokenizers.__version__),
-        "torch": str(torch.__version__),
-        "transformers": str(transformers.__version__),
-    }
-
-
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _first_line(error: Exception, folder: Path) -> str:
-    """A library's message, short enough for a page, without the place where models lie on this machine."""
-    line = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return line.replace(str(folder), "the model folder")[:300]

@@ -47,8 +47,14 @@ class NgramBackend:
             ),
         )
 
-    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> list[TokenScores | ScoringFailure]:
-        """One TokenScores per text; never fails. Without a start token the first word has no value: what
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """One TokenScores per text, with every token scored, needed or not; never fails.
+        Without a start token the first word has no value: what
         begins a sentence is part of this model's context."""
         return [self._score(text, policy) for text in texts]
 

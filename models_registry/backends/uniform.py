@@ -50,8 +50,14 @@ class UniformBackend:
             notes=(f"Every {unit} costs log2({vocabulary_size}) = {self._bits:.4f} bits.",),
         )
 
-    def score(self, texts: Sequence[str], policy: ScoringPolicy) -> list[TokenScores | ScoringFailure]:
-        """One TokenScores per text; never fails. Ids are checksums of the spelling: equal words, equal
+    def score(
+        self,
+        texts: Sequence[str],
+        policy: ScoringPolicy,
+        needed: Sequence[Sequence[tuple[int, int]]] | None = None,
+    ) -> list[TokenScores | ScoringFailure]:
+        """One TokenScores per text, with every token scored, needed or not; never fails.
+        Ids are checksums of the spelling: equal words, equal
         ids."""
         return [self._score(text) for text in texts]
 

@@ -4,23 +4,29 @@ Django.
 `execute` needs torch and is therefore imported by the backends that use it, never from here.
 """
 
+from models_registry.engine.bounds import ERROR_BITS, margin_bound
 from models_registry.engine.canonical import share_prefix_scores
 from models_registry.engine.plan import Batch, Plan, chunks, make_plan, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
+from models_registry.engine.whitespace import Terms, region_terms
 
 ENGINE_VERSION = "1"
 """Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
 
 __all__ = [
     "ENGINE_VERSION",
+    "ERROR_BITS",
     "Batch",
     "Plan",
     "ScoringFailure",
     "ScoringPolicy",
+    "Terms",
     "TokenScores",
     "chunks",
     "make_plan",
+    "margin_bound",
+    "region_terms",
     "share_prefix_scores",
     "unique_texts",
 ]

@@ -1,23 +1,44 @@
-"""Run planned batches through a causal model. This module imports torch; nothing else in the engine does."""
+"""Run planned forests through a causal model. Needs torch.
+
+Two ways to the same numbers: trees (`_tree_jobs`), and length-sorted padded batches (`_padded_jobs`) for
+models whose attention takes no tree mask. Both run every needed prefix and look every needed token up once.
+"""
 
 from __future__ import annotations
 
 import gc
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from torch.nn import functional
+from numpy.typing import NDArray
 
-from models_registry.engine.plan import Batch, chunks, make_plan
+from models_registry.engine.forest import Chunk, Forest, Ints, cut, grow
+from models_registry.engine.plan import chunks
+from models_registry.engine.reader import ROWS_PER_BLOCK, Reader, look, to_device
 from models_registry.engine.scores import ScoringFailure
 
-ROWS_PER_BLOCK = 128
-"""Vocabulary rows per cross-entropy call: the fp32 working copy stays near 25 MB for 50,000 words."""
+__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "default_budget", "is_out_of_memory", "score_sequences"]
+
+Floats = NDArray[np.float64]
 
 _TOKENS = {"cpu": 512, "cuda": 8192}
 _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
+_TREE_TOKENS = {"cpu": 512, "cuda": 4096}
+_PACKED_TREE_TOKENS = 256
+
+
+class Computed(NamedTuple):
+    """One sequence's values, in bits. NaN = not asked for (or a first token, which has nothing before it).
+
+    bits  float64[tokens]
+    mass  float64[tokens, sets]: -log2 of each vocabulary set's probability right after the token
+    """
+
+    bits: Floats
+    mass: Floats
 
 
 def default_budget(device: torch.device, vocabulary_size: int) -> int:
@@ -27,59 +48,277 @@ def default_budget(device: torch.device, vocabulary_size: int) -> int:
     return max(1, min(_TOKENS[kind], _LOGIT_BYTES[kind] // (4 * max(vocabulary_size, 1))))
 
 
+def tree_budget(reader: Reader, budget: int) -> int:
+    """Positions per tree chunk within `budget`: smaller, because the mask grows with the square."""
+    kind = reader.device.type if reader.device.type in _TREE_TOKENS else "cpu"
+    best = _PACKED_TREE_TOKENS if reader.packed else _TREE_TOKENS[kind]
+    return min(budget, best)
+
+
 def score_sequences(
     model: Any, sequences: Sequence[Sequence[int]], *, device: torch.device, budget: int
 ) -> list[list[float] | ScoringFailure]:
-    """Surprisal in bits of every token after the first of each sequence.
+    """Surprisal in bits of every token after the first of each sequence, by padded batches.
 
-    `model` is a transformers causal model in eval mode on `device`. Result k has max(len(sequences[k]) - 1,
-    0) values, computed in fp32 from the model's logits; they do not depend on batch mates beyond fp32 noise
-    (5e-4 bits). When memory runs out the budget is halved and the work goes on; a sequence that does not
-    fit alone gives a ScoringFailure. A value that is not finite gives one too.
+    `model` is a transformers causal model in eval mode on `device`; nothing else is assumed of it. Result k
+    has max(len(sequences[k]) - 1, 0) values. See `compute` for what happens when memory runs out.
     """
-    plan = make_plan(sequences, budget)
-    results: list[list[float] | ScoringFailure] = [[] for _ in plan.sequences]
-    pending = list(reversed(plan.batches))
-    while pending:
-        batch = pending.pop()
-        values = _attempt(model, [plan.sequences[row] for row in batch.rows], batch.width, device)
-        if values is not None:
-            for row, bits in zip(batch.rows, values, strict=True):
-                results[row] = _checked(bits)
-        elif len(batch.rows) == 1:
-            results[batch.rows[0]] = ScoringFailure(
-                f"Memory on {device} ran out on this text alone ({batch.width} tokens).", transient=True
+    found = compute(Reader(model, device), sequences, budget=budget)
+    return [one if isinstance(one, ScoringFailure) else one.bits[1:].tolist() for one in found]
+
+
+def compute(
+    reader: Reader,
+    sequences: Sequence[Sequence[int]],
+    *,
+    budget: int,
+    needed: Sequence[Sequence[bool]] | None = None,
+    rows: Sequence[Sequence[bool]] | None = None,
+    sets: torch.Tensor | None = None,
+    groups: Sequence[int] | None = None,
+) -> list[Computed | ScoringFailure]:
+    """Bits of the needed tokens of each sequence, and masses of `sets` after the tokens flagged in `rows`.
+
+    Arguments as in `forest.grow` and `reader.look`. Values are computed in fp32 from the model's logits; they
+    do not depend on other sequences beyond fp32 noise. When memory runs out the budget is halved and the work
+    goes on; a sequence that does not fit alone gives a ScoringFailure. A value that is not finite gives one
+    too.
+    """
+    long = [reader.reach is not None and len(ids) > reader.reach for ids in sequences]
+    results: list[Computed | ScoringFailure | None] = [None] * len(sequences)
+    for by_tree in (True, False):
+        chosen = [at for at, far in enumerate(long) if (reader.tree and not far) == by_tree]
+        if not chosen:
+            continue
+        whole = len(chosen) == len(sequences)
+        forest = grow(
+            sequences if whole else [sequences[at] for at in chosen],
+            needed if whole or needed is None else [needed[at] for at in chosen],
+            rows if whole or rows is None else [rows[at] for at in chosen],
+            groups if whole or groups is None else [groups[at] for at in chosen],
+        )
+        ledger = _run(reader, forest, sets, budget, by_tree=by_tree)
+        for at, one in zip(chosen, _by_sequence(forest, ledger, reader.device), strict=True):
+            results[at] = one
+    # What ran out of memory may have been run for another text, so each such text is tried by itself.
+    for at in range(len(results)):
+        if isinstance(results[at], _TooLarge) and len(sequences) > 1:
+            own_needs = None if needed is None else [needed[at]]
+            own_rows = None if rows is None else [rows[at]]
+            alone = compute(
+                reader, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets
             )
-        else:
-            budget = max(1, min(budget, batch.width * len(batch.rows)) // 2)
-            rows = [row for rest in (batch, *reversed(pending)) for row in rest.rows]
-            pending = _rebatch(rows, plan.sequences, budget)
-    return [results[number] for number in plan.places]
+            results[at] = alone[0]
+    return [one for one in results if one is not None]
 
 
-def _rebatch(rows: Sequence[int], sequences: Sequence[Sequence[int]], budget: int) -> list[Batch]:
-    """The remaining rows under a smaller budget, as a stack (next batch last)."""
-    groups = chunks([len(sequences[row]) for row in rows], budget)
-    batches = [Batch(tuple(rows[at] for at in group), len(sequences[rows[group[-1]]])) for group in groups]
-    return batches[::-1]
+class _TooLarge(ScoringFailure):
+    """Memory ran out."""
 
 
-def _attempt(
-    model: Any, rows: Sequence[Sequence[int]], width: int, device: torch.device
-) -> list[list[float]] | None:
-    """One batch, or None when memory ran out."""
-    if width < 2:
-        return [[] for _ in rows]
+class _Job(NamedTuple):
+    """One forward pass: model inputs, and where to find what.
+
+    nodes, place  nodes to read (sorted), and the row of each in the flattened output
+    edges, rows   numbers of the forest's edges and rows that are read
+    """
+
+    inputs: dict[str, torch.Tensor]
+    nodes: Ints
+    place: Ints
+    edges: Ints
+    rows: Ints
+
+
+class _Ledger(NamedTuple):
+    """Values by edge and row of a forest. NaN in `bits` = the model gave no number; `short` = memory."""
+
+    bits: Floats
+    mass: Floats
+    short_edge: NDArray[np.bool_]
+    short_row: NDArray[np.bool_]
+
+
+class _Work(NamedTuple):
+    """Values that are still on the device."""
+
+    job: _Job
+    bits: torch.Tensor
+    mass: torch.Tensor
+
+
+def _run(reader: Reader, forest: Forest, sets: torch.Tensor | None, budget: int, *, by_tree: bool) -> _Ledger:
+    """Compute all edges and rows of a forest."""
+    width = 0 if sets is None else int(sets.shape[1])
+    ledger = _Ledger(
+        np.full(len(forest.edge_node), np.nan),
+        np.full((len(forest.row_node), width), np.nan),
+        np.zeros(len(forest.edge_node), np.bool_),
+        np.zeros(len(forest.row_node), np.bool_),
+    )
+    queue = _Trees(reader, forest, budget) if by_tree else _Padded(reader, forest, budget)
+    done: list[_Work] = []
+    for job in queue:
+        work = _attempt(reader, forest, job, sets)
+        if work is not None:
+            done.append(work)
+            queue.accept()
+        elif not queue.shrink():
+            ledger.short_edge[job.edges] = True
+            ledger.short_row[job.rows] = True
+    for job, bits, mass in done:
+        ledger.bits[job.edges] = bits.cpu().double().numpy()
+        if width and len(job.rows):
+            at = np.searchsorted(job.nodes, forest.row_node[job.rows])
+            ledger.mass[job.rows] = mass.cpu().double().numpy()[at]
+    return ledger
+
+
+class _Trees:
+    """Chunks of a forest, one after the other, under a budget that may shrink on the way."""
+
+    def __init__(self, reader: Reader, forest: Forest, budget: int) -> None:
+        self.reader, self.forest = reader, forest
+        self.budget = self.calm = tree_budget(reader, budget)
+        self.first = 0
+        self.chunk: Chunk | None = None
+
+    def __iter__(self) -> Iterator[_Job]:
+        while self.first < len(self.forest.token):
+            self.chunk = cut(self.forest, self.first, self.budget)
+            yield self._job(self.chunk)
+
+    def accept(self) -> None:
+        """The chunk is done: go on behind it."""
+        assert self.chunk is not None
+        self.first = self.chunk.last
+        self.calm = self.budget
+
+    def shrink(self) -> bool:
+        """Memory ran out: whether a smaller chunk can be tried. If not, the one node is passed over."""
+        assert self.chunk is not None
+        if self.chunk.last - self.chunk.first == 1:
+            self.first, self.budget = self.chunk.last, max(1, self.calm // 2)
+            return False
+        self.budget = max(1, min(self.budget, len(self.chunk.token)) // 2)
+        return True
+
+    def _job(self, chunk: Chunk) -> _Job:
+        device = self.reader.device
+        edges = np.arange(chunk.edges.start, chunk.edges.stop)
+        rows = np.arange(chunk.rows.start, chunk.rows.stop)
+        nodes = _read_nodes(self.forest, edges, rows)
+        inputs = {
+            "input_ids": to_device(chunk.token[None], device),
+            "attention_mask": tree_mask(to_device(chunk.end, device), self._dtype()),
+            "position_ids": to_device(chunk.position[None], device),
+        }
+        return _Job(inputs, nodes, nodes - chunk.first + chunk.node_at, edges, rows)
+
+    def _dtype(self) -> torch.dtype:
+        found = getattr(self.reader.model, "dtype", torch.float32)
+        return found if isinstance(found, torch.dtype) else torch.float32
+
+
+def tree_mask(end: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Additive mask [1, 1, n, n]: 0 where key j is visible to query i (j <= i < end[j]), else the least
+    number of the dtype. Floats are faster than booleans on CPUs."""
+    at = torch.arange(len(end), device=end.device)
+    hidden = (at[None, :] > at[:, None]) | (at[:, None] >= end[None, :])
+    mask = torch.zeros(hidden.shape, dtype=dtype, device=end.device)
+    return mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
+
+
+class _Padded:
+    """Length-sorted batches of whole paths. A path runs from a root to a leaf and reads the nodes that no
+    earlier path has read: in depth-first order, those behind the leaf before."""
+
+    def __init__(self, reader: Reader, forest: Forest, budget: int) -> None:
+        self.reader, self.forest, self.budget = reader, forest, budget
+        self.leaves = np.flatnonzero(forest.end == np.arange(len(forest.end)) + 1)
+        self.begin = np.concatenate(([0], self.leaves[:-1] + 1))
+        self.pending = self._batches(np.arange(len(self.leaves)))
+        self.batch: Ints = self.leaves[:0]
+
+    def __iter__(self) -> Iterator[_Job]:
+        while self.pending:
+            self.batch = self.pending.pop()
+            yield self._job(np.sort(self.batch))
+
+    def accept(self) -> None:
+        """Nothing to do: the batch has left the stack."""
+
+    def shrink(self) -> bool:
+        """Memory ran out: whether smaller batches can be tried. If not, the one path is passed over."""
+        if len(self.batch) == 1:
+            return False
+        width = int(self.forest.depth[self.leaves[self.batch]].max()) + 1
+        self.budget = max(1, min(self.budget, width * len(self.batch)) // 2)
+        self.pending = self._batches(np.concatenate((self.batch, *reversed(self.pending))))
+        return True
+
+    def _batches(self, paths: Ints) -> list[Ints]:
+        """Paths (numbers into `leaves`) as a stack of batches, shortest on top."""
+        lengths = (self.forest.depth[self.leaves[paths]] + 1).tolist()
+        return [paths[group] for group in chunks(lengths, self.budget)][::-1]
+
+    def _job(self, paths: Ints) -> _Job:
+        forest, ends = self.forest, self.leaves[paths]
+        lengths = forest.depth[ends] + 1
+        width = int(lengths.max())
+        ids = np.zeros((len(paths), width), np.int64)
+        line, node = np.arange(len(paths)), ends
+        while len(node):
+            ids[line, forest.depth[node]] = forest.token[node]
+            kept = forest.parent[node] >= 0
+            line, node = line[kept], forest.parent[node[kept]]
+        edges, rows, nodes, place = self._owned(paths, ends, width)
+        mask = (np.arange(width)[None, :] < lengths[:, None]).astype(np.int64)
+        device = self.reader.device
+        inputs = {"input_ids": to_device(ids, device), "attention_mask": to_device(mask, device)}
+        return _Job(inputs, nodes, place, edges, rows)
+
+    def _owned(self, paths: Ints, ends: Ints, width: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """Edges, rows and nodes that these paths read, and where the nodes are in the flattened output."""
+        edges = _ranges(self.forest.edge_node, self.begin[paths], ends + 1)
+        rows = _ranges(self.forest.row_node, self.begin[paths], ends + 1)
+        nodes = _read_nodes(self.forest, edges, rows)
+        return edges, rows, nodes, np.searchsorted(ends, nodes) * width + self.forest.depth[nodes]
+
+
+def _ranges(keys: Ints, begin: Ints, end: Ints) -> Ints:
+    """Numbers k with begin[i] <= keys[k] < end[i] for some i; keys are sorted, the ranges disjoint and
+    ascending."""
+    low, high = np.searchsorted(keys, begin), np.searchsorted(keys, end)
+    return np.concatenate([np.arange(a, b) for a, b in zip(low, high, strict=True)])
+
+
+def _read_nodes(forest: Forest, edges: Ints, rows: Ints) -> Ints:
+    return np.unique(np.concatenate((forest.edge_node[edges], forest.row_node[rows])))
+
+
+def _attempt(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | None) -> _Work | None:
+    """One forward pass, or None when memory ran out."""
     try:
-        return _forward(model, rows, width, device)
+        return _forward(reader, forest, job, sets)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
     # Outside the handler, so that the traceback no longer holds the tensors.
     gc.collect()
-    if device.type == "cuda":
+    if reader.device.type == "cuda":
         torch.cuda.empty_cache()
     return None
+
+
+@torch.inference_mode()
+def _forward(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | None) -> _Work:
+    """Body for all positions, head for the nodes that are read."""
+    states = reader.states(**job.inputs)
+    states = states.reshape(-1, states.shape[-1])[to_device(job.place, states.device)]
+    row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
+    bits, mass = look(reader, states, row, forest.edge_token[job.edges], sets)
+    return _Work(job._replace(inputs={}), bits, mass)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -90,46 +329,36 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and ("out of memory" in said or "can't allocate memory" in said)
 
 
-@torch.inference_mode()
-def _forward(
-    model: Any, rows: Sequence[Sequence[int]], width: int, device: torch.device
-) -> list[list[float]]:
-    """Pad on the right, run the model once, and turn logits into bits block by block."""
-    # The last token is only ever predicted, so it is not fed.
-    ids = torch.zeros((len(rows), width - 1), dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    targets = torch.full_like(ids, -100)
-    for at, row in enumerate(rows):
-        length = len(row) - 1
-        if length > 0:
-            ids[at, :length] = torch.tensor(row[:-1])
-            mask[at, :length] = 1
-            targets[at, :length] = torch.tensor(row[1:])
-    logits = model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits
-    flat = logits.reshape(-1, logits.shape[-1])
-    wanted = targets.reshape(-1).to(device)
-    nats = torch.cat(
-        [
-            functional.cross_entropy(
-                flat[start : start + ROWS_PER_BLOCK].float(),
-                wanted[start : start + ROWS_PER_BLOCK],
-                reduction="none",
-                ignore_index=-100,
-            )
-            for start in range(0, flat.shape[0], ROWS_PER_BLOCK)
-        ]
+def _by_sequence(forest: Forest, ledger: _Ledger, device: torch.device) -> list[Computed | ScoringFailure]:
+    """Spread values over the sequences that asked for them."""
+    asked = forest.edge_of >= 0
+    bits = np.full(len(asked), np.nan)
+    bits[asked] = ledger.bits[forest.edge_of[asked]]
+    looked = forest.row_of >= 0
+    mass = np.full((len(asked), ledger.mass.shape[1]), np.nan)
+    mass[looked] = ledger.mass[forest.row_of[looked]]
+    short = np.zeros(len(asked), np.bool_)
+    short[asked] |= ledger.short_edge[forest.edge_of[asked]]
+    short[looked] |= ledger.short_row[forest.row_of[looked]]
+    odd = asked & ~np.isfinite(bits) | np.isnan(mass[:, :1]).any(1) & looked
+    results: list[Computed | ScoringFailure] = []
+    trouble = np.flatnonzero(short | odd)
+    bounds = forest.starts.tolist()
+    spoiled = set((np.searchsorted(forest.starts, trouble, "right") - 1).tolist())
+    for at, (start, stop) in enumerate(pairwise(bounds)):
+        if at in spoiled:
+            results.append(_failure(short[start:stop], odd[start:stop], device))
+        else:
+            results.append(Computed(bits[start:stop], mass[start:stop]))
+    return results
+
+
+def _failure(short: NDArray[np.bool_], odd: NDArray[np.bool_], device: torch.device) -> ScoringFailure:
+    if short.any():
+        return _TooLarge(
+            f"Memory on {device} ran out on this text alone ({len(short)} tokens).", transient=True
+        )
+    return ScoringFailure(
+        f"The model's value for token {int(np.argmax(odd)) + 1} is not a finite number; "
+        "with float16 this can be an overflow: try float32 or bfloat16."
     )
-    # Rounding can make a certain token a hair cheaper than nothing. NaN passes and is caught later.
-    bits = (nats.double() / math.log(2)).clamp_min(0.0).reshape(len(rows), width - 1).cpu().tolist()
-    return [values[: max(len(row) - 1, 0)] for values, row in zip(bits, rows, strict=True)]
-
-
-def _checked(bits: list[float]) -> list[float] | ScoringFailure:
-    """The values, or a failure that says where the first one is not a finite number."""
-    for position, value in enumerate(bits, start=2):
-        if not math.isfinite(value):
-            return ScoringFailure(
-                f"The model's value for token {position} is not a finite number; "
-                "with float16 this can be an overflow: try float32 or bfloat16."
-            )
-    return bits

@@ -9,6 +9,7 @@ from typing import Any
 BOS_POLICIES = ("auto", "always", "never")
 # The same words as suites.regions uses; a test holds the two together, so that this room needs no other room.
 JOIN_POLICIES = ("space", "natural", "none")
+WHITESPACE_POLICIES = ("none", "trailing")
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 
 
@@ -21,18 +22,22 @@ class ScoringPolicy:
     eos     whether the end token is predicted too (as a special token outside all regions).
     join    how region texts become a sentence: "space", "natural" or "none" (see suites.regions.join).
     metric  how token bits become a region value: sum, mean, median, range, max or min.
+    whitespace  "trailing" also computes how likely a blank is after each token, the two terms of the
+            whitespace-trailing correction (see engine.whitespace); raw bits stay as they are. "none": not.
     """
 
     bos: str = "auto"
     eos: bool = False
     join: str = "space"
     metric: str = "sum"
+    whitespace: str = "none"
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
             ("bos", self.bos, BOS_POLICIES),
             ("join", self.join, JOIN_POLICIES),
             ("metric", self.metric, METRICS),
+            ("whitespace", self.whitespace, WHITESPACE_POLICIES),
         ):
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}: choose one of {', '.join(allowed)}")
@@ -40,8 +45,12 @@ class ScoringPolicy:
             raise ValueError(f"eos is {self.eos!r}: choose true or false")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types, in a fixed order."""
-        return asdict(self)
+        """Plain JSON types, in a fixed order. `whitespace` is left out while it is "none", so that policies
+        written before there was one stay the same."""
+        record = asdict(self)
+        if self.whitespace == "none":
+            del record["whitespace"]
+        return record
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ScoringPolicy:

@@ -102,7 +102,7 @@ def test_the_star_is_the_whole_sentence():
 
 def test_chunks_are_a_function_of_the_texts_and_hold_each_once():
     texts = ["a b", "a", "a b", "long one", "a"]
-    assert plan_chunks(texts, size=2) == [[3, 0], [1]]
+    assert plan_chunks(texts, size=2) == [[1, 0], [3]]
     assert plan_chunks(texts, size=2) == plan_chunks(list(texts), size=2)
 
 

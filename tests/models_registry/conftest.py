@@ -9,6 +9,8 @@ import pytest
 
 from tests.models_registry import tiny
 
+# Several test processes share the processors; two threads of each would wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 

@@ -118,3 +118,88 @@ def edit_json(path: Path, **changes: Any) -> None:
     data = json.loads(path.read_text())
     data.update(changes)
     path.write_text(json.dumps(data))
+
+
+def causal(name: str, vocabulary: int) -> Any:
+    """A random model of another family, with clearly uneven predictions."""
+    import torch
+    import transformers as t
+
+    torch.manual_seed(3)
+    common = {
+        "vocab_size": vocabulary,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 64,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "pad_token_id": 0,
+    }
+    wide = {**common, "intermediate_size": 32, "initializer_range": 0.5}
+    mistral = {**wide, "num_key_value_heads": 2}
+    bloom = {"vocab_size": vocabulary, "hidden_size": 16, "n_layer": 2, "n_head": 2, "initializer_range": 0.5}
+    local = {"attention_types": [[["global", "local"], 1]], "num_layers": 2, "num_heads": 2, "window_size": 4}
+    makers: dict[str, Any] = {
+        "gpt2": lambda: gpt2(vocabulary),
+        "llama": lambda: llama(vocabulary),
+        "neox": lambda: t.GPTNeoXForCausalLM(t.GPTNeoXConfig(**wide)),
+        "opt": lambda: t.OPTForCausalLM(
+            t.OPTConfig(**common, ffn_dim=32, word_embed_proj_dim=8, init_std=0.5)
+        ),
+        "mistral-narrow": lambda: t.MistralForCausalLM(t.MistralConfig(**mistral, sliding_window=4)),
+        "mistral-wide": lambda: t.MistralForCausalLM(t.MistralConfig(**mistral, sliding_window=50)),
+        "gemma2": lambda: t.Gemma2ForCausalLM(t.Gemma2Config(**mistral, head_dim=4, sliding_window=64)),
+        "bloom": lambda: t.BloomForCausalLM(t.BloomConfig(**bloom)),
+        "mamba": lambda: t.MambaForCausalLM(
+            t.MambaConfig(vocab_size=vocabulary, hidden_size=16, num_hidden_layers=2, state_size=4)
+        ),
+        "gpt-neo-local": lambda: t.GPTNeoForCausalLM(
+            t.GPTNeoConfig(**{**common, **local, "initializer_range": 0.5})
+        ),
+    }
+    model = makers[name]().eval()
+    model.config.get_text_config().use_cache = False
+    return model
+
+
+def framed(tokenizer: Any) -> Any:
+    """The tokenizer as masked models have it: a frame of start and end tokens, and a mask token."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer.add_special_tokens(["<mask>"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        cls_token="<s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+        pad_token="<unk>",
+    )
+
+
+def gap_filler(name: str, vocabulary: int) -> Any:
+    """A random BERT or RoBERTa with clearly uneven predictions."""
+    import torch
+    import transformers as t
+
+    torch.manual_seed(4)
+    shape: dict[str, Any] = {
+        "vocab_size": vocabulary,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 64,
+        "initializer_range": 0.5,
+        "pad_token_id": 0,
+    }
+    kinds: dict[str, Any] = {
+        "bert": lambda: t.BertForMaskedLM(t.BertConfig(**shape)),
+        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**shape, "max_position_embeddings": 66})),
+    }
+    return kinds[name]().eval()

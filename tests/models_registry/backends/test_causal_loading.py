@@ -330,3 +330,15 @@ def test_memory_that_runs_out_while_loading(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("transformers.GPT2LMHeadModel.to", full)
     with pytest.raises(BackendError, match="does not fit into the memory"):
         load(folder.parent, "m")
+
+
+def test_bfloat16_on_a_cpu_takes_a_second_word_and_shows_its_error(tiny_models: Path) -> None:
+    config = {"source": "directory", "path": "byte-bpe", "dtype": "bfloat16", "device": "cpu"}
+    plain = load_backend("causal", config, model_dir=tiny_models, hub_allowed=False)
+    half = load_backend("causal", {**config, "cpu_bfloat16": True}, model_dir=tiny_models, hub_allowed=False)
+    assert (plain.facts.dtype, half.facts.dtype) == ("float32", "bfloat16")
+    assert plain.facts.fingerprint != half.facts.fingerprint
+    assert plain.facts.error_bits == 5e-4
+    assert half.facts.error_bits is not None
+    assert half.facts.error_bits >= 0.5
+    assert any("by explicit choice" in note for note in half.facts.notes)

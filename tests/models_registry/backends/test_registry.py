@@ -57,6 +57,7 @@ def test_importing_the_causal_module_or_loading_a_baseline_brings_no_torch() -> 
 def test_specs() -> None:
     assert {kind: spec.needs_torch for kind, spec in BACKENDS.items()} == {
         "causal": True,
+        "masked": True,
         "ngram": False,
         "uniform": False,
     }
@@ -74,6 +75,7 @@ def test_specs() -> None:
         ("causal", {"source": "hub", "repo": "org/name"}),
         ("causal", {"source": "hub", "repo": "org/na.me-1", "revision": COMMIT, "dtype": "bfloat16"}),
         ("causal", {"source": "directory", "path": "group/model-1.0", "device": "cuda:0"}),
+        ("masked", {"source": "directory", "path": "bert", "method": "original"}),
         ("uniform", {"vocabulary_size": 2, "unit": "character"}),
         ("ngram", {"path": "demo.ngram"}),
     ],

@@ -1,0 +1,118 @@
+"""What is scored: the published suites of GYM_CONFORMANCE_DIR, a load shaped like BLiMP, and a tokenizer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suites.formats import SuiteDocument, read_suite
+from suites.formulas import parse
+from suites.regions import join
+
+VOCABULARY = 50257
+BOS = "<|endoftext|>"
+
+
+class Workload(NamedTuple):
+    """Sentences in file order. needed[k]: character ranges that predictions look at; groups[k]: its suite."""
+
+    name: str
+    texts: list[str]
+    needed: list[list[tuple[int, int]]]
+    groups: list[int]
+
+
+def published(folder: Path | None = None, most: int | None = None) -> Workload:
+    """All sentences of the published suites (JSON), or of the first `most` suites."""
+    root = folder or Path(os.environ.get("GYM_CONFORMANCE_DIR", "../shared/conformance"))
+    files = sorted((root / "suites").glob("*.json"))[:most]
+    if not files:
+        raise SystemExit(f"No suites in {root / 'suites'}: set GYM_CONFORMANCE_DIR.")
+    load = Workload(f"{len(files)} published suites", [], [], [])
+    for number, path in enumerate(files):
+        document = read_suite(path.read_bytes(), path.name)
+        wanted = looked_at(document)
+        for sentence in document.sentences:
+            joined = join(sentence.contents)
+            regions = wanted.get(sentence.condition, set())
+            load.texts.append(joined.text)
+            load.needed.append(
+                [(span.start, span.end) for at, span in enumerate(joined.spans, start=1) if at in regions]
+            )
+            load.groups.append(number)
+    return load
+
+
+def looked_at(document: SuiteDocument) -> dict[str, set[int]]:
+    """Region numbers by condition that some prediction refers to; "*" is all of them."""
+    wanted: dict[str, set[int]] = {}
+    every = set(range(1, len(document.region_names) + 1))
+    for prediction in document.predictions:
+        for condition, region in parse(prediction.formula).references:
+            wanted.setdefault(condition, set()).update(every if region == "*" else {int(region)})
+    return wanted
+
+
+def blimp_shaped(scale: float = 1.0, seed: int = 0) -> Workload:
+    """67 paradigms of 1,000 minimal pairs (times `scale`): a frame per paradigm, words from small lists, and
+    two sentences that differ in one word. The word after the difference is what is needed."""
+    draw = np.random.default_rng(seed)
+    words = pseudo_words(3000, seed=1)
+    load = Workload(f"BLiMP-shaped, {scale:g} of 67 x 1,000 pairs", [], [], [])
+    for paradigm in range(67):
+        lists = [draw.choice(words, int(draw.integers(6, 60))) for _ in range(int(draw.integers(7, 12)))]
+        critical = int(draw.integers(2, len(lists) - 1))
+        for _ in range(max(1, int(1000 * scale))):
+            row = [str(draw.choice(options)) for options in lists]
+            for word in draw.choice(words, 2, replace=False):
+                sentence = [*row[:critical], str(word), *row[critical + 1 :]]
+                start = len(" ".join(sentence[:critical]))
+                load.texts.append(" ".join(sentence) + ".")
+                load.needed.append([(start, start + 1 + len(str(word)))])
+                load.groups.append(paradigm)
+    return load
+
+
+def pseudo_words(count: int, seed: int) -> list[str]:
+    """Pronounceable words, each once."""
+    draw = np.random.default_rng(seed)
+    onsets = ["", *"bdfgklmnprstvwz", "br", "st", "tr", "pl", "sh", "th"]
+    rimes = [
+        v + c for v in ("a", "e", "i", "o", "u", "ai", "ou") for c in ("", "n", "r", "s", "t", "ng", "lk")
+    ]
+    found: dict[str, None] = {}
+    while len(found) < count:
+        size = int(draw.integers(1, 5))
+        found["".join(str(draw.choice(onsets)) + str(draw.choice(rimes)) for _ in range(size))] = None
+    return list(found)
+
+
+def tokenizer(texts: list[str], *, gaps: bool = False) -> Any:
+    """A byte-level BPE of 50,257 tokens, trained here: on the sentences to be scored, so that their words are
+    mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill it up. With `gaps` it has a mask
+    token and puts a frame around sentences."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    specials = [BOS, "[CLS]", "[SEP]", "[MASK]"] if gaps else [BOS]
+    inner = Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    trainer: Any = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=specials,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    filling = [" ".join(pseudo_words(30_000, seed=1))]
+    inner.train_from_iterator([*texts, *texts, *filling], trainer)
+    ends = {"bos_token": BOS, "eos_token": BOS, "unk_token": BOS, "pad_token": BOS}
+    if gaps:
+        inner.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+        )
+        ends |= {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=inner, **ends)

@@ -1,0 +1,159 @@
+"""Reading a model folder: where it is, its tokenizer, its weights, and what is known about it then.
+
+torch and transformers are imported inside functions. Code that comes with a model is never run, and nothing
+but safetensors is read (see `files.check_folder`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from models_registry.backends import files, hub
+from models_registry.backends.base import BackendError
+
+if TYPE_CHECKING:
+    import torch
+
+SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+class Folder(NamedTuple):
+    """A checked model folder. `content` names its weights, configuration and tokenizer."""
+
+    path: Path
+    revision: str
+    content: str
+
+
+def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
+    """The folder that {"source": "hub", "repo", "revision"} or {"source": "directory", "path"} names, fetched
+    if need be. Raises BackendError."""
+    if config["source"] == "hub":
+        if not hub_allowed:
+            raise BackendError(
+                "This site does not fetch models from the Hugging Face Hub.",
+                "Put the model into the model directory, or allow the Hub in the settings.",
+            )
+        folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
+        files.check_folder(folder, None)
+        return Folder(folder, revision, hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest())
+    folder = files.inside(model_dir, config["path"])
+    files.check_folder(folder, model_dir)
+    return Folder(folder, "", files.digest(folder))
+
+
+def choose_device(name: str) -> torch.device:
+    """ "auto" is the first CUDA device, else the CPU. BackendError for a device that is not there."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise BackendError(f"There is no device {name} on this machine.", 'Use "auto" or "cpu".')
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def read_tokenizer(folder: Path) -> Any:
+    """A tokenizer that knows which characters each token came from."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **SAFE)
+    except Exception as error:
+        raise BackendError(
+            f"The tokenizer could not be read: {first_line(error, folder)}",
+            "The folder needs a tokenizer.json.",
+        ) from error
+    if not tokenizer.is_fast:
+        raise BackendError(
+            f"{type(tokenizer).__name__} does not say which characters a token covers.",
+            "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
+        )
+    return tokenizer
+
+
+def read_model(
+    folder: Path, settings: Any, dtype: torch.dtype, device: torch.device, auto: Any = None
+) -> Any:
+    """The model in eval mode on its device, with every weight found in the files. `auto` is the transformers
+    class that builds it; None = AutoModelForCausalLM."""
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    quiet: Any = logging
+    quiet.disable_progress_bar()
+    auto = auto or AutoModelForCausalLM
+    try:
+        model, report = auto.from_pretrained(
+            folder, config=settings, dtype=dtype, use_safetensors=True, output_loading_info=True, **SAFE
+        )
+        model = model.to(device)
+    except Exception as error:
+        raise _loading_error(error, folder, device) from error
+    absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
+    if absent:
+        raise BackendError(
+            f"The files lack {len(absent)} of the model's weights, for instance {absent[0]}.",
+            "They would be random numbers. Save the model with its language-model head.",
+        )
+    model.config.get_text_config().use_cache = False
+    return model.eval()
+
+
+def _loading_error(error: Exception, folder: Path, device: torch.device) -> BackendError:
+    from models_registry.engine.execute import is_out_of_memory
+
+    if is_out_of_memory(error):
+        return BackendError(
+            f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
+        )
+    return BackendError(f"The weights could not be loaded: {first_line(error, folder)}")
+
+
+def context_length(settings: Any) -> int | None:
+    """Most tokens that the configuration allows; None when it states no limit."""
+    text = settings.get_text_config()
+    for name in (
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "max_sequence_length",
+        "max_seq_len",
+        "seq_length",
+    ):
+        value = getattr(text, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def device_name(device: torch.device) -> str:
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
+
+def versions() -> dict[str, str]:
+    import tokenizers
+    import torch
+    import transformers
+
+    from models_registry.engine import ENGINE_VERSION
+
+    return {
+        "engine": ENGINE_VERSION,
+        "python": platform.python_version(),
+        "tokenizers": str(tokenizers.__version__),
+        "torch": str(torch.__version__),
+        "transformers": str(transformers.__version__),
+    }
+
+
+def first_line(error: Exception, folder: Path) -> str:
+    """A library's message, short enough for a page, without the place where models lie on this machine."""
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return line.replace(str(folder), "the model folder")[:300]

@@ -1,0 +1,164 @@
+"""Make a loaded model ready to score fast: packed weights where they pay, proofs, and vocabulary tables.
+
+torch is imported inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from models_registry.engine.whitespace import BLANK_MARKS, blank_sets
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+
+    from models_registry.engine.masked import Rows
+    from models_registry.engine.reader import Reader
+
+
+def prepare(
+    model: Any, device: torch.device, *, reload: Callable[[], Any], packing: bool | None = None
+) -> Reader:
+    """A reader for the model, everything measured and proved. On a CPU its linear weights are packed if that
+    was timed to be faster (`packing` None) or as told; a model that packing breaks is read again."""
+    from models_registry.engine import packing as packs
+    from models_registry.engine.prove import apart, batch_bits, make_reader, plain_bits, tolerance
+
+    if device.type != "cpu" or packing is False or not packs.available():
+        return make_reader(model, device)
+    before = plain_bits(model, device)
+    allowed = tolerance(model)
+    packs.fuse_gelu(model)
+    gain = packs.measure(model).gain if packing is None else packs.GAIN
+    if gain < packs.GAIN:
+        reader = make_reader(model, device, plain=before)
+        reader.notes.append(f"Stock linear kernels (packed ones were timed {gain:.2f} times as fast).")
+        return reader
+    packs.pack(model)
+    try:
+        gap = apart(batch_bits(model, device), before)
+    except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
+        gap = float("inf")
+    if gap > allowed:
+        reader = make_reader(reload(), device)
+        reader.notes.append("Stock linear kernels: this model does not work with packed ones.")
+        return reader
+    reader = make_reader(model, device, plain=before)
+    reader.packed = True
+    reader.notes.append(
+        (
+            "Packed linear kernels"
+            if packing
+            else f"Packed linear kernels, timed {gain:.2f} times as fast as stock ones"
+        )
+        + f"; probe values moved by {gap:.1g} bits."
+    )
+    return reader
+
+
+def prepare_bfloat16(model: Any, device: torch.device) -> tuple[Reader, float]:
+    """A reader on a CPU whose linear layers (head excepted) work in bfloat16, and the largest error in bits that
+    this makes on the probe sequences."""
+    import numpy as np
+    import torch
+
+    from models_registry.engine import packing as packs
+    from models_registry.engine.prove import HALF_TOLERANCE_BITS, make_reader, plain_bits
+
+    before = plain_bits(model, device)
+    packs.fuse_gelu(model)
+    packs.pack(model, torch.bfloat16)
+    plain = plain_bits(model, device)
+    gaps = np.abs(plain - before)
+    reader = make_reader(model, device, plain=plain, allowed=HALF_TOLERANCE_BITS)
+    reader.packed = True
+    reader.notes.append(
+        f"bfloat16 by explicit choice: on probe tokens values are off by {gaps.mean():.2g} bits in the mean and "
+        f"{gaps.max():.2g} at most. Do not publish such numbers."
+    )
+    return reader, float(gaps.max())
+
+
+def spellings(tokenizer: Any, rows: int) -> list[str | None]:
+    """The vocabulary's spelling of each id; None for rows without a token."""
+    table: list[str | None] = [None] * rows
+    for token, number in tokenizer.get_vocab().items():
+        if number < rows:
+            table[number] = str(token)
+    return table
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """The vocabulary split by leading blanks, on the model's device.
+
+    sets      fp32 [vocabulary, 2]: begins with a blank or ends the text; begins without a blank
+    prefixed  whether the tokenizer puts a blank before the first word, as SentencePiece does
+    """
+
+    sets: torch.Tensor
+    prefixed: bool
+
+    @classmethod
+    def of(cls, tokenizer: Any, spelling: Sequence[str | None], device: torch.device) -> Blanks:
+        """Read off the tokenizer's vocabulary."""
+        import torch
+
+        ends = [tokenizer.eos_token_id] if tokenizer.eos_token_id is not None else []
+        kind = type(tokenizer.backend_tokenizer.model).__name__
+        marker = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None)
+        sets = blank_sets(
+            spelling,
+            ends=ends,
+            special=tokenizer.all_special_ids,
+            continuing=marker or "##" if kind == "WordPiece" else "",
+        )
+        first = tokenizer.tokenize("a")
+        prefixed = bool(first) and first[0].startswith(BLANK_MARKS)
+        return cls(torch.tensor(sets, dtype=torch.float32, device=device), prefixed)
+
+    def column(self, mass: NDArray[np.float64], special: Sequence[bool]) -> list[float | None]:
+        """`TokenScores.boundary_bits` of one text, from masses [tokens, 2]. After a start token the first
+        word begins without a blank, unless the tokenizer puts one there."""
+        import math
+
+        values: list[float | None] = []
+        for at, flag in enumerate(special):
+            value = float(mass[at, 1 if at == 0 and flag and not self.prefixed else 0])
+            values.append(value if math.isfinite(value) else None)
+        return values
+
+
+def prepare_masked(
+    model: Any, device: torch.device, *, reload: Callable[[], Any], mask_id: int, packing: bool | None = None
+) -> tuple[Reader, Rows | None]:
+    """The same for a masked model: a reader, and how to run its last layer for the wanted rows only (None:
+    for all). Each step is kept only if it gives the plain values."""
+    from models_registry.engine import packing as packs
+    from models_registry.engine.masked import probe_bits, prove_masked
+    from models_registry.engine.prove import apart, tolerance
+    from models_registry.engine.reader import Reader
+
+    size = int(model.get_input_embeddings().weight.shape[0])
+    plain = probe_bits(Reader(model, device, vocabulary=size), mask_id)
+    allowed, notes = tolerance(model), []
+    if device.type == "cpu" and packing is not False and packs.available():
+        gain = packs.measure(model).gain
+        if packing or gain >= packs.GAIN:
+            packs.pack(model)
+            try:
+                gap = apart(probe_bits(Reader(model, device, vocabulary=size), mask_id), plain)
+            except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
+                gap = float("inf")
+            if gap > allowed:
+                model = reload()
+                notes.append("Stock linear kernels: this model does not work with packed ones.")
+            else:
+                notes.append(f"Packed linear kernels, timed {gain:.2f} times as fast as stock ones.")
+    reader, rows = prove_masked(model, device, mask_id, plain)
+    reader.notes[:0] = notes
+    return reader, rows

@@ -1,0 +1,212 @@
+"""Find out what a loaded model can be trusted with, by numbers and not by name: `make_reader`. Needs torch.
+
+A tree mask is used only for a model that gives, on branching probe sequences, the bits it gives one sequence
+at a time. State-space models ignore masks, ALiBi counts positions along the input, sliding windows cut by
+distance: where that shows, the model is run in padded batches, and the reason is kept for its page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from models_registry.engine.execute import Computed, Floats, compute
+from models_registry.engine.reader import Reader
+
+TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
+HALF_TOLERANCE_BITS = 0.25
+_FLOOR_BITS = 3e-5
+_LEAK_SHARE = 0.1
+_BUDGET = 64
+_WIDE = 1024
+
+
+def make_reader(
+    model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
+) -> Reader:
+    """A reader with everything on that passes its proof, and notes on what does not. `plain` are the model's
+    `plain_bits`, if they are known; `allowed` is the difference in bits that counts as none (by dtype)."""
+    size = int(model.get_input_embeddings().weight.shape[0])
+    reader = Reader(model, device, vocabulary=size)
+    probes = probe_sequences(size, context_limit(model.config))
+    if plain is None:
+        plain = _bits(reader, probes, alone=True)
+    allowed = tolerance(model) if allowed is None else allowed
+    _split(reader, probes, plain, allowed)
+    _try_trees(reader, probes, plain, allowed)
+    return reader
+
+
+def plain_bits(model: Any, device: torch.device) -> Floats:
+    """Bits of the probe sequences, one at a time, by the whole model."""
+    size = int(model.get_input_embeddings().weight.shape[0])
+    probes = probe_sequences(size, context_limit(model.config))
+    return _bits(Reader(model, device, vocabulary=size), probes, alone=True)
+
+
+def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
+    """Sequences that branch early, late, and not at all; one is another's beginning. Same size, same
+    probes."""
+    draw = np.random.default_rng(20_260_101)
+    trunk = draw.integers(0, vocabulary, 28).tolist()
+    probes = [trunk]
+    for at in (1, 2, 5, 9, 9, 14, 20, 27):
+        probes.append(trunk[:at] + draw.integers(0, vocabulary, int(draw.integers(2, 12))).tolist())
+    probes.append(trunk[:12])
+    probes.append(draw.integers(0, vocabulary, 17).tolist())
+    most = min(limit or 40, 40)
+    return [ids[:most] for ids in probes]
+
+
+def context_limit(config: Any) -> int | None:
+    """Most positions that the configuration allows."""
+    value = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return value if isinstance(value, int) and value > 1 else None
+
+
+def batch_bits(model: Any, device: torch.device) -> Floats:
+    """The same in one padded batch."""
+    size = int(model.get_input_embeddings().weight.shape[0])
+    probes = probe_sequences(size, context_limit(model.config))
+    return _bits(Reader(model, device, vocabulary=size), probes, budget=_WIDE)
+
+
+def _bits(
+    reader: Reader, sequences: Sequence[Sequence[int]], *, alone: bool = False, budget: int = _BUDGET
+) -> Floats:
+    """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
+    groups = [[ids] for ids in sequences] if alone else [sequences]
+    found = [one for group in groups for one in compute(reader, group, budget=budget)]
+    return np.concatenate(
+        [
+            one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
+            for one, ids in zip(found, sequences, strict=True)
+        ]
+    )
+
+
+def apart(a: Floats, b: Floats) -> float:
+    """Largest distance; infinite when it is not a number."""
+    gap = float(np.abs(a - b).max(initial=0.0))
+    return gap if np.isfinite(gap) else float("inf")
+
+
+def tolerance(model: Any) -> float:
+    """Bits by which two ways to the same value may differ in the model's dtype."""
+    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
+
+
+def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
+    """Use body and head apart if that gives what the whole model gives: the output projection alone, or else
+    all that the model does after its body (scaling, soft caps)."""
+    model = reader.model
+    body, head = getattr(model, "base_model", None), model.get_output_embeddings()
+    if body is None or body is model or head is None:
+        reader.notes.append("Body and head could not be told apart; all logits are computed.")
+        return
+    inner = model.get_decoder() if hasattr(model, "get_decoder") else body
+    ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
+    for reader.body, reader.head in ways:
+        try:
+            gap = apart(_bits(reader, probes, budget=_WIDE), plain)
+        except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+            problem = f"{type(error).__name__}"
+        else:
+            if gap <= allowed:
+                return
+            problem = f"a difference of {gap:.2g} bits"
+    reader.body = reader.head = None
+    reader.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
+
+
+class _Given(torch.nn.Module):
+    """Stands where the body was and hands out hidden rows that are already known."""
+
+    def __init__(self, states: torch.Tensor) -> None:
+        super().__init__()
+        self.states = states
+
+    def forward(self, *_args: Any, **_named: Any) -> Any:
+        """The rows as a model output."""
+        return _Output((self.states,))
+
+
+class _Output(tuple[torch.Tensor, ...]):
+    """A model output with hidden rows and nothing else: other fields are None."""
+
+    @property
+    def last_hidden_state(self) -> torch.Tensor:
+        return self[0]
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    """All that the model does after its body, as a function of hidden rows [rows, features]."""
+    name = model.base_model_prefix
+
+    def head(states: torch.Tensor) -> torch.Tensor:
+        body = model._modules[name]
+        model._modules[name] = _Given(states[None])
+        try:
+            ids = torch.zeros((1, states.shape[0]), dtype=torch.long, device=states.device)
+            logits: torch.Tensor = model(input_ids=ids).logits
+            return logits[0]
+        finally:
+            model._modules[name] = body
+
+    return head
+
+
+def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
+    """Switch tree masks on if they give the plain values, and much closer than a mask that leaks would."""
+    reader.tree = True
+    try:
+        gap = apart(_bits(reader, probes), plain)
+        leak = apart(_leaking(reader, probes, plain), plain)
+        problem = f"differ by {gap:.2g} bits from one sentence at a time"
+    except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+        gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
+    allowed = min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak))
+    if gap > allowed:
+        reader.tree = False
+        reader.notes.append(
+            f"Scored in length-sorted batches: with a tree attention mask probe sentences {problem} "
+            f"({allowed:.2g} allowed)."
+        )
+        return
+    reader.reach = _window(reader.model.config)
+    beyond = f" for texts of up to {reader.reach} tokens, its attention window" if reader.reach else ""
+    reader.notes.append(
+        f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
+    )
+
+
+def _leaking(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:
+    """The bits that come out when all probes stand in one row and see each other (plain ones where the row is
+    longer than the model reads)."""
+    row = [token for ids in probes for token in ids]
+    kept = row[: context_limit(reader.model.config)]
+    firsts = np.cumsum([0, *map(len, probes)])[:-1]
+    (whole,) = compute(Reader(reader.model, reader.device), [kept], budget=len(kept))
+    bits = np.full(len(row), np.nan)
+    if isinstance(whole, Computed):
+        bits[: len(kept)] = whole.bits
+    leaked: Floats = np.delete(bits, firsts)
+    return np.where(np.isnan(leaked), plain, leaked)
+
+
+def _window(config: Any) -> int | None:
+    """The shortest sliding window or attention chunk of any layer."""
+    text = config.get_text_config()
+    found = [
+        value
+        for name in ("sliding_window", "attention_window_size", "window_size", "attention_chunk_size")
+        if isinstance(value := getattr(text, name, None), int) and value > 0
+    ]
+    return min(found, default=None)

@@ -1,0 +1,110 @@
+"""How to run one model: its body (ids to hidden rows) and head (hidden rows to logits), and what its
+attention can be trusted with. Needs torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+ROWS_PER_BLOCK = 128
+"""Vocabulary rows per projection on a CPU: 25 MB of fp32 logits for 50,000 words, below the size from which
+the C library fetches fresh pages for every block."""
+
+_BLOCK_BYTES = {"cpu": 32 * 2**20, "cuda": 2**30}
+_LARGEST_BLOCK = {"cpu": ROWS_PER_BLOCK, "cuda": 4096}
+_PER_NAT = 1.4426950408889634
+
+
+@dataclass
+class Reader:
+    """A model in eval mode, ready to run.
+
+    model       the whole transformers model, called as model(input_ids=, attention_mask=).logits
+    vocabulary  columns of its logits; 0 = not known
+    body, head  its two parts, when head(body) was shown to be the model; else None: the model runs whole
+    tree        whether it was shown to take tree attention masks and position ids
+    reach       longest text in tokens for which that holds (a sliding window sees no farther); None = any
+    packed      whether its linear weights were repacked for the CPU's kernels
+    notes       what was measured and decided, in words
+    """
+
+    model: Any
+    device: torch.device
+    vocabulary: int = 0
+    body: Callable[..., Any] | None = None
+    head: Callable[[torch.Tensor], torch.Tensor] | None = None
+    tree: bool = False
+    reach: int | None = None
+    packed: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def states(self, **inputs: torch.Tensor) -> torch.Tensor:
+        """Hidden rows [batch, width, features], or logits [batch, width, vocabulary] of a model run whole."""
+        if self.body is None:
+            logits: torch.Tensor = self.model(**inputs).logits
+            return logits
+        hidden: torch.Tensor = self.body(**inputs)[0]
+        return hidden
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """fp32 logits of some rows that `states` gave; the caller may overwrite them."""
+        return (states.clone() if self.head is None else self.head(states)).float()
+
+    @property
+    def block(self) -> int:
+        """Vocabulary rows per projection."""
+        kind = self.device.type if self.device.type in _BLOCK_BYTES else "cpu"
+        return max(16, min(_LARGEST_BLOCK[kind], _BLOCK_BYTES[kind] // (4 * max(self.vocabulary, 1))))
+
+
+class Looked(NamedTuple):
+    """What was read off some rows of logits, in bits, fp32, still on the device.
+
+    bits  [edges]: -log2 p of each wanted token
+    mass  [rows, sets]: -log2 of the probability of each vocabulary set; no columns when none was asked for
+    """
+
+    bits: torch.Tensor
+    mass: torch.Tensor
+
+
+def look(
+    reader: Reader,
+    states: torch.Tensor,
+    edge_row: NDArray[np.int64],
+    edge_token: NDArray[np.int64],
+    sets: torch.Tensor | None = None,
+) -> Looked:
+    """Bits of tokens after the contexts whose hidden rows are `states` [rows, features].
+
+    Edge k asks for token edge_token[k] after row edge_row[k]; edge_row is sorted. One projection per row,
+    however many edges it has, in blocks; the log-sum-exp runs in place, in fp32, after the row's maximum is
+    taken off. `sets` [vocabulary, s] holds weights 0 or 1; its masses are taken for every row.
+    """
+    bits, mass = [], []
+    for start in range(0, states.shape[0], reader.block):
+        rows = states[start : start + reader.block]
+        low, high = np.searchsorted(edge_row, (start, start + rows.shape[0]))
+        own = to_device(edge_row[low:high] - start, states.device)
+        logits = reader.logits(rows)
+        logits -= logits.amax(1, keepdim=True)
+        picked = logits[own, to_device(edge_token[low:high], states.device)]
+        total = logits.exp_().sum(1).log_()
+        bits.append((total[own] - picked).mul_(_PER_NAT).clamp_min_(0.0))
+        if sets is not None:
+            mass.append((total[:, None] - (logits @ sets).log_()).mul_(_PER_NAT).clamp_min_(0.0))
+    empty = torch.zeros(0, device=states.device)
+    return Looked(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
+
+
+def to_device(values: NDArray[Any], device: torch.device) -> torch.Tensor:
+    """A tensor on the device; to CUDA through pinned memory, without waiting for it."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor

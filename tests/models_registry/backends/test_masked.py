@@ -1,0 +1,154 @@
+"""Masked models against the slow way: one masked copy at a time, full log-softmax, in float64."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from models_registry.backends import BackendError, load_backend, probe
+from models_registry.backends.masked import MaskedBackend
+from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from models_registry.engine.masked import Copy, masked_copies, prove_masked
+from tests.models_registry import tiny
+
+TEXTS = ["The keys to the cabinet are on the table .", "nobodysaw Käsekuchenhorse", "No", "", "The keys"]
+TOLERANCE = 5e-4
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny BERT with a word-piece tokenizer, and a RoBERTa with a byte-level one."""
+    root = tmp_path_factory.mktemp("masked")
+    for family, name in (("wordpiece", "bert"), ("byte-bpe", "roberta")):
+        tokenizer = tiny.framed(tiny.train(family))
+        tiny.save(root / name, tiny.gap_filler(name, len(tokenizer)), tokenizer)
+    return root
+
+
+@cache
+def load(root: Path, name: str, method: str) -> MaskedBackend:
+    config = {"source": "directory", "path": name, "method": method}
+    backend = load_backend("masked", config, model_dir=root, hub_allowed=False)
+    assert isinstance(backend, MaskedBackend)
+    return backend
+
+
+@cache
+def exact_model(folder: Path) -> Any:
+    """The same files in float64."""
+    from transformers import AutoModelForMaskedLM
+
+    return AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+
+
+def reference(backend: MaskedBackend, folder: Path, text: str, method: str) -> list[float | None]:
+    """Bits of each token, one masked copy at a time."""
+    model = exact_model(folder)
+    batch = backend._tokenizer(text)
+    ids, words = batch["input_ids"], batch.word_ids()
+    bits: list[float | None] = []
+    for at, word in enumerate(words):
+        if word is None:
+            bits.append(None)
+            continue
+        masked = list(ids)
+        for place in range(at, len(ids)):
+            if place == at or (method == "within_word_l2r" and words[place] == word):
+                masked[place] = backend._tokenizer.mask_token_id
+        with torch.no_grad():
+            logs = torch.log_softmax(model(torch.tensor([masked])).logits[0, at], dim=-1)
+        bits.append(-float(logs[ids[at]]) / math.log(2))
+    return bits
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+@pytest.mark.parametrize("method", ["original", "within_word_l2r"])
+def test_every_token_equals_its_float64_value(folder: Path, name: str, method: str) -> None:
+    backend = load(folder, name, method)
+    for text, score in zip(TEXTS, backend.score(TEXTS, ScoringPolicy()), strict=True):
+        assert isinstance(score, TokenScores)
+        expected = reference(backend, folder / name, text, method)
+        assert [bit is None for bit in score.bits] == [bit is None for bit in expected]
+        assert score.special == [bit is None for bit in expected]
+        got = [bit for bit in score.bits if bit is not None]
+        assert got == pytest.approx([bit for bit in expected if bit is not None], abs=TOLERANCE)
+        assert score.complete
+        assert score.offsets[0] == (0, 0)
+        assert score.offsets[-1] == (len(text), len(text))
+
+
+def test_the_methods_differ_for_words_of_several_pieces(folder: Path) -> None:
+    (plain,) = load(folder, "bert", "original").score(TEXTS[1:2], ScoringPolicy())
+    (within,) = load(folder, "bert", "within_word_l2r").score(TEXTS[1:2], ScoringPolicy())
+    assert isinstance(plain, TokenScores)
+    assert isinstance(within, TokenScores)
+    assert plain.ids == within.ids
+    assert plain.bits != within.bits
+    assert load(folder, "bert", "original").facts.fingerprint != (
+        load(folder, "bert", "within_word_l2r").facts.fingerprint
+    )
+
+
+def test_needed_tokens_first_and_the_rest_later(folder: Path) -> None:
+    backend = load(folder, "bert", "original")
+    (all_at_once,) = backend.score(TEXTS[:1], ScoringPolicy())
+    (first,) = backend.score(TEXTS[:1], ScoringPolicy(), [[(4, 8)]])
+    assert isinstance(first, TokenScores)
+    assert isinstance(all_at_once, TokenScores)
+    assert [first.offsets[at] for at, bit in enumerate(first.bits) if bit is not None] == [(4, 8)]
+    (rest,) = backend.score(TEXTS[:1], ScoringPolicy(), [first.pending_spans()])
+    assert isinstance(rest, TokenScores)
+    whole = first.filled(rest)
+    assert whole.complete
+    np.testing.assert_allclose(
+        [bit for bit in whole.bits if bit is not None],
+        [bit for bit in all_at_once.bits if bit is not None],
+        atol=TOLERANCE,
+    )
+
+
+def test_facts_say_that_the_bits_are_of_another_kind(folder: Path) -> None:
+    facts = load(folder, "bert", "within_word_l2r").facts
+    assert facts.score_kind == "pseudo-log-likelihood within_word_l2r"
+    assert "not comparable" in facts.notes[0]
+    assert any("wanted tokens only" in note for note in facts.notes)
+    seen = probe(load(folder, "roberta", "original"))
+    assert seen["score_kind"] == "pseudo-log-likelihood original"
+
+
+def test_bad_texts_fail_alone(folder: Path) -> None:
+    backend = load(folder, "bert", "original")
+    long, odd, good = backend.score(["The keys " * 60, "a\ud800", "keys"], ScoringPolicy())
+    assert isinstance(long, ScoringFailure)
+    assert "the model reads 64" in long.reason
+    assert isinstance(odd, ScoringFailure)
+    assert isinstance(good, TokenScores)
+
+
+def test_a_causal_model_is_refused(tiny_models: Path) -> None:
+    with pytest.raises(BackendError, match="not a masked language model"):
+        load_backend(
+            "masked", {"source": "directory", "path": "llama"}, model_dir=tiny_models, hub_allowed=False
+        )
+
+
+def test_copies() -> None:
+    words, wanted = [[-1, 0, 1, 1, -1]], [[True, True, True, False, True]]
+    assert masked_copies(words, wanted, "original") == [Copy(0, 1, (1,)), Copy(0, 2, (2,))]
+    assert masked_copies(words, wanted, "within_word_l2r")[1] == Copy(0, 2, (2, 3))
+    with pytest.raises(ValueError, match="method"):
+        masked_copies(words, wanted, "magic")
+
+
+def test_a_shortcut_that_changes_values_is_not_taken(folder: Path) -> None:
+    backend = load(folder, "bert", "original")
+    reader, rows = prove_masked(backend._reader.model, torch.device("cpu"), 4, np.zeros(5))
+    assert (reader.body, rows) == (None, None)
+    assert json.dumps(reader.notes)

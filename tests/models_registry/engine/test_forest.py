@@ -1,0 +1,122 @@
+"""Prefix trees as planned: nothing lost, nothing twice, ancestors and nobody else in sight."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models_registry.engine.forest import Chunk, Forest, cut, cut_all, grow
+
+sequences = st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=25)
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], list[list[bool]], list[int]]:
+    """Sequences, needed flags, row flags, groups."""
+    rows = draw(sequences)
+    flags = [draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))) for row in rows]
+    looks = [draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))) for row in rows]
+    groups = [draw(st.integers(0, 2)) for _ in rows]
+    return rows, flags, looks, groups
+
+
+def path(forest: Forest, node: int) -> tuple[int, ...]:
+    """The tokens from the root to a node."""
+    found: list[int] = []
+    while node >= 0:
+        found.append(int(forest.token[node]))
+        node = int(forest.parent[node])
+    return tuple(reversed(found))
+
+
+@given(jobs())
+def test_every_needed_token_is_one_edge_after_its_own_prefix(job: tuple) -> None:
+    rows, flags, looks, groups = job
+    forest = grow(rows, flags, looks, groups)
+    wanted: dict[tuple, int] = {}
+    looked: dict[tuple, int] = {}
+    fed: set[tuple] = set()
+    for number, row in enumerate(rows):
+        start = int(forest.starts[number])
+        for at, token in enumerate(row):
+            edge, look = int(forest.edge_of[start + at]), int(forest.row_of[start + at])
+            assert (edge >= 0) == (flags[number][at] and at > 0)
+            assert (look >= 0) == looks[number][at]
+            if edge >= 0:
+                assert path(forest, int(forest.edge_node[edge])) == tuple(row[:at])
+                assert forest.edge_token[edge] == token
+                key = (groups[number], *row[: at + 1])
+                assert wanted.setdefault(key, edge) == edge
+                fed |= {(groups[number], *row[:k]) for k in range(1, at + 1)}
+            if look >= 0:
+                assert path(forest, int(forest.row_node[look])) == tuple(row[: at + 1])
+                assert looked.setdefault((groups[number], *row[: at + 1]), look) == look
+                fed |= {(groups[number], *row[:k]) for k in range(1, at + 2)}
+    assert len(forest.edge_node) == len(wanted)
+    assert len(forest.row_node) == len(looked)
+    assert len(forest.token) == len(fed)
+    assert (np.diff(forest.edge_node) >= 0).all()
+
+
+@given(jobs(), st.integers(1, 30))
+def test_chunks_hold_every_node_once_with_its_ancestors_and_nobody_else_in_sight(
+    job: tuple, budget: int
+) -> None:
+    rows, flags, looks, groups = job
+    forest = grow(rows, flags, looks, groups)
+    chunks = cut_all(forest, budget)
+    own = [node for chunk in chunks for node in range(chunk.first, chunk.last)]
+    assert own == list(range(len(forest.token)))
+    assert sum(chunk.edges.stop - chunk.edges.start for chunk in chunks) == len(forest.edge_node)
+    assert sum(chunk.rows.stop - chunk.rows.start for chunk in chunks) == len(forest.row_node)
+    for chunk in chunks:
+        check_chunk(forest, chunk)
+        assert len(chunk.token) <= max(budget, chunk.node_at + max(budget // 4, 1))
+
+
+def check_chunk(forest: Forest, chunk: Chunk) -> None:
+    for node in range(chunk.first, chunk.last):
+        here = node - chunk.first + chunk.node_at
+        seen = [j for j in range(here + 1) if here < chunk.end[j]]
+        assert tuple(int(chunk.token[j]) for j in seen) == path(forest, node)
+        assert [int(chunk.position[j]) for j in seen] == list(range(len(seen)))
+    edges = forest.edge_node[chunk.edges]
+    assert ((edges >= chunk.first) & (edges < chunk.last)).all()
+
+
+@given(jobs())
+def test_the_same_job_gives_the_same_plan(job: tuple) -> None:
+    for a, b in zip(grow(*job), grow(*job), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_nothing_needed_is_nothing_run() -> None:
+    forest = grow([[1, 2, 3], [], [4]], [[False] * 3, [], [True]])
+    assert len(forest.token) == 0
+    assert cut_all(forest, 8) == []
+
+
+def test_chunks_prefer_to_end_where_a_tree_ends() -> None:
+    forest = grow([[group, 1, 2, 3, 4, 5, 6, 7, 8, 9] for group in range(10)])
+    assert {chunk.last - chunk.first for chunk in cut_all(forest, 20)} == {18}
+
+
+def test_a_budget_must_hold_something() -> None:
+    with pytest.raises(ValueError, match="budget of 0"):
+        cut(grow([[1, 2]]), 0, 0)
+
+
+def test_a_hundred_thousand_sentences_are_planned_quickly() -> None:
+    draw = np.random.default_rng(0)
+    stems = draw.integers(0, 5000, (5000, 7))
+    tails = draw.integers(0, 5000, (100_000, 6))
+    rows = np.hstack([stems[np.arange(100_000) // 20], tails]).tolist()
+    start = time.process_time()
+    forest = grow(rows)
+    cut_all(forest, 256)
+    assert time.process_time() - start < 5
+    assert len(forest.edge_node) < 1_200_000
