@@ -4,13 +4,15 @@
   after, with `null` and `unk` (or `-` and `?`). Actions are derived from the states.
 * A JSON grid is `{"processes": [{"process_id": 1, "participants": {"water": ["sea", "sea", "air"]}}]}`: for each
   participant the location before the first sentence and after each one. Instead of a list of locations there may be
-  `{"locations": [...], "actions": [...]}`, where actions are taken as they are. null, "-" and "null" mean: does not exist.
+  `{"locations": [...], "actions": [...]}`, where actions are taken as they are. null, "-" and "null" mean
+  that it does not exist.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from gym.propara.errors import Problem, ProParaError
@@ -128,7 +130,7 @@ def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
     if not isinstance(where, list) or not 2 <= len(where) <= MAX_STEP:
         raise ValueError("expected a list of locations: before the first sentence, then after each.")
     tokens = [_location(item) for item in where]
-    implied = [implied_action(*pair) for pair in zip(tokens, tokens[1:], strict=False)]
+    implied = [implied_action(*pair) for pair in pairwise(tokens)]
     actions = given.get("actions", implied)
     if not isinstance(actions, list) or len(actions) != len(implied):
         raise ValueError(f"expected {len(implied)} actions, one fewer than locations.")

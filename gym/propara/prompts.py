@@ -99,7 +99,7 @@ class Samples:
 
 
 def score_answers(answers: str, returned: Mapping[int, Sequence[str]]) -> Samples:
-    """Score what a model returned: for each process a text per sample (with or without a code fence around its JSON)."""
+    """Score what a model returned: for each process one text per sample, in a code fence or not."""
     grids = grids_of(answers, "answers")
     n_samples = max((len(texts) for texts in returned.values()), default=1)
     failures: list[tuple[int, int, str]] = []
