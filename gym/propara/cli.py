@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 from gym.propara import compat, render
 from gym.propara.errors import Crash, ProParaError
-from gym.propara.explain import explain
 from gym.propara.grid import read_text
 
 
@@ -79,6 +77,8 @@ def main(
 
 def _explain(out: TextIO, err: TextIO) -> int:
     """Bytes that are not UTF-8 pass through untouched, as they do where the reference runs in the C locale."""
+    from gym.propara.explain import explain
+
     stdin = getattr(sys.stdin, "buffer", None)
     text = stdin.read().decode("utf-8", "surrogateescape") if stdin else sys.stdin.read()
     try:
@@ -97,6 +97,8 @@ def _explain(out: TextIO, err: TextIO) -> int:
 
 def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
     """Everything as one JSON object. --output is written as ever, --diagnostics is not (it is all in here)."""
+    import json
+
     from gym.propara.report import evaluate
 
     try:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong in a file; line and column count from 1, 0 means the file as a whole."""
 
     file: str
@@ -24,7 +22,7 @@ class Problem:
         return f"{place}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return self._asdict()
 
 
 class ProParaError(ValueError):

@@ -6,11 +6,13 @@ gym.propara.check lists all errors of a file at once; gym.propara.repair reads w
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from gym.propara.errors import Crash, corrupted
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ACTIONS = ("NONE", "CREATE", "MOVE", "DESTROY")
 ABSENT, UNKNOWN = "null", "unk"
@@ -20,14 +22,13 @@ MAX_CELLS = 20_000_000
 """One row with step 1,000,000,000 makes the reference allocate a list of that length; we refuse."""
 
 
-@dataclass
-class Grid:
+class Grid(NamedTuple):
     """One process of one file: for each participant n + 1 locations (before step 1, after each step) and n actions."""
 
     process_id: int
     steps: int
-    locations: dict[str, list[str]] = field(default_factory=dict)
-    actions: dict[str, list[str]] = field(default_factory=dict)
+    locations: dict[str, list[str]]
+    actions: dict[str, list[str]]
 
     @property
     def participants(self) -> Iterable[str]:
@@ -42,7 +43,7 @@ def token(location: str) -> str:
     return _TOKENS.get(location, location)
 
 
-def lines_of(text: str) -> Iterator[str]:
+def lines_of(text: str) -> io.StringIO:
     """Lines as Python's text mode sees them: CR LF, LF and a lone CR end one; form feed and U+2028 do not."""
     return io.StringIO(text, newline=None)
 
@@ -50,7 +51,8 @@ def lines_of(text: str) -> Iterator[str]:
 def read_text(path: str | Path) -> str:
     """A file as UTF-8; where the reference dies with a traceback, a sentence."""
     try:
-        return Path(path).read_bytes().decode("utf-8")
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise Crash(f"{path} is not UTF-8: {error.reason} at byte {error.start}.") from error
     except OSError as error:
@@ -75,7 +77,7 @@ def read_grids(text: str, file: str) -> Grids:
             raise corrupted(file, problem, number)
         grid = grids.get(pid)
         if grid is None:
-            grid = grids[pid] = Grid(pid, lengths[pid])
+            grid = grids[pid] = Grid(pid, lengths[pid], {}, {})
         if participant not in grid.locations:
             cells += grid.steps + 1
             if cells > MAX_CELLS:

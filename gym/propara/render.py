@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gym.propara.scoring import Averages, Scores
@@ -31,6 +30,8 @@ def report_text(averages: Averages, n_predictions: int, n_answers: int) -> str:
 
 
 def metrics_json(averages: Averages) -> str:
+    import json
+
     return json.dumps(averages.rounded())
 
 
@@ -41,6 +42,8 @@ def diagnostics_header(predictions_file: str, answers_file: str) -> str:
 def process_diagnostics(
     prediction: Summary, answer: Summary, scores: Scores, sentences: tuple[str, ...] | None
 ) -> str:
+    import json
+
     data: dict[str, Any] = {
         "prediction_summary": prediction.as_dict(),
         "answer_summary": answer.as_dict(),
@@ -57,4 +60,6 @@ def process_diagnostics(
 
 
 def overall_diagnostics(averages: Averages) -> str:
+    import json
+
     return json.dumps({"overall_scores": averages.rounded()}, indent=4) + "\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gym.propara.summary import QUESTIONS, Conversion, Move, Summary
@@ -82,8 +81,7 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-@dataclass(frozen=True)
-class QuestionAverage:
+class QuestionAverage(NamedTuple):
     """Precision and recall are rounded to three decimals, as the reference has them; raw_* are not."""
 
     precision: float
@@ -96,8 +94,7 @@ class QuestionAverage:
         return harmonic(self.precision, self.recall)
 
 
-@dataclass(frozen=True)
-class Averages:
+class Averages(NamedTuple):
     questions: dict[str, QuestionAverage]
     precision: float
     recall: float

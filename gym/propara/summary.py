@@ -5,7 +5,6 @@ Inputs and outputs come from the actions alone, conversions from the location st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -28,8 +27,7 @@ class Move(NamedTuple):
     step: int
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     process_id: int
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -94,8 +92,7 @@ Happening = tuple[str, str]
 """Who and where."""
 
 
-@dataclass
-class _Events:
+class _Events(NamedTuple):
     """By step: what came into being and what ceased to be, in the file's order of participants."""
 
     created: dict[int, list[Happening]]
