@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gym.propara.check import check, read_rows
-from gym.propara.errors import Corrupted, ProcessFailure, ProParaError
+from gym.propara.errors import Corrupted, Problem, ProcessFailure, ProParaError
 from gym.propara.grid import Grid, Grids, differences_message, participant_differences
 from gym.propara.scoring import Averages, QuestionAverage, QuestionScore, Scores, averages_of, score
 from gym.propara.sentences import Sentences, read_sentences
@@ -150,7 +150,7 @@ def evaluate(
         prediction_grids = grids_of(predictions, predictions_file)
         answer_grids = grids_of(answers, answers_file)
     except ProParaError as error:
-        error.problems = _problems(answers, predictions, answers_file, predictions_file)
+        error.problems = error.problems or _problems(answers, predictions, answers_file, predictions_file)
         raise
     if lines := participant_differences(answer_grids, prediction_grids, predictions_file):
         message = differences_message(lines, answers_file, predictions_file)
@@ -163,9 +163,14 @@ def evaluate(
     return Report(processes, len(prediction_grids), averages, predictions, answer_grids, prediction_grids)
 
 
-def _problems(answers: str, predictions: str, answers_file: str, predictions_file: str) -> list[Any]:
+def _problems(answers: str, predictions: str, answers_file: str, predictions_file: str) -> list[Problem]:
     problems = read_rows(answers, answers_file)[1]
-    grids = None if problems else grids_of(answers, answers_file)
+    grids: Grids | None = None
+    if not problems:
+        try:
+            grids = grids_of(answers, answers_file)
+        except ProParaError as error:
+            problems = [Problem(answers_file, 0, 0, "unreadable", str(error))]
     return check(grids, predictions, predictions_file) + problems
 
 

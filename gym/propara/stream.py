@@ -17,7 +17,7 @@ from gym.propara.grid import ABSENT, UNKNOWN, Grid, Grids, action_problem, lines
 _STEPS = {str(step): step for step in range(1, 1_001)}
 _NUMBERS = list(_STEPS)
 _MEMO_LIMIT = 50_000
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _SIGNS = {"-": ABSENT, "?": UNKNOWN}
 
 Columns = tuple[list[str], list[str], list[str], list[str], list[str], list[str]]

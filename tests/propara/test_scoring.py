@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 
 from gym.propara import ProParaError, evaluate
 from gym.propara.grid import read_grids
+from gym.propara.scoring import score
 from gym.propara.stem import stem
-from gym.propara.stream import grids_of
+from gym.propara.stream import blocks, grids_of, in_step
 from gym.propara.summary import Conversion, Move, is_input, is_output, summarise
 from gym.propara.terms import location_overlap, normalise_phrase, participant_overlap
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
@@ -219,6 +222,32 @@ def test_the_quick_reader_and_the_careful_one_agree(texts, rng: random.Random, d
     for text in ("".join(rows), "".join(by_process), "".join(by_process + by_process[-1:])):
         assert grids_of(text, "f") == read_grids(text, "f")
         assert list(grids_of(text, "f")) == list(read_grids(text, "f"))
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 400])
+def test_where_a_chunk_ends_changes_nothing(size, monkeypatch):
+    monkeypatch.setattr("gym.propara.stream._CHUNK", size)
+    by_step = "".join(sorted(LIGHT.splitlines(keepends=True), key=lambda row: row.split("\t")[1]))
+    for text in (shipped("hasty"), LIGHT, LIGHT.rstrip("\n"), LIGHT.replace("\n", "\r\n"), by_step):
+        with io.StringIO(text, newline=None) as stream:
+            assert {grid.process_id: grid for grid in blocks(stream)} == read_grids(text, "f")
+
+
+def test_memory_holds_a_chunk_and_the_numbers_of_the_processes_seen():
+    """Rows take about 600 bytes a process in the text alone; only its number is kept."""
+
+    def peak(n: int) -> int:
+        text = "".join(LIGHT.replace("7\t", f"{process}\t") for process in range(1, n + 1))
+        answers, predictions = (io.StringIO(text, newline=None) for _ in range(2))
+        tracemalloc.start()
+        for answer, prediction in in_step(answers, predictions):
+            score(summarise(answer), summarise(prediction))
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    peak(10)
+    assert peak(8_000) - peak(1_000) < 7_000 * 300
 
 
 def test_files_that_cannot_be_scored_raise_with_the_references_words_and_all_problems():
