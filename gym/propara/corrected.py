@@ -80,6 +80,7 @@ def corrected(processes: Sequence[ProcessCorrected]) -> Corrected:
     )
 
 
+@lru_cache(maxsize=16_384)
 def bounded_overlap(answer: Canonical, prediction: Canonical) -> float:
     """Matched terms over all terms; 1 only if every term has a partner."""
     if answer == prediction:
@@ -157,17 +158,12 @@ def _assigned(scores: list[list[float]]) -> float:
 
 
 def _most_partners(answer: Canonical, prediction: Canonical) -> int:
-    """The size of a greatest matching between terms that share an alternative (augmenting paths, Kuhn 1955)."""
-    partner: dict[int, int] = {}
+    """The size of a greatest matching between terms that share an alternative (Hopcroft and Karp 1973, by scipy)."""
     mine = [frozenset(term) for term in prediction]
+    shared = [[not term.isdisjoint(other) for term in mine] for other in answer]
+    if len(answer) == 1 or len(mine) == 1:
+        return int(any(any(row) for row in shared))
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    def place(k: int, tried: set[int]) -> bool:
-        for j, term in enumerate(mine):
-            if j not in tried and not term.isdisjoint(answer[k]):
-                tried.add(j)
-                if j not in partner or place(partner[j], tried):
-                    partner[j] = k
-                    return True
-        return False
-
-    return sum(place(k, set()) for k in range(len(answer)))
+    return int((maximum_bipartite_matching(csr_matrix(shared)) >= 0).sum())

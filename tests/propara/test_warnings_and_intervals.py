@@ -9,6 +9,7 @@ import pytest
 
 from gym.propara import evaluate
 from gym.propara.bootstrap import _overall, _resampled, bootstrap, compare
+from gym.propara.corrected import bounded_overlap
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 
@@ -77,6 +78,20 @@ def test_location_variants_do_not_pay_in_the_corrected_metric():
     report = evaluate(answers, answers.replace("-\tsun", "-\tthe sun"))
     assert report.f1 > 1
     assert report.corrected.f1 == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "prediction", "overlap"),
+    [
+        ((("a",),), (("a",), ("b",)), 1 / 2),
+        ((("a",), ("b",)), (("a", "b"), ("a",)), 1.0),
+        ((("a",), ("a", "b"), ("a", "c")), (("a",), ("a", "d")), 2 / 3),
+        ((("a",), ("b",)), (("c",), ("d",)), 0.0),
+        (tuple((f"{k}", f"{k + 1}") for k in range(1500)), tuple((f"{k}",) for k in range(1, 1501)), 1.0),
+    ],
+)
+def test_bounded_overlaps_give_each_term_one_partner(answer, prediction, overlap):
+    assert bounded_overlap(answer, prediction) == pytest.approx(overlap)
 
 
 def test_one_answer_serves_one_prediction_in_the_corrected_metric():
