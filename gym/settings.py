@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.propara",
     "gym.demo",
 ]
 

@@ -27,6 +27,12 @@ PURE = (
     "models_registry.backends.hub",
     "models_registry.engine",
     "gym.evaluations.compute",
+    "gym.propara.report",
+    "gym.propara.corrected",
+    "gym.propara.bootstrap",
+    "gym.propara.repair",
+    "gym.propara.prompts",
+    "gym.propara.cli",
 )
 WRITERS = {"gym/exports.py", "suites/formats/write.py"}
 """The only files that write tables."""

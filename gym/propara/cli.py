@@ -1,0 +1,148 @@
+"""The command line: `evaluate` as the reference's evaluator.py, `explain` as its explainer.py. Imports no Django.
+
+`python -m gym.propara` is this without Django's start-up; `manage.py propara` is the same thing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from gym.propara import compat, render
+from gym.propara.errors import Crash, ProParaError
+from gym.propara.grid import read_text
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog=prog,
+        description="Score predictions about processes (ProPara), or put an action file into words.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="evaluate | explain")
+    evaluate = commands.add_parser(
+        "evaluate", help="score predictions", description="Evaluator for ProPara Leaderboard"
+    )
+    for name, what, text in (
+        ("predictions", "predictions_file", "Path to file with predictions"),
+        ("answers", "answers_file", "Path to file with answers"),
+        ("output", "output_file", "Output results to this file."),
+        ("diagnostics", "diagnostics_file", "Write diagnostics to this file."),
+        ("sentences", "sentences_file", "Path to file with sentences."),
+    ):
+        required = name in ("predictions", "answers")
+        evaluate.add_argument(f"--{name}", f"-{name[0]}", dest=what, required=required, help=text)
+    evaluate.add_argument("--format", choices=["text", "json"], default="text", help="json: everything known")
+    evaluate.add_argument(
+        "--bootstrap",
+        type=int,
+        default=0,
+        metavar="N",
+        help="95%% intervals from N resamples of the processes",
+    )
+    commands.add_parser(
+        "explain",
+        help="action file on standard input, sentences on standard output",
+        description="Reads an action file from standard input and prints its events in words.",
+    )
+    return top
+
+
+def main(
+    argv: Sequence[str],
+    prog: str = "python -m gym.propara",
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+) -> int:
+    """Run; the exit code. Wrong arguments end in SystemExit(2), as argparse has it."""
+    out, err = out or sys.stdout, err or sys.stderr
+    options = parser(prog).parse_args(argv)
+    if options.command == "explain":
+        return _explain(out, err)
+    paths = compat.Paths(
+        options.predictions_file,
+        options.answers_file,
+        options.output_file,
+        options.diagnostics_file,
+        options.sentences_file,
+    )
+    if options.format == "json":
+        return _json(paths, options.bootstrap, out, err)
+    code = compat.run(paths, out, err)
+    if code == 0 and options.bootstrap:
+        out.write(_intervals_text(paths, options.bootstrap))
+    return code
+
+
+def _explain(out: TextIO, err: TextIO) -> int:
+    """Bytes that are not UTF-8 pass through untouched, as they do where the reference runs in the C locale."""
+    from gym.propara.explain import explain
+
+    stdin = getattr(sys.stdin, "buffer", None)
+    text = stdin.read().decode("utf-8", "surrogateescape") if stdin else sys.stdin.read()
+    try:
+        lines = "".join(f"{line}\n" for line in explain(text))
+    except Crash as error:
+        print(f"Error: {error}", file=err)
+        return error.exit_code
+    raw = getattr(out, "buffer", None)
+    if raw:
+        out.flush()
+        raw.write(lines.encode("utf-8", "surrogateescape"))
+    else:
+        out.write(lines)
+    return 0
+
+
+def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
+    """Everything as one JSON object. --output is written as ever, --diagnostics is not (it is all in here)."""
+    import json
+
+    from gym.propara.report import evaluate
+
+    try:
+        sentences = read_text(paths.sentences) if paths.sentences else None
+        report = evaluate(
+            read_text(paths.answers),
+            read_text(paths.predictions),
+            sentences,
+            answers_file=paths.answers,
+            predictions_file=paths.predictions,
+        )
+        data = report.as_dict()
+        if resamples and report.averages:
+            data["intervals"] = _intervals(report, resamples)
+        out.write(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+        if report.averages is None:
+            pid, failure = next(iter(report.errors.items()))
+            raise Crash(f"Process {pid} has no score ({failure.code}): {failure.message}")
+        if paths.output:
+            with compat.open_for_writing(paths.output) as file:
+                file.write(render.metrics_json(report.averages))
+    except ProParaError as error:
+        if error.problems:
+            problems = [problem.as_dict() for problem in error.problems]
+            out.write(json.dumps({"problems": problems}, ensure_ascii=False, indent=2) + "\n")
+        print(f"Error: {error}", file=err)
+        return error.exit_code
+    return 0
+
+
+def _intervals(report: Any, resamples: int) -> dict[str, Any]:
+    from gym.propara.bootstrap import bootstrap
+
+    return bootstrap(report, resamples).as_dict()
+
+
+def _intervals_text(paths: compat.Paths, resamples: int) -> str:
+    from gym.propara.report import evaluate
+
+    report = evaluate(read_text(paths.answers), read_text(paths.predictions))
+    found = _intervals(report, resamples)
+    lines = [f"95% intervals from {resamples} resamples of {report.n_answers} processes:"]
+    for name in ("precision", "recall", "f1"):
+        low, high = found[name]
+        label = {"f1": "F1"}.get(name, name.capitalize())
+        lines.append(f"Overall {label:<9} {low:.3f} to {high:.3f}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,161 @@
+"""Warnings about a submission that can be scored: gaming, and states that contradict each other. Pure.
+
+A warning never changes a number. The official ProStruct submission has 168 breaks in its chains of locations and must
+score as it always did.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from gym.propara.check import FileRow, read_rows
+from gym.propara.errors import ProcessFailure
+from gym.propara.grid import ABSENT, UNKNOWN, Grid
+from gym.propara.scoring import PAIR_SCORES
+from gym.propara.summary import QUESTIONS
+from gym.propara.terms import location_terms
+
+if TYPE_CHECKING:
+    from gym.propara.report import ProcessReport, Report
+
+CODES = {
+    "no-score": "the reference's arithmetic fails for this process",
+    "pair-above-one": "a pair of items scores above 1",
+    "pair-below-zero": "a pair of items scores below 0",
+    "location-variants": "one place is named in several ways that normalise to the same",
+    "equal-counts": "recall was taken from precision because the counts are equal, and is not what a count gives",
+    "all-none": "no row has an action other than NONE",
+    "literal-token": "a location is literally null or unk and is read as - or ?",
+    "chain-break": "a row's location before is not the previous row's location after",
+    "action-state": "the action is not what the locations say",
+    "missing-row": "a step has no row and counts as NONE with an unknown location",
+    "duplicate-row": "a step has several rows; the last one counts",
+    "extra-row": "a step or process that the answers do not have",
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    code: str
+    message: str
+    process_id: int | None = None
+    participant: str = ""
+    step: int | None = None
+    line: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "meaning": CODES[self.code]}
+
+
+def flags(report: Report) -> list[Flag]:
+    found: list[Flag] = []
+    grids = report.prediction_grids
+    if all(action == "NONE" for grid in grids.values() for row in grid.actions.values() for action in row):
+        found.append(Flag("all-none", "Every action is NONE: precision is high because nothing is claimed."))
+    rows = read_rows(report.predictions_text, "predictions")[0]
+    found += _row_flags(rows, report.answer_grids)
+    for process in report.processes:
+        found += _state_flags(process.prediction_grid)
+        found += _score_flags(process)
+    return found
+
+
+def _row_flags(rows: list[FileRow], answers: dict[int, Grid]) -> Iterator[Flag]:
+    tracks: dict[tuple[int, str], dict[int, FileRow]] = defaultdict(dict)
+    for row in rows:
+        track = tracks[row.process_id, row.participant]
+        if row.step in track:
+            message = f"Line {row.line} replaces line {track[row.step].line}."
+            yield _at(row, "duplicate-row", message)
+        track[row.step] = row
+        for location in (row.before, row.after):
+            if location in (ABSENT, UNKNOWN):
+                sign = "-" if location == ABSENT else "?"
+                yield _at(row, "literal-token", f"{location!r} is read as {sign}.")
+                break
+        if row.process_id not in answers:
+            yield _at(row, "extra-row", f"The answers have no process {row.process_id}; it is not scored.")
+        elif row.step > answers[row.process_id].steps:
+            yield _at(row, "extra-row", f"The answers end at step {answers[row.process_id].steps}.")
+    for (process_id, participant), track in tracks.items():
+        yield from _track_flags(process_id, participant, track, answers)
+
+
+def _track_flags(
+    process_id: int, participant: str, track: dict[int, FileRow], answers: dict[int, Grid]
+) -> Iterator[Flag]:
+    steps = answers[process_id].steps if process_id in answers else 0
+    for step in range(1, steps + 1):
+        if step not in track:
+            message = f"Step {step} has no row."
+            yield Flag("missing-row", message, process_id, participant, step)
+    for step, row in sorted(track.items()):
+        previous = track.get(step - 1)
+        if previous and previous.after != row.before:
+            yield _at(
+                row, "chain-break", f"{row.before!r} before, but {previous.after!r} after step {step - 1}."
+            )
+
+
+def _at(row: FileRow, code: str, message: str) -> Flag:
+    return Flag(code, message, row.process_id, row.participant, row.step, row.line)
+
+
+def implied_action(before: str, after: str) -> str:
+    """The action that two states imply."""
+    if before == after:
+        return "NONE"
+    if before == ABSENT:
+        return "CREATE"
+    return "DESTROY" if after == ABSENT else "MOVE"
+
+
+def _state_flags(grid: Grid) -> Iterator[Flag]:
+    for participant, where in grid.locations.items():
+        for step, action in enumerate(grid.actions[participant], 1):
+            implied = implied_action(where[step - 1], where[step])
+            stays = action == "MOVE" and implied == "NONE" and where[step] != ABSENT
+            if action != implied and not stays:
+                message = f"{action}, but from {where[step - 1]!r} to {where[step]!r} is {implied}."
+                yield Flag("action-state", message, grid.process_id, participant, step)
+
+
+def _score_flags(process: ProcessReport) -> Iterator[Flag]:
+    pid = process.process_id
+    if process.error:
+        yield Flag("no-score", process.error.message, pid)
+    for item in process.prediction.conversions:
+        terms = location_terms(item.location)
+        if len(set(terms)) < len(terms):
+            message = f"{item.location!r} names one place in several ways."
+            yield Flag("location-variants", message, pid, step=item.step)
+    for question in QUESTIONS:
+        scores = _pair_scores(process, question)
+        if any(one > 1 for row in scores for one in row):
+            yield Flag("pair-above-one", f"A pair of {question} scores above 1.", pid)
+        if any(one < 0 for row in scores for one in row):
+            yield Flag("pair-below-zero", f"A pair of {question} scores below 0.", pid)
+        if scores and process.scores and len(scores) == len(scores[0]):
+            counted = sum(max(0.0, *row) for row in scores) / len(scores)
+            given = process.scores[question].recall
+            if abs(counted - given) > 1e-9:
+                message = f"Recall of {question} is given as {given:.3f}; counted, it is {counted:.3f}."
+                yield Flag("equal-counts", message, pid)
+
+
+def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:
+    """Answers by predictions; empty where there is nothing to compare. A division by zero counts as 0 here."""
+    answers, predictions = process.answer.items(question), process.prediction.items(question)
+    if not answers or not predictions:
+        return []
+    return [[_guarded(question, answer, prediction) for prediction in predictions] for answer in answers]
+
+
+def _guarded(question: str, answer: Any, prediction: Any) -> float:
+    try:
+        return PAIR_SCORES[question](answer, prediction)
+    except ProcessFailure:
+        return 0.0

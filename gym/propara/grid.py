@@ -1,0 +1,172 @@
+"""Reading action files as the reference does: first error only, its words, its leniencies. Pure.
+
+gym.propara.check lists all errors of a file at once; gym.propara.repair reads what the reference refuses.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from gym.propara.errors import Crash, corrupted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACTIONS = ("NONE", "CREATE", "MOVE", "DESTROY")
+ABSENT, UNKNOWN = "null", "unk"
+_TOKENS = {"-": ABSENT, "?": UNKNOWN}
+MAX_STEP = 100_000
+MAX_CELLS = 20_000_000
+"""One row with step 1,000,000,000 makes the reference allocate a list of that length; we refuse."""
+
+
+class Grid(NamedTuple):
+    """One process of one file: for each participant n + 1 locations (before step 1, after each step) and n actions."""
+
+    process_id: int
+    steps: int
+    locations: dict[str, list[str]]
+    actions: dict[str, list[str]]
+
+    @property
+    def participants(self) -> Iterable[str]:
+        return self.locations.keys()
+
+
+Grids = dict[int, Grid]
+
+
+def token(location: str) -> str:
+    """`-` and `?` as the summaries call them."""
+    return _TOKENS.get(location, location)
+
+
+def lines_of(text: str) -> io.StringIO:
+    """Lines as Python's text mode sees them: CR LF, LF and a lone CR end one; form feed and U+2028 do not."""
+    return io.StringIO(text, newline=None)
+
+
+def read_text(path: str | Path) -> str:
+    """A file as UTF-8; where the reference dies with a traceback, a sentence."""
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Crash(f"{path} is not UTF-8: {error.reason} at byte {error.start}.") from error
+    except OSError as error:
+        raise Crash(f"Cannot read {path}: {error.strerror}.") from error
+
+
+def read_grids(text: str, file: str) -> Grids:
+    """Read an action file; raises Corrupted or Crash for the first error, in the reference's order of two passes."""
+    lines = list(lines_of(text))
+    lengths = _lengths(lines, file)
+    if not lengths:
+        raise corrupted(file, "no lines to iterate")
+    grids: Grids = {}
+    cells = 0
+    for number, line in enumerate(lines, 1):
+        fields = line.strip("\n\r").split("\t", 6)[:6]
+        if len(fields) < 6:
+            raise corrupted(file, f"not enough values to unpack (expected 6, got {len(fields)})", number)
+        pid, step = _integer(fields[0], file, number), _integer(fields[1], file, number)
+        _, _, participant, action, before, after = fields
+        if problem := action_problem(action, before, after):
+            raise corrupted(file, problem, number)
+        grid = grids.get(pid)
+        if grid is None:
+            grid = grids[pid] = Grid(pid, lengths[pid], {}, {})
+        if participant not in grid.locations:
+            cells += grid.steps + 1
+            if cells > MAX_CELLS:
+                raise Crash(f"{file}, line {number}: more than {MAX_CELLS:,} cells.")
+            grid.locations[participant] = [UNKNOWN] * (grid.steps + 1)
+            grid.actions[participant] = ["NONE"] * grid.steps
+        _enter(grid, participant, step, (action, token(before), token(after)), f"{file}, line {number}")
+    return grids
+
+
+def _enter(grid: Grid, participant: str, step: int, row: tuple[str, str, str], where: str) -> None:
+    """Step 0 and negative steps count from the end, as Python's indices do; later rows overwrite earlier ones."""
+    action, before, after = row
+    try:
+        if step == 1:
+            grid.locations[participant][0] = before
+        grid.locations[participant][step] = after
+        grid.actions[participant][step - 1] = action
+    except IndexError:
+        raise Crash(
+            f"{where}: there is no step {step} in process {grid.process_id}; steps count from 1."
+        ) from None
+
+
+def _lengths(lines: list[str], file: str) -> dict[int, int]:
+    """The reference's first pass: the highest step of each process."""
+    lengths: dict[int, int] = {}
+    for number, line in enumerate(lines, 1):
+        fields = line.strip().split("\t", 2)[:2]
+        if len(fields) < 2:
+            raise corrupted(file, "not enough values to unpack (expected 2, got 1)", number)
+        pid, step = _integer(fields[0], file, number), _integer(fields[1], file, number)
+        if step > MAX_STEP:
+            raise Crash(f"{file}, line {number}: step {step} is above {MAX_STEP:,}, the most we read.")
+        lengths[pid] = max(lengths.get(pid, 0), step)
+    return lengths
+
+
+def _integer(text: str, file: str, line: int) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Crash(
+            f"{file}, line {line}: {text[:40]!r} is not a whole number. "
+            "The first two columns are the process and the sentence; a header row or byte order mark is not allowed."
+        ) from None
+
+
+def action_problem(action: str, before: str, after: str) -> str:
+    """What the reference says about the last three columns of a row, or nothing."""
+    if action == "NONE":
+        return "" if before == after else f"Unequal NONE locations: {before} -- {after}"
+    if action == "CREATE":
+        if before != "-":
+            return f"Invalid CREATE before_location: {before}"
+        return f"Invalid CREATE after_location: {after}" if after in ("", "-") else ""
+    if action == "DESTROY":
+        if before in ("", "-"):
+            return f"Invalid DESTROY before_location: {before}"
+        return f"Invalid DESTROY after_location: {after}" if after != "-" else ""
+    if action == "MOVE":
+        if before in ("", "-"):
+            return f"Invalid MOVE before_location: {before}"
+        return f"Invalid MOVE after_location: {after}" if after in ("", "-") else ""
+    return f"Invalid action: {action}"
+
+
+def participant_differences(answers: Grids, predictions: Grids, file: str) -> list[str]:
+    """The reference's lines about participants that are missing or unexpected; extra processes are allowed."""
+    lines: list[str] = []
+    for pid in sorted(answers):
+        if pid not in predictions:
+            lines.append(f"Process {pid} missing in {file}")
+        else:
+            lines += differences_of(pid, answers[pid].participants, predictions[pid].participants, file)
+    return lines
+
+
+def differences_of(pid: int, answers: Iterable[str], predictions: Iterable[str], file: str) -> list[str]:
+    mine, theirs = set(predictions), set(answers)
+    return sorted(
+        [f'Process {pid} in {file}: participant "{name}" is missing.' for name in theirs - mine]
+        + [f'Process {pid} in {file}: participant "{name}" is unexpected.' for name in mine - theirs]
+    )
+
+
+def differences_message(lines: list[str], answers_file: str, predictions_file: str) -> str:
+    return (
+        f"Participants in predictions file {predictions_file} are not exact matches to participants\n"
+        f"in {answers_file}. Detailed report:\n\n" + "\n".join(lines) + "\n\n"
+        f"Corrupted or empty action file {predictions_file} (Some participants are missing or unexpected.)"
+    )

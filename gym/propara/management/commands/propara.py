@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from gym.propara import cli
+
+
+class Command(BaseCommand):
+    help = "Score ProPara predictions as the reference's evaluator does, or put an action file into words."
+    requires_system_checks: list[str] = []
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """The reference's options and exit codes, so Django's own options (-v, --settings, ...) are not offered."""
+        sys.exit(cli.main(argv[2:], prog=f"manage.py {argv[1]}"))
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("command", choices=["evaluate", "explain"])
+        parser.add_argument("arguments", nargs=argparse.REMAINDER)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """For call_command."""
+        code = cli.main(
+            [options["command"], *options["arguments"]], "manage.py propara", self.stdout, self.stderr
+        )
+        if code:
+            sys.exit(code)

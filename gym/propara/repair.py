@@ -1,0 +1,164 @@
+"""Lenient import: read what the reference refuses, and list every change. Pure.
+
+The result is canonical text that the reference would take; it is scored only after the user has seen the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gym.propara.errors import Problem, ProParaError
+from gym.propara.grid import ACTIONS, Grids, lines_of
+
+_ALIASES = {
+    "N/A": "NONE",
+    "EXIST": "NONE",
+    "EXISTS": "NONE",
+    "CREATED": "CREATE",
+    "DESTROYED": "DESTROY",
+    "MOVED": "MOVE",
+}
+_DASHES = {"\u2013", "\u2014", "\u2212", "--"}
+
+
+@dataclass(frozen=True)
+class Repair:
+    line: int
+    column: int
+    code: str
+    message: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Repaired:
+    text: str
+    repairs: tuple[Repair, ...]
+
+
+def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
+    """Bytes of an upload as text: UTF-8, or UTF-16 with its mark."""
+    try:
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return data.decode("utf-16"), [
+                Repair(1, 0, "encoding", "UTF-16 was read; the reference wants UTF-8.")
+            ]
+        return data.decode("utf-8"), []
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        hint = "Save the file as UTF-8."
+        problem = Problem(file, line, 0, "encoding", f"Byte {error.start} is not UTF-8.", hint)
+        raise ProParaError(f"{file} is not UTF-8.", [problem]) from error
+
+
+def repair(text: str, answers: Grids | None = None) -> Repaired:
+    """Canonical text and what was changed. What cannot be repaired stays as it is, for gym.propara.check to report."""
+    repairs: list[Repair] = []
+    if text.startswith("\ufeff"):
+        repairs.append(Repair(1, 1, "bom", "The byte order mark at the beginning was dropped."))
+        text = text[1:]
+    if "\r" in text:
+        repairs.append(Repair(0, 0, "line-ends", "Line ends were changed to LF."))
+    names = _names(answers)
+    lines: list[str] = []
+    for number, raw in enumerate(lines_of(text), 1):
+        line = raw.removesuffix("\n")
+        if not line.strip():
+            repairs.append(Repair(number, 0, "blank-line", "A blank line was dropped."))
+        elif not lines and _is_header(line):
+            repairs.append(Repair(number, 0, "header", "The header row was dropped."))
+        else:
+            fields, found = _fields(line, number)
+            repairs += found
+            if len(fields) == 6:
+                repairs += _repair_row(fields, number, names)
+            lines.append("\t".join(fields))
+    return Repaired("".join(f"{line}\n" for line in lines), tuple(repairs))
+
+
+def _is_header(line: str) -> bool:
+    """The first row, if neither of its first two cells has a digit."""
+    cells = line.split("\t")
+    return len(cells) > 2 and not any(re.search(r"\d", cell) for cell in cells[:2])
+
+
+def _fields(line: str, number: int) -> tuple[list[str], list[Repair]]:
+    fields = line.split("\t")
+    if len(fields) > 6:
+        rest = fields[6:]
+        message = f"{len(rest)} column(s) after the sixth were dropped."
+        return fields[:6], [Repair(number, 7, "columns", message)]
+    return fields, []
+
+
+def _repair_row(fields: list[str], number: int, names: dict[int, dict[str, str]]) -> Iterable[Repair]:
+    """Changes the six fields in place."""
+    for column in range(6):
+        old = fields[column]
+        new = _cell(column, old)
+        if column == 2:
+            new = _participant(fields[0], new, old, names)
+        if new != old:
+            fields[column] = new
+            yield Repair(number, column + 1, _CODES[column], f"{old!r} became {new!r}.")
+    yield from _implied_blanks(fields, number)
+
+
+_CODES = ("integer", "integer", "participant", "action", "location", "location")
+
+
+def _cell(column: int, cell: str) -> str:
+    text = cell.strip()
+    if column < 2:
+        match = re.fullmatch(r"\+?0*(\d+)(\.0*)?", text)
+        return match.group(1) if match else text
+    if column == 3:
+        word = text.upper()
+        word = _ALIASES.get(word, word)
+        return word if word in ACTIONS else text
+    if column > 3:
+        return "-" if text in _DASHES else text
+    return text
+
+
+def _names(answers: Grids | None) -> dict[int, dict[str, str]]:
+    """By process, the answers' names under a key without case, quotes and blanks around semicolons."""
+    if answers is None:
+        return {}
+    return {
+        pid: {key: names[0] for key, names in _grouped(grid.participants).items() if len(names) == 1}
+        for pid, grid in answers.items()
+    }
+
+
+def _grouped(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(_key(name), []).append(name)
+    return found
+
+
+def _key(name: str) -> str:
+    parts = sorted(" ".join(part.split()).casefold() for part in name.strip().strip('"').split(";"))
+    return ";".join(part for part in parts if part)
+
+
+def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, str]]) -> str:
+    """The answers' spelling where only case, blanks, quotes or the order of alternatives differ."""
+    known = names.get(int(process), {}) if process.isdecimal() else {}
+    if raw in known.values():
+        return raw
+    return known.get(_key(name), name)
+
+
+def _implied_blanks(fields: list[str], number: int) -> Iterable[Repair]:
+    """CREATE comes from nowhere and DESTROY goes nowhere; a blank there can mean nothing else."""
+    for action, column in (("CREATE", 4), ("DESTROY", 5)):
+        if fields[3] == action and fields[column] == "":
+            fields[column] = "-"
+            yield Repair(number, column + 1, "location", f"A blank became '-', which {action} implies.")

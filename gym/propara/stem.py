@@ -1,0 +1,187 @@
+"""Porter's stemmer with the extensions that NLTK added to it, applied to whole phrases. Pure.
+
+Algorithm: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980. The extensions, as NLTK documents
+them for its default mode: irregular forms; words of one or two letters stay; -ies and -ied keep the e in four-letter
+words; y becomes i only after a consonant that is not the first letter; -alli is taken off before the other rules of
+step 2; -bli instead of -abli; -fulli; -logi; a vowel and a consonant alone count as "short".
+
+The ProPara evaluator hands over a location as one word, so blanks, digits and commas count as consonants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+_IRREGULAR = {
+    form: stem
+    for stem, forms in {
+        "sky": ("sky", "skies"),
+        "die": ("dying",),
+        "lie": ("lying",),
+        "tie": ("tying",),
+        "news": ("news",),
+        "inning": ("innings", "inning"),
+        "outing": ("outings", "outing"),
+        "canning": ("cannings", "canning"),
+        "howe": ("howe",),
+        "proceed": ("proceed",),
+        "exceed": ("exceed",),
+        "succeed": ("succeed",),
+    }.items()
+    for form in forms
+}
+_STEP_2 = (
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("enci", "ence"),
+    ("anci", "ance"),
+    ("izer", "ize"),
+    ("bli", "ble"),
+    ("alli", "al"),
+    ("entli", "ent"),
+    ("eli", "e"),
+    ("ousli", "ous"),
+    ("ization", "ize"),
+    ("ation", "ate"),
+    ("ator", "ate"),
+    ("alism", "al"),
+    ("iveness", "ive"),
+    ("fulness", "ful"),
+    ("ousness", "ous"),
+    ("aliti", "al"),
+    ("iviti", "ive"),
+    ("biliti", "ble"),
+    ("fulli", "ful"),
+)
+_STEP_3 = (
+    ("icate", "ic"),
+    ("ative", ""),
+    ("alize", "al"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ful", ""),
+    ("ness", ""),
+)
+_STEP_4 = tuple(
+    (suffix, "")
+    for suffix in (
+        *(
+            "al",
+            "ance",
+            "ence",
+            "er",
+            "ic",
+            "able",
+            "ible",
+            "ant",
+            "ement",
+            "ment",
+            "ent",
+            "ion",
+            "ou",
+            "ism",
+        ),
+        *("ate", "iti", "ous", "ive", "ize"),
+    )
+)
+
+
+def _shape(word: str) -> str:
+    """One c or v for each letter; y is a vowel after a consonant, everything else but a, e, i, o, u is a consonant."""
+    shape: list[str] = []
+    for letter in word:
+        if letter in "aeiou" or (letter == "y" and shape and shape[-1] == "c"):
+            shape.append("v")
+        else:
+            shape.append("c")
+    return "".join(shape)
+
+
+def _measure(stem: str) -> int:
+    """Porter's m: how often a consonant follows a vowel."""
+    return _shape(stem).count("vc")
+
+
+def _short(stem: str) -> bool:
+    """Ends consonant, vowel, consonant other than w, x, y (*o); or is just a vowel and a consonant."""
+    shape = _shape(stem)
+    return (shape[-3:] == "cvc" and stem[-1] not in "wxy") or shape == "vc"
+
+
+def _first_rule(word: str, rules: tuple[tuple[str, str], ...], holds: Callable[[str, str], bool]) -> str:
+    """Only the first suffix that fits counts, whether or not its condition holds."""
+    for suffix, replacement in rules:
+        if word.endswith(suffix):
+            stem = word[: -len(suffix)]
+            return stem + replacement if holds(stem, suffix) else word
+    return word
+
+
+def _plurals(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("sses"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _past_and_progressive(word: str) -> str:
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        stem = word.removesuffix(suffix)
+        if stem != word and "v" in _shape(stem):
+            return _tidied(stem)
+    return word
+
+
+def _tidied(stem: str) -> str:
+    """What -ed or -ing leave behind."""
+    if stem.endswith(("at", "bl", "iz")):
+        return stem + "e"
+    if len(stem) > 1 and stem[-1] == stem[-2] and _shape(stem)[-1] == "c":
+        return stem if stem[-1] in "lsz" else stem[:-1]
+    return stem + "e" if _measure(stem) == 1 and _short(stem) else stem
+
+
+def _final_y(word: str) -> str:
+    fits = word.endswith("y") and len(word) > 2 and _shape(word[:-1])[-1] == "c"
+    return word[:-1] + "i" if fits else word
+
+
+def _double_suffixes(word: str) -> str:
+    if word.endswith("alli") and _measure(word[:-4]) > 0:
+        return _double_suffixes(word[:-2])
+    if word.endswith("logi"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    return _first_rule(word, _STEP_2, lambda stem, _: _measure(stem) > 0)
+
+
+def _single_suffixes(word: str) -> str:
+    word = _first_rule(word, _STEP_3, lambda stem, _: _measure(stem) > 0)
+    return _first_rule(
+        word, _STEP_4, lambda stem, suffix: _measure(stem) > 1 and (suffix != "ion" or stem[-1] in "st")
+    )
+
+
+def _tail(word: str) -> str:
+    if word.endswith("e"):
+        stem = word[:-1]
+        m = _measure(stem)
+        if m > 1 or (m == 1 and not _short(stem)):
+            word = stem
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+@lru_cache(maxsize=16_384)
+def stem(phrase: str) -> str:
+    """The stem of a phrase in lower case."""
+    if phrase in _IRREGULAR:
+        return _IRREGULAR[phrase]
+    if len(phrase) <= 2:
+        return phrase
+    word = _past_and_progressive(_plurals(phrase))
+    return _tail(_single_suffixes(_double_suffixes(_final_y(word))))

@@ -1,0 +1,117 @@
+"""Why a pair has its score: the three parts, what locations were normalised to, which alternative matched. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gym.propara.errors import ProcessFailure
+from gym.propara.scoring import PAIR_SCORES
+from gym.propara.summary import Conversion, Move, Summary
+from gym.propara.terms import (
+    Terms,
+    location_overlap,
+    location_terms,
+    participant_overlap,
+    participant_terms,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison within a pair; score is None where the reference divides by zero."""
+
+    name: str
+    answer: str
+    prediction: str
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    answer: Any
+    prediction: Any
+    score: float | None
+    parts: tuple[Part, ...]
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def pairs(question: str, answer: Summary, prediction: Summary) -> list[Pair]:
+    return [
+        _pair(question, theirs, mine)
+        for mine in prediction.items(question)
+        for theirs in answer.items(question)
+    ]
+
+
+def unmatched(question: str, answer: Summary, prediction: Summary) -> tuple[list[Any], list[Any]]:
+    """Missed answers and spurious predictions: those without a partner that scores above 0."""
+    hits = [pair for pair in pairs(question, answer, prediction) if pair.score is not None and pair.score > 0]
+    missed = [item for item in answer.items(question) if all(pair.answer != item for pair in hits)]
+    spurious = [item for item in prediction.items(question) if all(pair.prediction != item for pair in hits)]
+    return missed, spurious
+
+
+def _pair(question: str, answer: Any, prediction: Any) -> Pair:
+    step = getattr(answer, "step", None)
+    if step != getattr(prediction, "step", None):
+        return Pair(answer, prediction, 0.0, (), f"the step differs: {step} and {prediction.step}")
+    parts = _parts(answer, prediction)
+    try:
+        score: float | None = PAIR_SCORES[question](answer, prediction)
+    except ProcessFailure as error:
+        return Pair(answer, prediction, None, parts, error.message)
+    assert score is not None
+    reason = "all parts match" if all(part.score == 1 for part in parts) else ""
+    if score > 1:
+        reason = "above 1: several terms match the same term, and the reference counts each of them"
+    elif score < 0:
+        reason = "below 0 and taken as 0: more matches than terms"
+    return Pair(answer, prediction, score, parts, reason)
+
+
+def _parts(answer: Any, prediction: Any) -> tuple[Part, ...]:
+    if isinstance(answer, Conversion):
+        return (
+            _part("location", answer.location, prediction.location, location=True),
+            _part("destroyed", answer.destroyed, prediction.destroyed),
+            _part("created", answer.created, prediction.created),
+        )
+    if isinstance(answer, Move):
+        return (
+            _part("participant", answer.participants, prediction.participants),
+            _part("location before", answer.before, prediction.before, location=True),
+            _part("location after", answer.after, prediction.after, location=True),
+        )
+    return (_part("participant", answer, prediction),)
+
+
+def _part(name: str, answer: str, prediction: str, *, location: bool = False) -> Part:
+    overlap, terms = (
+        (location_overlap, location_terms) if location else (participant_overlap, participant_terms)
+    )
+    try:
+        score: float | None = overlap(answer, prediction)
+    except ProcessFailure as error:
+        return Part(name, answer, prediction, None, error.message)
+    if answer == prediction:
+        return Part(name, answer, prediction, score, "equal as written")
+    return Part(name, answer, prediction, score, _reason(terms(answer), terms(prediction), location))
+
+
+def _reason(answer: Terms, prediction: Terms, location: bool) -> str:
+    shared = sorted({item for mine in prediction for theirs in answer for item in mine & theirs})
+    if shared:
+        quoted = ", ".join(f"`{item}`" for item in shared)
+        return f"both normalise to {quoted}" if location else f"they share {quoted}"
+    if not location:
+        return "no name in common"
+    return f"normalised to {_shown(answer)} and {_shown(prediction)}"
+
+
+def _shown(terms: Terms) -> str:
+    return " and ".join(" or ".join(f"`{item}`" for item in sorted(term)) for term in terms)

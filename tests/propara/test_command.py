@@ -1,0 +1,178 @@
+"""The command line on own files: report, files, messages, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from tests.propara.recorded import blocks, run
+from tests.propara.worlds import LIGHT, shipped, tsv
+
+REPORT = """\
+=================================================
+Question     Avg. Precision  Avg. Recall  Avg. F1
+-------------------------------------------------
+Inputs                1.000        1.000    1.000
+Outputs               1.000        1.000    1.000
+Conversions           1.000        1.000    1.000
+Moves                 0.667        0.333    0.444
+-------------------------------------------------
+Overall Precision 0.917|
+Overall Recall    0.833|
+Overall F1        0.873|
+=================================================
+
+Evaluated 1 predictions against 1 answers.
+
+""".replace("|", " " * 26)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wrong = LIGHT.replace("MOVE\tstar\tspace", "NONE\tstar\tstar").replace("MOVE\tspace", "MOVE\tstar")
+    (tmp_path / "a.tsv").write_text(LIGHT)
+    (tmp_path / "p.tsv").write_text(wrong)
+    (tmp_path / "s.tsv").write_text("7\t1\tGas burns.\n7\t2\tIt becomes light.\n")
+    return tmp_path
+
+
+def test_report_metrics_and_diagnostics(folder):
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-o", "m.json", "-d", "d.txt", "-s", "s.tsv"])
+    assert done.code == 0
+    assert done.out == "Writing diagnostics to file d.txt\n" + REPORT + "Writing results to file: m.json\n"
+    assert (folder / "m.json").read_text() == '{"precision": 0.917, "recall": 0.833, "f1": 0.873}'
+    header, (process, overall) = blocks((folder / "d.txt").read_text())
+    assert header == "Diagnostics of evaluation of predictions in p.tsv against answers in a.tsv"
+    assert list(process) == ["prediction_summary", "answer_summary", "score", "sentences"]
+    assert process["answer_summary"]["conversions"][0]["step_number"] == 2
+    assert process["sentences"][1] == {"step_number": 2, "text": "It becomes light."}
+    assert overall == {"overall_scores": {"precision": 0.917, "recall": 0.833, "f1": 0.873}}
+
+
+@pytest.mark.parametrize(
+    ("predictions", "code", "out", "err"),
+    [
+        (
+            LIGHT.replace("DESTROY", "EXPLODE"),
+            2,
+            "Corrupted action file p.tsv on line 2 (Invalid action: EXPLODE)\n",
+            "",
+        ),
+        ("", 2, "Corrupted or empty action file p.tsv (no lines to iterate)\n", ""),
+        (
+            LIGHT + "\n",
+            2,
+            "Corrupted action file p.tsv on line 9 (not enough values to unpack (expected 2, got 1))\n",
+            "",
+        ),
+        ("id" + LIGHT, 1, "", "Error: p.tsv, line 1: 'id7' is not a whole number."),
+        ("7\t0\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: there is no step 0"),
+        ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 is above"),
+        (
+            tsv("8 1 a NONE x x"),
+            2,
+            "Participants in predictions file p.tsv are not exact matches to participants\nin a.tsv. Detailed report:\n"
+            "\nProcess 7 missing in p.tsv\n\n"
+            "Corrupted or empty action file p.tsv (Some participants are missing or unexpected.)\n",
+            "",
+        ),
+    ],
+    ids=["action", "empty", "blank", "integer", "step 0", "huge step", "process"],
+)
+def test_messages_and_exit_codes(folder, predictions, code, out, err):
+    (folder / "p.tsv").write_text(predictions)
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv"])
+    assert (done.code, done.out) == (code, out)
+    assert done.err.startswith(err)
+    assert bool(done.err) == bool(err)
+
+
+def test_missing_files_end_in_one_line(folder):
+    done = run(["evaluate", "-p", "nowhere.tsv", "-a", "a.tsv"])
+    assert (done.code, done.out, done.err) == (
+        1,
+        "",
+        "Error: Cannot read nowhere.tsv: No such file or directory.\n",
+    )
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-o", "no/m.json"])
+    assert (done.code, done.out) == (1, REPORT + "Writing results to file: no/m.json\n")
+
+
+def test_a_failure_midway_leaves_what_was_written(folder):
+    """The second process has no score: the first one's diagnostics are in the file, as with the reference."""
+    zero = tsv("8 1 a DESTROY Sun -", "8 1 c CREATE - the~sun")
+    (folder / "a.tsv").write_text(LIGHT + zero)
+    (folder / "p.tsv").write_text(LIGHT + zero.replace("Sun", "sun").replace("the sun", "a sun"))
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-d", "d.txt"])
+    assert (done.code, done.out) == (1, "Writing diagnostics to file d.txt\n")
+    assert done.err.startswith("Error: Process 8 has no score (division-by-zero)")
+    assert len(blocks((folder / "d.txt").read_text())[1]) == 1
+
+
+def test_processes_in_another_order_score_the_same(folder):
+    (folder / "a.tsv").write_text(LIGHT + LIGHT.replace("7\t", "8\t"))
+    (folder / "p.tsv").write_text(LIGHT.replace("7\t", "8\t") + LIGHT)
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-d", "d.txt"])
+    assert "Overall F1        1.000" in done.out
+    ids = [one["score"]["process_id"] for one in blocks((folder / "d.txt").read_text())[1][:-1]]
+    assert ids == [7, 8]
+
+
+def test_json_holds_everything(folder):
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--format", "json", "--bootstrap", "200"])
+    data = json.loads(done.out)
+    assert data["rounded"] == {"precision": 0.917, "recall": 0.833, "f1": 0.873}
+    assert data["corrected"]["metric"] == "corrected"
+    assert data["intervals"]["resamples"] == 200
+    assert data["processes"][0]["scores"]["moves"]["precision"] == pytest.approx(2 / 3)
+
+
+def test_json_lists_all_problems(folder):
+    (folder / "p.tsv").write_text(LIGHT.replace("MOVE", "WALK"))
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--format", "json"])
+    assert done.code == 2
+    assert [one["line"] for one in json.loads(done.out)["problems"]] == [7, 8]
+
+
+def test_intervals_follow_the_report(folder):
+    (folder / "a.tsv").write_text(shipped("answers"))
+    (folder / "p.tsv").write_text(shipped("hasty"))
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"])
+    assert "95% intervals from 500 resamples of 14 processes:" in done.out
+    assert done.out == run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"]).out
+
+
+def test_explain_reads_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(tsv("1 2 tea CREATE - pot").encode())))
+    done = run(["explain"])
+    assert (done.code, done.out) == (
+        0,
+        "In paragraph 1, sentence 2, the participant `tea` is created at `pot`\n",
+    )
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\t2\ttea\n")))
+    assert run(["explain"]).code == 1
+
+
+def test_the_management_command_is_the_same_thing(folder):
+    out = io.StringIO()
+    call_command("propara", "evaluate", "-p", "p.tsv", "-a", "a.tsv", stdout=out)
+    assert out.getvalue() == REPORT
+
+
+def test_the_command_line_starts_without_django_and_numpy(folder):
+    script = (
+        "import sys; from gym.propara import cli; code = cli.main(['evaluate', '-p', 'p.tsv', '-a', 'a.tsv']);"
+        "print(code, sorted({'django', 'numpy', 'scipy'} & set(sys.modules)))"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env={"PYTHONPATH": root}
+    )
+    assert (done.stdout, done.stderr) == (REPORT + "0 []\n", "")

@@ -1,0 +1,217 @@
+"""Problems, repairs, other shapes of files, prompts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gym.propara import ProParaError, evaluate
+from gym.propara.check import check
+from gym.propara.convert import (
+    grids_to_json,
+    json_to_actions,
+    looks_like_states,
+    states_to_actions,
+    template,
+    write_grids,
+)
+from gym.propara.explain import explain
+from gym.propara.prompts import pack, read_answer, score_answers
+from gym.propara.repair import decode, repair
+from gym.propara.sentences import read_sentences
+from gym.propara.stream import grids_of
+from tests.propara.worlds import LIGHT, shipped, tsv
+
+GRIDS = grids_of(LIGHT, "answers")
+
+
+def places(problems):
+    return [(one.line, one.column, one.code) for one in problems]
+
+
+def test_every_problem_is_listed_with_its_place_and_a_hint():
+    text = tsv(
+        "Process Step Participant Action Before After",
+        "7 1.0 gas NONE star star",
+        "7 2 gas destroyed star -",
+        "7 3 gas NONE - ?",
+        "7 4 gas CREATE ? -",
+        "7 1 light NONE - -",
+        "7 2 gas",
+        "8 0 gas MOVE - -",
+        "8 1 gas DESTROY _ x",
+    )
+    problems = check(GRIDS, text)
+    assert places(problems) == [
+        (1, 1, "integer"),
+        (1, 2, "integer"),
+        (2, 2, "integer"),
+        (3, 4, "action"),
+        (4, 6, "location"),
+        (5, 5, "location"),
+        (5, 6, "location"),
+        (6, 3, "participant-unexpected"),
+        (7, 3, "columns"),
+        (8, 2, "step"),
+        (8, 5, "location"),
+        (8, 6, "location"),
+        (9, 5, "location"),
+        (9, 6, "location"),
+        (0, 0, "participant-missing"),
+    ]
+    hints = {one.line: one.hint for one in problems if one.line in (1, 2, 3, 6)}
+    assert hints[1] == "Is this a header? Delete it."
+    assert hints[2] == "Write 1."
+    assert hints[3] == "Did you mean DESTROY?"
+    assert hints[6] == "The answers call it 'light; rays'."
+    assert (
+        str(problems[3])
+        == "predictions, line 3, column 4: 'destroyed' is not an action. Did you mean DESTROY?"
+    )
+
+
+def test_a_missing_process_and_an_empty_file_are_named():
+    assert places(check(GRIDS, tsv("8 1 a NONE ? ?"))) == [(0, 0, "process-missing")]
+    assert "empty" in [one.code for one in check(GRIDS, "")]
+
+
+def test_a_file_that_only_a_spreadsheet_could_love_is_repaired_and_every_change_listed():
+    messy = (
+        "\ufeffProcess\tSentence\tParticipant\tAction\tBefore\tAfter\r\n"
+        + LIGHT.replace("NONE", "none")
+        .replace("light; rays", "Light;Rays ")
+        .replace("CREATE\t-", "CREATE\t")
+        .replace("7\t4", "7\t4.0")
+        .replace("\n", "\t\r\n")
+        + "\r\n"
+    )
+    done = repair(messy, GRIDS)
+    assert done.text == LIGHT
+    assert {one.code for one in done.repairs} == {
+        *(
+            "bom",
+            "line-ends",
+            "header",
+            "action",
+            "participant",
+            "location",
+            "integer",
+            "columns",
+            "blank-line",
+        ),
+    }
+    assert all(one.message for one in done.repairs)
+    assert evaluate(LIGHT, done.text).f1 == 1.0
+
+
+def test_a_clean_file_needs_no_repair():
+    assert repair(LIGHT, GRIDS) == repair(LIGHT)
+    assert repair(shipped("hasty")).repairs == ()
+    assert repair(shipped("hasty")).text == shipped("hasty")
+
+
+def test_what_is_wrong_beyond_form_stays_and_is_reported():
+    done = repair(LIGHT.replace("DESTROY", "EXPLODE"), GRIDS)
+    assert done.repairs == ()
+    assert places(check(GRIDS, done.text)) == [(2, 4, "action")]
+
+
+def test_uploads_are_decoded_or_refused_in_words():
+    assert decode(LIGHT.encode()) == (LIGHT, [])
+    text, repairs = decode(LIGHT.encode("utf-16"))
+    assert (text, [one.code for one in repairs]) == (LIGHT, ["encoding"])
+    with pytest.raises(ProParaError) as raised:
+        decode("1\t1\tcafé".encode("latin-1"))
+    assert places(raised.value.problems) == [(1, 0, "encoding")]
+
+
+def test_actions_are_derived_from_state_files():
+    states = "7\t1\tgas\tstar\tnull\n7\t2\tgas\tnull\tunk\n7\t3\tgas\tunk\tsoil\n7\t4\tgas\tsoil\tsoil\n"
+    assert looks_like_states(states)
+    assert not looks_like_states(LIGHT)
+    assert [row.split("\t")[3:] for row in states_to_actions(states).splitlines()] == [
+        ["DESTROY", "star", "-"],
+        ["CREATE", "-", "?"],
+        ["MOVE", "?", "soil"],
+        ["NONE", "soil", "soil"],
+    ]
+    with pytest.raises(ProParaError) as raised:
+        states_to_actions("7\t1\tgas\n7\tx\tgas\ta\tb\n")
+    assert places(raised.value.problems) == [(1, 3, "columns"), (2, 1, "integer")]
+
+
+def test_json_grids_go_there_and_back():
+    assert json_to_actions(grids_to_json(GRIDS)) == write_grids(GRIDS) == LIGHT
+    data = {"processes": [{"process_id": 7, "participants": {"gas": ["star", "star", None, "-", "?"]}}]}
+    rows = json_to_actions(json.dumps(data)).splitlines()
+    assert [row.split("\t")[3] for row in rows] == ["NONE", "DESTROY", "NONE", "CREATE"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        "[1]",
+        '[{"process_id": "1", "participants": {}}]',
+        '[{"process_id": 1, "participants": {"a": ["x"]}}]',
+        '[{"process_id": 1, "participants": {"a": ["x", 3]}}]',
+        '[{"process_id": 1, "participants": {"a\\tb": ["x", "y"]}}]',
+        '[{"process_id": 1, "participants": {"a": {"locations": ["x", "y"], "actions": ["FLY"]}}}]',
+        '[{"process_id": 1, "participants": {"a": {"locations": ["x", "y"], "actions": []}}}]',
+    ],
+)
+def test_json_that_is_no_grid_is_refused_with_its_place(text):
+    with pytest.raises(ProParaError) as raised:
+        json_to_actions(text)
+    assert raised.value.problems
+
+
+def test_the_template_can_be_scored_as_it_is():
+    report = evaluate(LIGHT, template(GRIDS))
+    assert report.precision == 1.0
+    assert {flag.code for flag in report.warnings} == {"all-none"}
+
+
+def test_the_prompt_pack_says_all_but_the_answers():
+    sentences = {7: ("Gas burns.", "It becomes light.", "Light leaves.", "It falls on soil.")}
+    (one,) = pack(GRIDS, sentences)
+    assert one["participants"] == ["gas", "light; rays"]
+    assert "2. It becomes light." in one["prompt"]
+    assert "star" not in one["prompt"]
+    assert one["schema"]["properties"]["participants"]["properties"]["gas"]["minItems"] == 5
+
+
+def test_returned_json_is_scored_sample_by_sample():
+    tracks = {"gas": ["star", "star", None, None, None], "light; rays": [None, None, "star", "space", "soil"]}
+    right = json.dumps({"process_id": 7, "participants": tracks})
+    samples = score_answers(LIGHT, {7: [f"Here it is:\n```json\n{right}\n```", right, "I cannot do that."]})
+    assert [round(report.f1, 3) for report in samples.reports] == [1.0, 1.0, 0.0]
+    assert samples.failure_rate == pytest.approx(1 / 3)
+    assert [(sample, pid) for sample, pid, _ in samples.failures] == [(2, 7)]
+    mean, deviation = samples.f1
+    assert mean == pytest.approx(2 / 3)
+    assert deviation > 0.5
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"process_id": 8, "participants": {}}'])
+def test_an_answer_that_does_not_fit_is_refused(text):
+    with pytest.raises(ProParaError):
+        read_answer(text, GRIDS[7])
+
+
+def test_sentences_are_sorted_and_counted_anew():
+    assert read_sentences("2\t9\tlast\n2\t-1\tfirst\n1\t1\tonly\n2\t9\tlater\tignored\n", "s") == {
+        1: ("only",),
+        2: ("first", "later"),
+    }
+
+
+def test_the_explainer():
+    assert explain(LIGHT.replace("star\t-", "?\t-")) == [
+        "In paragraph 7, sentence 2, the participant `gas` is destroyed at `an unknown location`",
+        "In paragraph 7, sentence 2, the participant `light; rays` is created at `star`",
+        "In paragraph 7, sentence 3, the participant `light; rays` is moved from `star` to `space`",
+        "In paragraph 7, sentence 4, the participant `light; rays` is moved from `space` to `soil`",
+    ]

@@ -1,0 +1,89 @@
+"""What the reference printed, wrote and returned for recorded files. Skips without the conformance folder."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from gym.propara import evaluate
+from gym.propara.errors import ProcessFailure
+from gym.propara.terms import location_overlap, normalise_phrase, participant_overlap
+from tests.propara.recorded import blocks, data_of, lay_out, recorded, run
+
+VALID = recorded("valid")
+ERRORS = recorded("errors_and_edges")
+CORRUPTED = recorded("random_invalid")
+pytestmark = pytest.mark.usefixtures("conformance")
+
+
+def test_there_are_recorded_cases(conformance):
+    assert (len(VALID), len(ERRORS), len(CORRUPTED)) == (185, 117, 136)
+
+
+@pytest.mark.parametrize("case", [*VALID, *ERRORS, *CORRUPTED], ids=lambda case: case["id"])
+def test_the_command_does_what_the_reference_did(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lay_out(case, tmp_path)
+    given, expected = run(["evaluate", *case["args"]]), case["evaluator"]
+    if "--help" in case["args"]:
+        assert given.code == 0
+        return
+    assert given.code == expected["exit_code"], given.err
+    if expected["exit_code"] == 2 and not expected["stdout"]:
+        said = [
+            text.partition("error: ")[2]
+            for text in (given.err.splitlines()[-1], expected["stderr_last_line"])
+        ]
+        assert said[0] == said[1]
+    if expected["exit_code"] == 1:
+        assert given.err.startswith("Error: ")
+        assert len(given.err.splitlines()) == 1
+    assert given.out == expected["stdout"]
+    metrics = tmp_path / "metrics.json"
+    assert (metrics.read_text() if metrics.exists() else None) == expected["metrics_json"]
+    diagnostics = tmp_path / "diagnostics.txt"
+    written = diagnostics.read_text() if diagnostics.exists() else None
+    assert (written is None) == (expected["diagnostics"] is None)
+    if written is not None:
+        assert blocks(written) == blocks(expected["diagnostics"])
+        if " AND " not in written:
+            assert written == expected["diagnostics"]
+
+
+@pytest.mark.parametrize("case", VALID, ids=lambda case: case["id"])
+def test_scores_are_the_references_bit_for_bit(case):
+    texts = {name: data_of(file).decode() for name, file in case["files"].items()}
+    report = evaluate(texts["answers.tsv"], texts["predictions.tsv"], texts.get("sentences.tsv"))
+    expected = case["full_precision"]
+    assert {"precision": report.precision, "recall": report.recall, "f1": report.f1} == expected["overall"]
+    assert (report.n_predictions, report.n_answers) == (expected["num_predictions"], expected["num_answers"])
+    assert [
+        {"process_id": one.process_id, **{name: score.as_dict() for name, score in one.scores.items()}}
+        for one in report.processes
+    ] == expected["per_process"]
+
+
+@pytest.mark.parametrize("case", [*VALID, *ERRORS, *CORRUPTED], ids=lambda case: case["id"])
+def test_the_explainer_says_what_the_reference_said(case, monkeypatch):
+    for name, expected in case["explainer"].items():
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data_of(case["files"][name]))))
+        given = run(["explain"])
+        shown = given.out.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        assert (given.code, shown) == (expected["exit_code"], expected["stdout"]), name
+        assert bool(given.err) == bool(given.code)
+
+
+def test_normalisation_and_pair_scores(conformance):
+    pairs = {"compare_locations": location_overlap, "compare_participants": participant_overlap}
+    cases = recorded("normalisation")
+    assert len(cases) == 6250
+    for case in cases:
+        if case["kind"] == "normalise":
+            assert normalise_phrase(case["in"]) == case["out"], case
+        elif case["score"] == "ZeroDivisionError":
+            with pytest.raises(ProcessFailure, match="divides by zero"):
+                pairs[case["kind"]](case["answer"], case["prediction"])
+        else:
+            assert pairs[case["kind"]](case["answer"], case["prediction"]) == case["score"], case

@@ -1,0 +1,263 @@
+"""The four questions and their scores, on files small enough to work out by hand."""
+
+from __future__ import annotations
+
+import io
+import random
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gym.propara import ProParaError, evaluate
+from gym.propara.grid import read_grids
+from gym.propara.scoring import score
+from gym.propara.stem import stem
+from gym.propara.stream import blocks, grids_of, in_step
+from gym.propara.summary import Conversion, Move, is_input, is_output, summarise
+from gym.propara.terms import location_overlap, normalise_phrase, participant_overlap
+from tests.propara.worlds import LIGHT, shipped, submissions, tsv
+
+
+def summary(*rows: str):
+    return summarise(read_grids(tsv(*rows), "f")[1])
+
+
+def test_the_four_answers_about_light():
+    found = summarise(grids_of(LIGHT, "f")[7])
+    assert found.inputs == ("gas",)
+    assert found.outputs == ("light OR rays",)
+    assert found.conversions == (Conversion("gas", "light OR rays", "star", 2),)
+    assert found.moves == (
+        Move("light OR rays", "star", "space", 3),
+        Move("light OR rays", "space", "soil", 4),
+    )
+
+
+def test_a_prediction_worked_out_by_hand():
+    """One of two moves found, and at a wrong place before: (1 + 0 + 1) / 3 of one prediction, of two answers."""
+    predictions = LIGHT.replace("MOVE\tstar\tspace", "NONE\tstar\tstar").replace("MOVE\tspace", "MOVE\tstar")
+    report = evaluate(LIGHT, predictions)
+    assert report.processes[0].scores["moves"] == pytest.approx((2 / 3, 1 / 3))
+    assert report.questions["moves"].precision == 0.667
+    assert (report.precision, report.recall) == ((1 + 1 + 1 + 0.667) / 4, (1 + 1 + 1 + 0.333) / 4)
+    missed = [pair for pair in report.processes[0].pairs("moves") if pair.score == 0]
+    assert [pair.reason for pair in missed] == ["the step differs: 3 and 4"]
+
+
+@pytest.mark.parametrize(
+    ("actions", "goes_in", "comes_out"),
+    [
+        ("NONE DESTROY", True, False),
+        ("MOVE DESTROY NONE", True, False),
+        ("DESTROY MOVE", False, False),
+        ("CREATE DESTROY", False, False),
+        ("CREATE MOVE", False, True),
+        ("MOVE CREATE", False, False),
+        ("NONE MOVE", False, False),
+        ("DESTROY MOVE DESTROY", True, False),
+    ],
+)
+def test_inputs_and_outputs_follow_from_the_actions(actions, goes_in, comes_out):
+    assert (is_input(actions.split()), is_output(actions.split())) == (goes_in, comes_out)
+
+
+def test_destroyed_and_then_created_is_a_conversion_unless_at_the_last_pair_of_steps():
+    rows = ["1 1 a DESTROY x -", "1 1 b NONE - -", "1 2 b CREATE - y", "1 2 a NONE - -"]
+    longer = ["1 3 a NONE - -", "1 3 b NONE y y", "1 4 a NONE - -", "1 4 b NONE y y"]
+    assert summary(*rows).conversions == ()
+    assert summary(*rows, *longer).conversions == (Conversion("a", "b", "y AND x", 1),)
+
+
+def test_created_and_then_destroyed_is_a_conversion_too():
+    rows = ["1 1 a CREATE - x", "1 2 a NONE x x", "1 1 b NONE y y", "1 2 b DESTROY y -"]
+    longer = ["1 3 a NONE x x", "1 3 b NONE - -", "1 4 a NONE x x", "1 4 b NONE - -"]
+    assert summary(*rows, *longer).conversions == (Conversion("b", "a", "x AND y", 1),)
+
+
+def test_a_move_is_an_action_or_a_change_of_place():
+    assert summary("1 1 a MOVE x x", "1 2 a NONE y y").moves == (
+        Move("a", "x", "x", 1),
+        Move("a", "x", "y", 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("phrase", "normal"),
+    [
+        ("Branches", "branch"),
+        ("a branch", "branch"),
+        ("the the sun", "the sun"),
+        ("THE SKIES", "sky"),
+        ("sandy or wet place", "sandy or wet plac"),
+        ("their display", "display"),
+        ("raining cats and dogs", "raining cats and dog"),
+        ("", ""),
+    ],
+)
+def test_locations_are_normalised_as_one_word(phrase, normal):
+    assert normalise_phrase(phrase) == normal
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("caresses", "caress"),
+        ("ponies", "poni"),
+        ("dies", "die"),
+        ("agreed", "agre"),
+        ("plastered", "plaster"),
+        ("hopping", "hop"),
+        ("falling", "fall"),
+        ("filing", "file"),
+        ("happy", "happi"),
+        ("enjoy", "enjoy"),
+        ("relational", "relat"),
+        ("vietnamization", "vietnam"),
+        ("geologi", "geolog"),
+        ("hopefulness", "hope"),
+        ("adjustment", "adjust"),
+        ("adoption", "adopt"),
+        ("controll", "control"),
+        ("news", "news"),
+        ("as", "as"),
+    ],
+)
+def test_words_of_porters_paper_and_of_the_extensions(word, expected):
+    assert stem(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "prediction", "score"),
+    [
+        ("", "", 1.0),
+        ("", "-", 0.0),
+        ("plant OR leaf", "leaf", 1.0),
+        ("dew", "dew AND sun", 0.5),
+        ("dew AND sun", "dew AND blah1 AND blah2", 0.25),
+        ("sun", "sun AND the sun", 2.0),
+        ("sun AND a sun", "the sun AND sun AND suns", -6.0),
+        ("unk", "unk", 1.0),
+    ],
+)
+def test_overlaps_are_the_references_even_where_they_leave_the_unit_interval(answer, prediction, score):
+    assert location_overlap(answer, prediction) == score
+
+
+def test_participants_are_not_normalised():
+    assert (participant_overlap("ant", "Ants"), participant_overlap("a OR b", "b OR c")) == (0.0, 1.0)
+
+
+def test_equal_counts_give_recall_the_precision():
+    answers = tsv("1 1 a;~b DESTROY x -", "1 1 c DESTROY x -")
+    process = evaluate(answers, answers).processes[0]
+    assert process.scores["inputs"] == (1.0, 1.0)
+
+
+def test_a_division_by_zero_is_an_error_of_its_process_and_not_a_crash():
+    answers = tsv("1 1 a DESTROY Sun -", "1 1 c CREATE - the~sun", "2 1 a NONE ? ?")
+    predictions = tsv("1 1 a DESTROY sun -", "1 1 c CREATE - a~sun", "2 1 a NONE ? ?")
+    report = evaluate(answers, predictions)
+    assert (report.f1, report.precision, report.recall, report.questions) == (None, None, None, {})
+    assert {pid: error.code for pid, error in report.errors.items()} == {1: "division-by-zero"}
+    assert report.processes[1].scores["moves"] == (1.0, 1.0)
+    assert report.corrected.f1 == 1.0
+    assert "no-score" in {flag.code for flag in report.warnings}
+
+
+def test_the_shipped_answers_have_all_kinds_of_events():
+    report = evaluate(shipped("answers"), shipped("careful"), shipped("sentences"))
+    assert report.n_answers >= 12
+    actions = {row.split("\t")[3] for row in shipped("answers").splitlines()}
+    assert actions == {"NONE", "CREATE", "MOVE", "DESTROY"}
+    assert all(len(one.sentences) == one.answer_grid.steps for one in report.processes)
+    assert report.f1 > evaluate(shipped("answers"), shipped("hasty")).f1
+    assert evaluate(shipped("answers"), shipped("answers")).warnings == []
+
+
+@settings(max_examples=80, deadline=None)
+@given(submissions())
+def test_the_corrected_metric_stays_between_0_and_1(texts):
+    found = evaluate(*texts).corrected
+    for value in (
+        found.precision,
+        found.recall,
+        found.f1,
+        *[x for one in found.questions.values() for x in one],
+    ):
+        assert 0 <= value <= 1
+
+
+@settings(max_examples=80, deadline=None)
+@given(submissions())
+def test_answers_against_themselves_are_1_or_a_warning_names_why(texts):
+    report = evaluate(texts[0], texts[0])
+    assert report.corrected.f1 == 1.0
+    named = {flag.code for flag in report.warnings}
+    assert report.f1 == 1.0 or named & {"no-score", "pair-above-one"}
+
+
+@settings(max_examples=80, deadline=None)
+@given(submissions(), st.randoms())
+def test_the_order_of_rows_changes_nothing(texts, rng: random.Random):
+    shuffled = []
+    for text in texts:
+        rows = text.splitlines(keepends=True)
+        rng.shuffle(rows)
+        shuffled.append("".join(rows))
+    first, second = evaluate(*texts), evaluate(*shuffled)
+    assert first.corrected == second.corrected
+    if not any(" AND " in str(one.answer) + str(one.prediction) for one in first.processes):
+        assert (first.precision, first.recall) == pytest.approx((second.precision, second.recall), abs=2e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(submissions(), st.randoms(), st.integers(0, 4))
+def test_the_quick_reader_and_the_careful_one_agree(texts, rng: random.Random, dropped):
+    rows = texts[1].splitlines(keepends=True)
+    rng.shuffle(rows)
+    rows = rows[dropped:] or rows
+    by_process = sorted(rows, key=lambda row: int(row.split("\t")[0]))
+    for text in ("".join(rows), "".join(by_process), "".join(by_process + by_process[-1:])):
+        assert grids_of(text, "f") == read_grids(text, "f")
+        assert list(grids_of(text, "f")) == list(read_grids(text, "f"))
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 400])
+def test_where_a_chunk_ends_changes_nothing(size, monkeypatch):
+    monkeypatch.setattr("gym.propara.stream._CHUNK", size)
+    by_step = "".join(sorted(LIGHT.splitlines(keepends=True), key=lambda row: row.split("\t")[1]))
+    for text in (shipped("hasty"), LIGHT, LIGHT.rstrip("\n"), LIGHT.replace("\n", "\r\n"), by_step):
+        with io.StringIO(text, newline=None) as stream:
+            assert {grid.process_id: grid for grid in blocks(stream)} == read_grids(text, "f")
+
+
+def test_memory_holds_a_chunk_and_the_numbers_of_the_processes_seen():
+    """Rows take about 600 bytes a process in the text alone; only its number is kept."""
+
+    def peak(n: int) -> int:
+        text = "".join(LIGHT.replace("7\t", f"{process}\t") for process in range(1, n + 1))
+        answers, predictions = (io.StringIO(text, newline=None) for _ in range(2))
+        tracemalloc.start()
+        for answer, prediction in in_step(answers, predictions):
+            score(summarise(answer), summarise(prediction))
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    peak(10)
+    assert peak(8_000) - peak(1_000) < 7_000 * 300
+
+
+def test_files_that_cannot_be_scored_raise_with_the_references_words_and_all_problems():
+    with pytest.raises(ProParaError) as raised:
+        evaluate(LIGHT, LIGHT.replace("MOVE", "WALK") + "\n", predictions_file="mine.tsv")
+    assert str(raised.value) == (
+        "Corrupted action file mine.tsv on line 9 (not enough values to unpack (expected 2, got 1))"
+    )
+    assert [(one.line, one.code) for one in raised.value.problems] == [
+        (7, "action"),
+        (8, "action"),
+        (9, "blank-line"),
+    ]
