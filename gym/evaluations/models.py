@@ -94,6 +94,11 @@ class SuiteRun(models.Model):
         return self.source == self.Source.UPLOADED
 
     @property
+    def has_surprisals(self) -> bool:
+        """False for uploaded outcomes: which items held is all that is known."""
+        return not self.is_uploaded or bool(self.policy)
+
+    @property
     def state(self) -> str:
         """The job's state; a run without a job (uploaded, or its job was cleared away) is done or lost."""
         if self.completed_at is not None:

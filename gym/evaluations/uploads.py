@@ -19,7 +19,7 @@ from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel
 from models_registry.services import register_uploaded_model
 from suites import permissions as suite_permissions
-from suites.formats import Problem, SuiteFormatError
+from suites.formats import Problem, SuiteDocument, SuiteFormatError
 from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 from suites.models import SuiteRevision
 from suites.selectors import document_of, listed_for
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 MAX_RUNS = 300
+MAX_CANDIDATES = 5
+"""Suites of one name that are tried."""
 LISTED_FAILURES = 50
 
 
@@ -102,19 +104,17 @@ def plan_upload(
         require_target(revision, actor)
     uploaded = read_results(file.data, spec=spec.data if spec else None, kind=kind, unit=unit)
     plan = Plan(uploaded, [file, *([spec] if spec else [])])
-    targets = _targets(uploaded, revision, actor, plan)
-    matched = [part for part in uploaded.parts if part.suite in targets]
-    if len(matched) > MAX_RUNS:
-        message = f"{len(matched)} pairs of model and suite; at most {MAX_RUNS} at a time"
+    candidates = _candidates(uploaded, revision, actor, plan)
+    by_suite: dict[str, list[Part]] = {}
+    for part in uploaded.parts:
+        if candidates.get(part.suite):
+            by_suite.setdefault(part.suite, []).append(part)
+    if (n := sum(map(len, by_suite.values()))) > MAX_RUNS:
+        message = f"{n} pairs of model and suite; at most {MAX_RUNS} at a time"
         raise SuiteFormatError([Problem("file", message, "Split the file, for instance by model.")])
-    documents = {target.pk: document_of(target) for target in targets.values()}
-    for part in matched:
-        planned = PlannedRun(part, targets[part.suite])
-        try:
-            planned.applied = apply(part, documents[planned.revision.pk])
-        except SuiteFormatError as error:
-            planned.problems = error.problems
-        plan.runs.append(planned)
+    documents: dict[int, SuiteDocument] = {}
+    for name, parts in by_suite.items():
+        plan.runs += _fitting(name, parts, candidates[name], documents, plan)
     if not plan.good:
         raise SuiteFormatError(_why_nothing(plan))
     return plan
@@ -143,15 +143,45 @@ def _place(run: PlannedRun, problem: Problem) -> str:
     return f"{run.part.model or 'the model'} on {run.revision.suite.slug}, {problem.where}"
 
 
-def _targets(
+def _fitting(
+    name: str,
+    parts: list[Part],
+    candidates: list[SuiteRevision],
+    documents: dict[int, SuiteDocument],
+    plan: Plan,
+) -> list[PlannedRun]:
+    """The parts on the best candidate of their suite's name: the first one all of them fit. When several have the
+    name, none of them is exactly called so, and more than one fits, there is no telling them apart."""
+    tried: list[list[PlannedRun]] = []
+    for revision in candidates:
+        document = documents.setdefault(revision.pk, document_of(revision))
+        tried.append([_planned(part, revision, document) for part in parts])
+    fits = [runs for runs in tried if all(run.applied for run in runs)]
+    if len(fits) > 1 and fits[0][0].revision.suite.slug != name:
+        slugs = ", ".join(sorted(runs[0].revision.suite.slug for runs in fits))
+        plan.unmatched.append(
+            (name, f"several suites have this name ({slugs}); upload it on one suite's page")
+        )
+        return []
+    return fits[0] if fits else tried[0]
+
+
+def _planned(part: Part, revision: SuiteRevision, document: SuiteDocument) -> PlannedRun:
+    try:
+        return PlannedRun(part, revision, apply(part, document))
+    except SuiteFormatError as error:
+        return PlannedRun(part, revision, problems=error.problems)
+
+
+def _candidates(
     uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
-) -> dict[str, SuiteRevision]:
-    """The revision each suite name of the file stands for."""
+) -> dict[str, list[SuiteRevision]]:
+    """The revisions each suite name of the file may stand for: by address first, then the actor's own, then others."""
     if revision is not None:
         names = {"", *_names(revision)}
         others = [name for name in uploaded.suites if name not in names]
         plan.unmatched = [(name, "this is another suite than the page's") for name in others]
-        return {name: revision for name in uploaded.suites if name in names}
+        return {name: [revision] for name in uploaded.suites if name in names}
     by_name: dict[str, dict[int, SuiteRevision]] = {}
     frozen = SuiteRevision.objects.filter(
         suite__in=listed_for(actor), state=SuiteRevision.State.FROZEN
@@ -160,30 +190,17 @@ def _targets(
     for row in newest.values():
         for name in _names(row):
             by_name.setdefault(name, {})[row.suite_id] = row
-    found: dict[str, SuiteRevision] = {}
+    found: dict[str, list[SuiteRevision]] = {}
     for name in uploaded.suites:
-        match, reason = _match(name, by_name.get(name, {}), actor)
-        if match is not None:
-            found[name] = match
-        else:
+        rows = list(by_name.get(name, {}).values()) if name else []
+        rows.sort(key=lambda row: (row.suite.slug != name, row.suite.owner_id != actor.pk, row.pk))
+        found[name] = rows[:MAX_CANDIDATES]
+        if not name:
+            reason = "the file does not say which suite it is about; upload it on the suite's page"
             plan.unmatched.append((name, reason))
+        elif not rows:
+            plan.unmatched.append((name, "no frozen suite of this name is listed for you"))
     return found
-
-
-def _match(name: str, candidates: dict[int, SuiteRevision], actor: User) -> tuple[SuiteRevision | None, str]:
-    """The one suite of this name: by its address first, then the actor's own, then the only one."""
-    if not name:
-        return None, "the file does not say which suite it is about; upload it on the suite's page"
-    rows = list(candidates.values())
-    exact = [row for row in rows if row.suite.slug == name]
-    own = [row for row in rows if row.suite.owner_id == actor.pk]
-    for choice in (exact, own, rows):
-        if len(choice) == 1:
-            return choice[0], ""
-    if rows:
-        slugs = ", ".join(sorted(row.suite.slug for row in rows)[:8])
-        return None, f"several suites have this name ({slugs}); upload it on one suite's page"
-    return None, "no frozen suite of this name is listed for you"
 
 
 def _names(revision: SuiteRevision) -> set[str]:

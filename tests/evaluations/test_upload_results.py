@@ -198,6 +198,14 @@ def test_two_suites_of_one_name_are_not_guessed_between(people):
         plan_upload(GivenFile("o.csv", data), actor=people.bob)
 
 
+def test_of_two_suites_with_a_name_the_one_that_fits_is_meant(people):
+    make_suite(people.alice, name="npi", items=5)
+    fitting = make_suite(people.alice, name="npi", items=3)
+    data = golden("outcomes.csv").replace(b"agreement", b"npi")
+    [run] = plan_upload(GivenFile("o.csv", data), actor=people.bob).runs
+    assert run.revision.suite == fitting
+
+
 def test_a_second_upload_of_one_name_joins_the_model(people):
     revision = make_revision(people.alice)
     for _ in range(2):
