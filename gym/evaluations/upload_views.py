@@ -110,7 +110,7 @@ def _planned(plan: Plan) -> list[dict[str, Any]]:
                     (row.item, row.condition, row.failure) for row in applied.failures[:LISTED_FAILURES]
                 ],
                 "missing": applied.missing,
-                "notices": [str(notice) for notice in applied.notices],
+                "notices": uploads.said(run, uploads.report_of(plan)["notices"]),
             }
         )
     return rows

@@ -251,7 +251,7 @@ def upload_result(
         "model_in_file": planned.part.model,
         "suite_in_file": planned.part.suite,
         "missing": list(applied.missing),
-        "notices": [str(notice) for notice in applied.notices],
+        "notices": said(planned, upload.report["notices"]),
         "item_shift": applied.shift,
         "gym": __version__,
         "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
@@ -262,6 +262,17 @@ def upload_result(
     write_result(run, applied.result, facts, n_unique=len(texts))
     run.refresh_from_db()
     return run
+
+
+def said(planned: PlannedRun, of_file: Sequence[dict[str, str]] = ()) -> list[str]:
+    """Notices about a run as sentences; those about the file as a whole come last."""
+    assert planned.applied is not None
+    rows = [(row.where, row.message) for row in planned.applied.notices]
+    rows += [(row["where"], row["message"]) for row in of_file]
+    return [
+        f"{message[:1].upper()}{message[1:]}." if where == "file" else f"{where}: {message}."
+        for where, message in rows
+    ]
 
 
 def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str, RegisteredModel]:

@@ -51,7 +51,7 @@ def apply(part: Part, document: SuiteDocument) -> Applied:
         report.raise_problems()
         rows, end_scored = lay_sentences(part, document, found, metric, report)
         if any(not token.number >= 0 for sentence in part.sentences for token in sentence.tokens):
-            missing.append("numbers of tokens in the vocabulary")
+            missing.append("token ids")
     else:
         rows = _region_rows(part, document, metric, report)
         missing.append("tokens")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gym.evaluations.compute import Scores, SentenceResult, sentence_result
 from gym.evaluations.uploaded.parts import FileSentence, FileToken, ScorePart
 from gym.evaluations.uploaded.spec import TokenRules
-from gym.evaluations.uploaded.walk import Step, WalkError, walk
+from gym.evaluations.uploaded.walk import Budget, Step, WalkError, walk
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from suites.formats import SuiteDocument
 from suites.formats.documents import Report, count
@@ -24,6 +24,7 @@ def lay_sentences(
     """A result per sentence of the suite, and whether any end token has bits. What does not fit is a failure."""
     policy = ScoringPolicy(metric=metric)
     rules = part.rules or TokenRules()
+    budget = Budget()
     rows: list[SentenceResult] = []
     free = unknown = 0
     end_scored = False
@@ -34,7 +35,7 @@ def lay_sentences(
             scores = ScoringFailure("it is not in the file")
         else:
             try:
-                joined, steps = _laid(sentence.contents, given.tokens, rules)
+                joined, steps = _laid(sentence.contents, given.tokens, rules, budget)
             except WalkError as error:
                 scores = ScoringFailure(str(error))
             else:
@@ -55,7 +56,7 @@ def lay_sentences(
 
 
 def _laid(
-    contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules
+    contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: Budget
 ) -> tuple[JoinedSentence, list[Step]]:
     """The sentence as joined, and a step per token: by the file's own offsets where they fit, else by a walk."""
     if any(token.span is not None for token in tokens):
@@ -66,7 +67,7 @@ def _laid(
                 return joined, steps
     joined = join(contents, "space")
     special = [None if token.region is None else token.region < 0 for token in tokens]
-    return joined, walk(joined.text, [token.text for token in tokens], rules, special)
+    return joined, walk(joined.text, [token.text for token in tokens], rules, special, budget)
 
 
 def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[Step] | None:

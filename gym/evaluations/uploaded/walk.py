@@ -16,7 +16,10 @@ from functools import lru_cache
 
 from gym.evaluations.uploaded.spec import TokenRules
 
-MAX_STEPS = 200_000
+MAX_STEPS = 50_000
+"""Tries for one sentence; one without unknown words takes about one per token."""
+
+MAX_STEPS_OF_FILE = 3_000_000
 _TREEBANK = {
     "``": '"',
     "''": '"',
@@ -27,6 +30,13 @@ _TREEBANK = {
     "-LCB-": "{",
     "-RCB-": "}",
 }
+
+
+@dataclass
+class Budget:
+    """Tries left for a whole file, so that no file keeps the site busy."""
+
+    left: int = MAX_STEPS_OF_FILE
 
 
 class WalkError(ValueError):
@@ -63,6 +73,7 @@ def _byte_of() -> dict[str, int]:
     return table | {chr(256 + k): byte for k, byte in enumerate(others)}
 
 
+@lru_cache(maxsize=50_000)
 def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
     """What a token may look like in the text, likeliest first. An empty one: marks and blanks only."""
     bare = token
@@ -110,23 +121,28 @@ class _Text:
         self.size = len(data)
         self.length = len(text)
         self.first.append(True)
-        self._blank, self._dropped = blank, dropped
+        n = self.size
+        self._solid = list(range(n + 1))  # the next byte that is not blank
+        self._kept = list(range(n + 1))  # the next byte that is neither blank nor left out
+        self._word_end = [n] * (n + 1)
+        for place in range(n - 1, -1, -1):
+            if blank[place]:
+                self._solid[place] = self._solid[place + 1]
+                self._word_end[place] = place
+            else:
+                self._word_end[place] = self._word_end[place + 1]
+            if blank[place] or dropped[place]:
+                self._kept[place] = self._kept[place + 1]
 
     def after_blanks(self, place: int) -> int:
-        while place < self.size and self._blank[place]:
-            place += 1
-        return place
+        return self._solid[place]
 
     def after_dropped(self, place: int) -> int:
         """Behind a run of blanks and characters that the tokenizer leaves out."""
-        while place < self.size and (self._blank[place] or self._dropped[place]):
-            place += 1
-        return place
+        return self._kept[place]
 
     def end_of_word(self, place: int) -> int:
-        while place < self.size and not self._blank[place]:
-            place += 1
-        return place
+        return self._word_end[place]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         first = self.character[start] if start < self.size else self.length
@@ -134,9 +150,14 @@ class _Text:
 
 
 def walk(
-    text: str, tokens: Sequence[str], rules: TokenRules, special: Sequence[bool | None] = ()
+    text: str,
+    tokens: Sequence[str],
+    rules: TokenRules,
+    special: Sequence[bool | None] = (),
+    budget: Budget | None = None,
 ) -> list[Step]:
     """One step per token; raises WalkError. `special[k]` says whether token k is one, where that is known."""
+    budget = budget or Budget()
     known = list(special) or [None] * len(tokens)
     laid = _Text(text, rules)
     forms = [_surfaces(token, rules) for token in tokens]
@@ -174,7 +195,8 @@ def walk(
     stack = [iter([_Move(0, 0, 0, special=True)])]  # a root, so that every level is a token
     while stack:
         steps += 1
-        if steps > MAX_STEPS:
+        budget.left -= 1
+        if steps > MAX_STEPS or budget.left < 0:
             raise WalkError("there are too many ways to read the unknown words")
         move = next(stack[-1], None)
         if move is None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.evaluations.uploaded.spec import TokenRules, read_spec
-from gym.evaluations.uploaded.walk import WalkError, walk
+from gym.evaluations.uploaded.walk import MAX_STEPS, MAX_STEPS_OF_FILE, Budget, WalkError, walk
 from suites.formats import SuiteFormatError
 
 PLAIN = TokenRules(
@@ -80,8 +80,14 @@ def test_what_does_not_fit_is_said(tokens, reason):
 
 def test_a_hopeless_sentence_gives_up_in_time():
     rules = TokenRules(unknown=frozenset({"<unk>"}))
-    with pytest.raises(WalkError):
-        walk("a" * 2000, ["<unk>"] * 1000 + ["b"], rules)
+    budget = Budget()
+    for _ in range(3):
+        with pytest.raises(WalkError, match="too many ways"):
+            walk("a" * 2000, ["<unk>"] * 1000 + ["b"], rules, budget=budget)
+    assert budget.left == MAX_STEPS_OF_FILE - 3 * (MAX_STEPS + 1)
+    budget.left = 0
+    with pytest.raises(WalkError, match="too many ways"):
+        walk("a b", ["a", "b"], rules, budget=budget)
 
 
 @given(st.lists(st.text("abcé", min_size=1, max_size=5), min_size=1, max_size=8), st.data())
