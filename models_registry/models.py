@@ -7,6 +7,9 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
+UPLOADED = "uploaded"
+"""Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
+
 
 class RegisteredModel(models.Model):
     class Status(models.TextChoices):
@@ -62,6 +65,11 @@ class RegisteredModel(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("model-detail", args=[self.slug])
+
+    @property
+    def is_hosted(self) -> bool:
+        """Can this site load it? Models known by uploaded results alone cannot be run."""
+        return self.backend != UPLOADED
 
     @property
     def is_ready(self) -> bool:

@@ -29,3 +29,8 @@ def can_approve(user: User | AnonymousUser) -> bool:
 
 def can_run(user: User | AnonymousUser, model: RegisteredModel) -> bool:
     return user.is_authenticated and can_view(user, model)
+
+
+def can_upload_to(user: User | AnonymousUser, model: RegisteredModel) -> bool:
+    """Results that were computed elsewhere belong to models that this site does not host, and to their people."""
+    return not model.is_hosted and can_edit(user, model)

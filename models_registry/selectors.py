@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q, QuerySet
 
-from models_registry.models import RegisteredModel
+from models_registry.models import UPLOADED, RegisteredModel
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -27,4 +27,12 @@ def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     """Models this user can start a run with now."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
-    return visible_to(user).filter(status=RegisteredModel.Status.READY)
+    return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend=UPLOADED)
+
+
+def uploadable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+    """Models that are known by uploaded results alone, and to which this user may add some."""
+    if not user.is_authenticated:
+        return RegisteredModel.objects.none()
+    models = visible_to(user).filter(backend=UPLOADED)
+    return models if user.is_staff else models.filter(owner=user)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
+from django.utils.text import slugify
 from jsonschema import Draft202012Validator
 
 from gym.jobs.services import enqueue
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
-from models_registry.models import RegisteredModel
+from models_registry.models import UPLOADED, RegisteredModel
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
 Status = RegisteredModel.Status
+ADDRESS_TRIES = 5
 
 
 def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
@@ -49,10 +51,49 @@ def register_model(
     return model
 
 
+def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: Any) -> RegisteredModel:
+    """A card for a model that is not hosted here, so that results computed elsewhere can belong to it.
+
+    It is ready at once, since nothing is ever loaded. Without a slug it gets a free one, made of its name.
+    """
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to register a model")
+    for left in reversed(range(ADDRESS_TRIES)):
+        model = RegisteredModel(
+            slug=slug or _free_slug(name),
+            name=name,
+            owner=actor,
+            backend=UPLOADED,
+            status=Status.READY,
+            **card,
+        )
+        model.full_clean(exclude=["facts", "config"])
+        try:
+            with transaction.atomic():
+                model.save()
+            return model
+        except IntegrityError:
+            if slug or not left:
+                raise
+    raise AssertionError
+
+
+def _free_slug(name: str) -> str:
+    base = slugify(name)[:70].strip("-") or "model"
+    base = f"{base}-model" if base == "register" else base
+    taken = set(RegisteredModel.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    number = 2
+    slug = base
+    while slug in taken:
+        slug, number = f"{base}-{number}", number + 1
+    return slug
+
+
 def approve_model(model: RegisteredModel, *, actor: User) -> None:
     """Staff lets a waiting model be loaded; its check is queued."""
     if not permissions.can_approve(actor):
         raise PermissionDenied("only staff approves models")
+    _require_hosted(model)
     _queue_check(model, actor)
 
 
@@ -60,11 +101,17 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
     """Queue the check again, e.g. after files were put in place."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not check this model")
+    _require_hosted(model)
     if model.status == Status.UNAPPROVED and not permissions.can_approve(actor):
         raise PermissionDenied("staff has not approved this model yet")
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)
+
+
+def _require_hosted(model: RegisteredModel) -> None:
+    if not model.is_hosted:
+        raise ValidationError(f"{model.name} is known by uploaded results alone: there is nothing to check.")
 
 
 def _queue_check(model: RegisteredModel, actor: User) -> None:

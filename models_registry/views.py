@@ -109,8 +109,10 @@ def _queue_check(
 ) -> HttpResponse:
     try:
         act(model, actor=request.user)
-    except TooManyJobs as error:
-        messages.error(request, str(error))
+    except (ValidationError, TooManyJobs) as error:
+        messages.error(
+            request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+        )
     else:
         messages.success(request, done)
     return redirect(model)

@@ -134,12 +134,12 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
     revision: SuiteRevision = run.revision
     run.sentence_scores.all().delete()
     run.prediction_results.all().delete()
-    sentences = list(revision.sentences.order_by("position"))
+    sentences = {row.position: row for row in revision.sentences.all()}
     SentenceScore.objects.bulk_create(
         [
             SentenceScore(
                 run=run,
-                sentence=sentence,
+                sentence=sentences[row.position],
                 text=row.text,
                 regions=row.regions,
                 special_bits=row.special,
@@ -147,16 +147,16 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
                 tokens=row.tokens,
                 failure=row.failure,
             )
-            for sentence, row in zip(sentences, result.sentences, strict=True)
+            for row in result.sentences
         ],
         batch_size=ROWS,
     )
-    predictions = list(revision.predictions.order_by("position"))
+    predictions = {row.position: row for row in revision.predictions.all()}
     PredictionResult.objects.bulk_create(
         [
             PredictionResult(
                 run=run,
-                prediction=prediction,
+                prediction=predictions[row.position],
                 position=row.position,
                 total=row.total,
                 passed=row.passed,
@@ -172,7 +172,7 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
                 outcomes=row.outcomes,
                 margins=row.margins,
             )
-            for prediction, row in zip(predictions, result.predictions, strict=True)
+            for row in result.predictions
         ]
     )
     SuiteRun.objects.filter(pk=run.pk).update(

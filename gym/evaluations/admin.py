@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from gym.evaluations.models import ScoreCache, SuiteRun
+from gym.evaluations.models import ResultUpload, ScoreCache, SuiteRun
 
 
 @admin.register(SuiteRun)
@@ -9,6 +9,18 @@ class SuiteRunAdmin(admin.ModelAdmin):
     list_filter = ["source", "model"]
     search_fields = ["revision__suite__slug", "model__slug"]
     readonly_fields = [field.name for field in SuiteRun._meta.fields]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
+@admin.register(ResultUpload)
+class ResultUploadAdmin(admin.ModelAdmin):
+    list_display = ["__str__", "owner", "kind", "created"]
+    list_filter = ["kind"]
+    list_select_related = ["owner"]
+    search_fields = ["owner__username", "key"]
+    readonly_fields = [field.name for field in ResultUpload._meta.fields]
 
     def has_add_permission(self, request) -> bool:
         return False

@@ -112,7 +112,11 @@ def evaluate_document(document: SuiteDocument, scores: Sequence[Scores], policy:
 
     `scores[k]` belongs to `document.sentences[k]`, whose text is `joined_sentences(...)[k].text`.
     """
-    rows = sentence_results(document, scores, policy)
+    return result_of_rows(document, sentence_results(document, scores, policy))
+
+
+def result_of_rows(document: SuiteDocument, rows: list[SentenceResult]) -> RunResult:
+    """Outcomes and rates from the bits of every sentence, wherever they come from."""
     items = list(dict.fromkeys(row.item for row in rows))
     grid = value_grid(document, rows, items)
     return RunResult(
@@ -133,9 +137,33 @@ def sentence_results(
     joined = joined_sentences(document, policy)
     scores = _one_value_per_prefix(scores)
     return [
-        _sentence_result(position, document, joined[position], scores[position], policy)
+        sentence_result(position, document, joined[position], scores[position], policy)
         for position in range(len(document.sentences))
     ]
+
+
+def outcomes_alone(position: int, prediction: PredictionDoc, held: Sequence[bool]) -> PredictionOutcome:
+    """A prediction of which nothing is known but for which items it held."""
+    passed, total = sum(held), len(held)
+    interval = wilson(passed, total)
+    chance = parse(prediction.formula).chance_level()
+    return PredictionOutcome(
+        position=position,
+        name=prediction.name,
+        formula=prediction.formula,
+        total=total,
+        passed=passed,
+        ties=0,
+        not_evaluable=0,
+        near_ties=0,
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
+        chance=chance.value,
+        chance_error=chance.standard_error,
+        mean_margin=None,
+        outcomes=[TRUE if value else FALSE for value in held],
+        margins=[None] * total,
+    )
 
 
 def judge(
@@ -190,9 +218,10 @@ def _one_value_per_prefix(scores: Sequence[Scores]) -> list[Scores]:
     return [next(shared) if isinstance(row, TokenScores) else row for row in scores]
 
 
-def _sentence_result(
+def sentence_result(
     position: int, document: SuiteDocument, joined: JoinedSentence, scores: Scores, policy: ScoringPolicy
 ) -> SentenceResult:
+    """The bits of one sentence by region, from its tokens."""
     row = document.sentences[position]
     if isinstance(scores, ScoringFailure):
         empty: list[float | None] = [None] * len(document.region_names)

@@ -17,6 +17,28 @@ def new_key() -> str:
     return secrets.token_hex(10)
 
 
+class ResultUpload(models.Model):
+    """A file of results that somebody computed elsewhere, and what became of it. The file itself is not kept."""
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="result_uploads"
+    )
+    kind = models.CharField(max_length=10, help_text="one of gym.evaluations.uploaded.KINDS")
+    files = models.JSONField(help_text="[{name, sha256, bytes}]")
+    report = models.JSONField(default=dict, help_text="what matched no suite, what was refused, notices")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return str(self.files[0]["name"]) if self.files else self.key
+
+    def get_absolute_url(self) -> str:
+        return reverse("upload-report", args=[self.key])
+
+
 class SuiteRun(models.Model):
     """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
     results, so a run either has all of them or none."""
@@ -35,6 +57,9 @@ class SuiteRun(models.Model):
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="suite_run"
     )
     source = models.CharField(max_length=8, choices=Source.choices, default=Source.COMPUTED)
+    upload = models.ForeignKey(
+        ResultUpload, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs"
+    )
     policy = models.JSONField(help_text="BOS, EOS, join, metric: see ScoringPolicy")
     scorer = models.CharField(
         max_length=64, blank=True, help_text="see cache.scorer_key; chunks belong to it"
@@ -63,6 +88,15 @@ class SuiteRun(models.Model):
     @property
     def is_done(self) -> bool:
         return self.completed_at is not None
+
+    @property
+    def is_uploaded(self) -> bool:
+        return self.source == self.Source.UPLOADED
+
+    @property
+    def has_surprisals(self) -> bool:
+        """False for uploaded outcomes: which items held is all that is known."""
+        return not self.is_uploaded or bool(self.policy)
 
     @property
     def state(self) -> str:

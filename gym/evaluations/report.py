@@ -55,6 +55,8 @@ def result_of(run: SuiteRun) -> RunResult:
         for row in run.prediction_results.select_related("prediction")
     ]
     items = list(dict.fromkeys(row.item for row in sentences))
+    if not items:  # uploaded outcomes have no sentences
+        items = next((row.items for row in run.prediction_results.all()), [])
     return RunResult(items, sentences, predictions, run.region_summary)
 
 
@@ -68,6 +70,7 @@ def run_head(run: SuiteRun) -> dict[str, Any]:
             "sha256": run.revision.sha256,
         },
         "model": {"slug": run.model.slug, "name": run.model.name},
+        "source": run.source,
         "policy": run.policy,
         "provenance": run.provenance,
     }

@@ -35,6 +35,8 @@ def queue_run(
         raise PermissionDenied("you may not run this model on this suite")
     if not revision.is_frozen:
         raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+    if not model.is_hosted:
+        raise ValidationError(f"{model.name} is not hosted here: its results are uploaded, not computed.")
     if not model.is_ready:
         raise ValidationError(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."

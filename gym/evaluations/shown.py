@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from gym.evaluations.charts import Series, region_chart
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
 from suites.models import SuiteRevision
+from suites.regions import join
 from suites.views import ShownPrediction, critical_regions, shown_prediction
 
 ITEMS_PER_PAGE = 200
@@ -86,12 +87,32 @@ def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]
         "n_items": len(items),
         "only": only if wanted else "",
         "counts": counts,
-        "chart": chart(run),
+        "chart": chart(run) if run.region_summary else "",
         "summary": run.region_summary,
         "critical": critical_regions(revision),
         "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
-        "command": reproduce_command(run),
+        "command": "" if run.is_uploaded else reproduce_command(run),
+        "has_margins": any(margin is not None for row in rows for _, margin in row.cells),
+        "has_tokens": has_tokens(run),
     }
+
+
+def has_tokens(run: SuiteRun) -> bool:
+    """Computed runs have tokens; uploaded ones have them when the file did."""
+    if not run.is_uploaded:
+        return True
+    return run.sentence_scores.exclude(tokens=[]).exists()
+
+
+def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
+    """The sentences of an item for a run that has outcomes alone: text without any bits."""
+    blank: list[float | None] = [None] * len(revision.region_names)
+    return [
+        SentenceScore(
+            sentence=row, text=join(row.contents, revision.join_policy).text, regions=blank, tokens=[]
+        )
+        for row in revision.sentences.filter(item=item).order_by("position")
+    ]
 
 
 def reproduce_command(run: SuiteRun) -> str:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.evaluations import preview_views, views
+from gym.evaluations import preview_views, upload_views, views
 
 urlpatterns = [
     path("matrix/", views.matrix_page, name="matrix"),
@@ -8,6 +8,10 @@ urlpatterns = [
     path("suites/<slug:slug>/preview/", preview_views.suite_preview, name="suite-preview"),
     path("runs/", views.run_list, name="run-list"),
     path("runs/start/", views.run_start, name="run-start"),
+    path("runs/upload/", upload_views.upload_results, name="results-upload"),
+    path("runs/upload/<slug:slug>/r<int:number>/", upload_views.upload_results, name="suite-results-upload"),
+    path("uploads/<slug:key>/", upload_views.upload_report, name="upload-report"),
+    path("uploads/<slug:key>/delete/", upload_views.upload_delete, name="upload-delete"),
     path("runs/<slug:key>/", views.run_detail, name="run-detail"),
     path("runs/<slug:key>/progress/", views.run_progress, name="run-progress"),
     path("runs/<slug:key>/cancel/", views.run_cancel, name="run-cancel"),

@@ -16,7 +16,7 @@ from gym.evaluations import permissions, report, services
 from gym.evaluations.forms import RunForm
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import listed_runs, matrix, visible_to
-from gym.evaluations.shown import chart, result_context, shown_sentence
+from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_context, shown_sentence
 from gym.exports import csv_download, download, json_download
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
@@ -124,6 +124,8 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         .select_related("sentence")
         .order_by("sentence__position")
     )
+    if not scores and run.is_done and run.is_uploaded:
+        scores = bare_sentences(run.revision, number)
     if not scores:
         raise Http404("This run has no such item.")
     results = list(run.prediction_results.select_related("prediction"))
@@ -136,6 +138,8 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "revision": run.revision,
         "model": run.model,
         "item": number,
+        "has_bits": bool(run.region_summary),
+        "has_tokens": has_tokens(run),
         "sentences": [shown_sentence(row, run.revision, critical) for row in scores],
         "outcomes": [
             (
@@ -155,6 +159,8 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
 def run_chart(request: HttpRequest, key: str) -> HttpResponse:
     """The region chart as a file that stands alone."""
     run = _done(request, key)
+    if not run.region_summary:
+        raise Http404("This run has no surprisals to draw.")
     svg = chart(run, standalone=True)
     return download(str(svg), f"{_stem(run)}-regions.svg", "image/svg+xml")
 

@@ -104,6 +104,11 @@ def visible_blanks(text: Any) -> list[tuple[str, bool]]:
 
 
 @register.filter
+def minus(value: int, other: int) -> int:
+    return value - other
+
+
+@register.filter
 def words(value: Any) -> str:
     """snake_case key -> words"""
     return str(value).replace("_", " ")
@@ -123,6 +128,7 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
     "cancelled": ("", "ban", "cancelled"),
     "draft": ("badge-warn", "draft", "draft"),
     "frozen": ("", "frozen", "frozen"),
+    "uploaded": ("", "upload", "uploaded"),
     "private": ("", "private", "private"),
     "unlisted": ("", "link", "unlisted"),
     "public": ("", "public", "public"),
@@ -168,6 +174,9 @@ def item_texts(run: Any, items: Any) -> dict[int, str]:
     texts: dict[int, str] = {}
     for item, text in rows:
         texts.setdefault(item, text)
+    if not texts:  # a run of outcomes alone
+        for row in run.revision.sentences.filter(item__in=[row.item for row in items]).order_by("position"):
+            texts.setdefault(row.item, " ".join(content for content in row.contents if content))
     return texts
 
 
@@ -180,8 +189,18 @@ def suite_score(run: Any) -> Any:
 
 
 @register.filter
+def result_at(score: Any, position: int) -> Any:
+    """A SuiteScore's result of the prediction at this place; nothing when an upload did not judge it"""
+    return next((row for row in score.results if row.position == position), None)
+
+
+@register.filter
 def backend_label(kind: str) -> str:
     from models_registry.backends import BACKENDS
+    from models_registry.models import UPLOADED
+
+    if kind == UPLOADED:
+        return "uploaded results"
 
     return BACKENDS[kind].label if kind in BACKENDS else kind
 

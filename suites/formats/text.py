@@ -25,14 +25,14 @@ _MAGIC = {
 }
 
 
-def decode(data: bytes, report: Report) -> str:
+def decode(data: bytes, report: Report, limit: int = MAX_BYTES) -> str:
     """The file's text: UTF-8, with or without byte order mark, or UTF-16 with one.
 
     Raises `SuiteFormatError` for files that are too big, empty, packed, or in another encoding; the message
     names line and byte of the first offending one.
     """
-    if len(data) > MAX_BYTES:
-        message = f"the file has {len(data):,} bytes; at most {MAX_BYTES:,} are read"
+    if len(data) > limit:
+        message = f"the file has {len(data):,} bytes; at most {limit:,} are read"
         report.problem("file", message, "Split the suite.")
     elif not data.strip():
         report.problem("file", "the file is empty")

@@ -27,6 +27,7 @@ PAGES = [
     "/models/demo-gpt2/",
     "/matrix/",
     "/runs/",
+    "/runs/upload/",
     "/runs/RUN/",
     "/runs/RUN/items/1/",
     "/accounts/login/",

@@ -6,6 +6,8 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from gym.evaluations import services
+from gym.evaluations.models import ResultUpload
+from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from gym.jobs.testing import run_pending
 from tests.factories import make_model, make_revision, make_suite
 
@@ -73,6 +75,18 @@ ROWS = [
     ("GET", "matrix", [], OPEN),
     ("GET", "matrix-download", ["csv"], OPEN),
     ("GET", "run-list", [], OPEN),
+    ("GET", "results-upload", [], MEMBERS),
+    ("POST", "results-upload", [], ("in", 400, 400, 400, 400)),
+    ("GET", "suite-results-upload", ["public", 1], MEMBERS),
+    ("GET", "suite-results-upload", ["private", 1], ("in", 404, 200, 200, 200)),
+    ("POST", "suite-results-upload", ["private", 1], ("in", 404, 400, 400, 400)),
+    ("GET", "upload-report", ["upload"], ("in", 404, 404, 200, 200)),
+    ("POST", "upload-delete", ["upload-bin"], ("in", 404, 404, 302, 302)),
+    ("GET", "run-detail", ["uploaded-run"], OPEN),
+    ("GET", "run-item", ["uploaded-run", 1], OPEN),
+    ("GET", "run-chart", ["uploaded-run"], (404, 404, 404, 404, 404)),
+    ("GET", "model-detail", ["elsewhere"], OPEN),
+    ("POST", "model-check", ["elsewhere"], ("in", 403, 403, 302, 302)),
     ("POST", "run-start", [], ("in", 404, 404, 404, 404)),
     ("GET", "run-detail", ["public-run"], OPEN),
     ("GET", "run-detail", ["private-run"], HIDDEN),
@@ -95,11 +109,18 @@ ROWS = [
     ("GET", "api-run-results", ["private-run"], HIDDEN),
 ]
 FORMS = (
-    "api", "login", "suite-import", "suite-edit", "suite-errata", "suite-upload", "suite-new", "suite-copy",
+    "api", "login", "results-upload", "suite-results-upload", "suite-import", "suite-edit", "suite-errata", "suite-upload", "suite-new", "suite-copy",
     "suite-freeze", "model-register", "model-edit",
 )  # fmt: skip
 """Addresses where posting is meant."""
 PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
+
+
+def upload(owner) -> ResultUpload:
+    """Outcomes of a model of the owner's, on the public suite."""
+    rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
+    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
+    return save_upload(plan, ModelChoice(visibility="public"), actor=owner)
 
 
 @pytest.fixture
@@ -121,8 +142,10 @@ def world(people):
         "secret-run": queue(revisions["public"], secret_model, actor=people.alice),
     }
     run_pending()
+    uploaded = upload(people.alice)
+    runs["uploaded-run"] = uploaded.runs.get()
     addresses = {name: run.key for name, run in runs.items()}
-    return addresses | {"unlisted": revisions["unlisted"].suite.slug}
+    return addresses | {"unlisted": revisions["unlisted"].suite.slug, "upload": uploaded.key}
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -136,6 +159,8 @@ def test_everybody_gets_what_the_table_says(client, people, world, person):
                 people.alice, name="private-bin", visibility="private", collaborator=people.bob
             )
             arguments = [suite.slug]
+        if name == "upload-delete":
+            arguments = [upload(people.alice).key]
         address = reverse(name, args=[world.get(argument, argument) for argument in arguments])
         response = client.generic(method, address)
         answer = response.status_code

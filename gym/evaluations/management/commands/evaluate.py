@@ -66,6 +66,8 @@ class Command(BaseCommand):
         if model is None:
             known = ", ".join(RegisteredModel.objects.values_list("slug", flat=True)) or "none yet"
             raise CommandError(f"There is no model {slug!r}. Registered: {known}.")
+        if not model.is_hosted:
+            raise CommandError(f"{slug} is not hosted here: its results are uploaded, not computed.")
         if not model.is_ready:
             raise CommandError(f"{slug} is not ready: {model.status_reason or model.get_status_display()}.")
         return model

@@ -1,0 +1,131 @@
+"""Pages of uploaded results: the form, what a file comes to, the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.evaluations import uploads
+from gym.evaluations.models import PredictionResult, ResultUpload
+from gym.evaluations.selectors import SuiteScore
+from gym.evaluations.upload_forms import ResultsForm
+from gym.evaluations.uploads import LISTED_FAILURES, Plan
+from suites.formats import SuiteFormatError
+from suites.models import SuiteRevision
+from suites.selectors import visible_to as visible_suites
+
+
+@login_required
+def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> HttpResponse:
+    """A file of results, for one revision or for the suites it names. Context: form, revision, suite, problems,
+    and after “Check only” also rows, report (see `report`)."""
+    revision = _revision(request, slug, number) if slug else None
+    form = ResultsForm(request.POST or None, request.FILES or None, user=request.user)
+    context: dict[str, Any] = {"form": form, "revision": revision, "suite": revision and revision.suite}
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                plan = uploads.plan_upload(actor=request.user, revision=revision, **form.given())
+                if "check" in request.POST:
+                    context |= {"rows": _planned(plan), "report": uploads.report_of(plan), "checked": True}
+                    status = 200
+                else:
+                    return redirect(uploads.save_upload(plan, form.choice(), actor=request.user))
+            except SuiteFormatError as error:
+                context["problems"] = error.problems
+            except ValidationError as error:
+                form.add_error(None, error.messages)
+    return render(request, "evaluations/upload.html", context, status=status)
+
+
+@login_required
+@require_safe
+def upload_report(request: HttpRequest, key: str) -> HttpResponse:
+    """What became of a file. Context: upload, report (unmatched, refused, notices), rows (see `_row`)."""
+    upload = _own(request, key)
+    results = PredictionResult.objects.defer("items", "outcomes", "margins").select_related("prediction")
+    runs = upload.runs.select_related("revision__suite", "model").order_by("pk")
+    by_run: dict[int, list[PredictionResult]] = {}
+    for result in results.filter(run__in=runs):
+        by_run.setdefault(result.run_id, []).append(result)
+    rows = [
+        {
+            "run": run,
+            "suite": run.revision.suite,
+            "revision": run.revision,
+            "model": run.model.name,
+            "score": SuiteScore(run, by_run.get(run.pk, [])),
+            "n_sentences": run.n_sentences if run.region_summary else 0,
+            "n_failed": run.n_unscored,
+            "failures": [
+                (row.sentence.item, row.sentence.condition, row.failure)
+                for row in run.sentence_scores.exclude(failure="").select_related("sentence")[
+                    :LISTED_FAILURES
+                ]
+            ]
+            if run.n_unscored
+            else [],
+            "missing": run.provenance["missing"],
+            "notices": run.provenance["notices"],
+        }
+        for run in runs
+    ]
+    context = {"upload": upload, "report": upload.report, "rows": rows}
+    return render(request, "evaluations/upload_report.html", context)
+
+
+@login_required
+@require_POST
+def upload_delete(request: HttpRequest, key: str) -> HttpResponse:
+    n = uploads.delete_upload(_own(request, key), actor=request.user)
+    messages.success(request, f"Taken back: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
+    return redirect("run-list")
+
+
+def _planned(plan: Plan) -> list[dict[str, Any]]:
+    """The rows of a report before anything is saved."""
+    rows = []
+    for run in plan.good:
+        applied = run.applied
+        assert applied is not None
+        results: list[Any] = list(applied.result.predictions)
+        rows.append(
+            {
+                "run": None,
+                "suite": run.revision.suite,
+                "revision": run.revision,
+                "model": run.part.model or "the new model",
+                "score": SuiteScore(None, results),  # type: ignore[arg-type]
+                "n_sentences": len(applied.result.sentences),
+                "n_failed": len(applied.failures),
+                "failures": [
+                    (row.item, row.condition, row.failure) for row in applied.failures[:LISTED_FAILURES]
+                ],
+                "missing": applied.missing,
+                "notices": uploads.said(run, uploads.report_of(plan)["notices"]),
+            }
+        )
+    return rows
+
+
+def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:
+    revisions = SuiteRevision.objects.select_related("suite").filter(suite__in=visible_suites(request.user))
+    revision = get_object_or_404(revisions, suite__slug=slug, number=number)
+    if not revision.is_frozen:
+        raise Http404("Results belong to frozen revisions.")
+    return revision
+
+
+def _own(request: HttpRequest, key: str) -> ResultUpload:
+    upload = get_object_or_404(ResultUpload.objects.select_related("owner"), key=key)
+    if not uploads.may_see(request.user, upload):
+        raise Http404("This is somebody else's.")
+    return upload

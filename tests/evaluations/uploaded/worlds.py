@@ -1,0 +1,18 @@
+"""The suite that the files in tests/golden/uploaded are about: 3 items × (match, mismatch) × 3 regions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suites.formats import SuiteDocument, read_suite
+from tests.factories import suite_bytes
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "uploaded"
+
+
+def golden(name: str) -> bytes:
+    return (GOLDEN / name).read_bytes()
+
+
+def document(**options: object) -> SuiteDocument:
+    return read_suite(suite_bytes(**options))
