@@ -12,7 +12,9 @@ urlpatterns = [
     path("<slug:slug>/discard-draft/", views.suite_discard_draft, name="suite-discard-draft"),
     path("<slug:slug>/delete/", views.suite_delete, name="suite-delete"),
     path("<slug:slug>/people/", sharing_views.suite_people, name="suite-people"),
-    path("<slug:slug>/people/<int:pk>/role/", sharing_views.collaborator_role, name="suite-collaborator-role"),
+    path(
+        "<slug:slug>/people/<int:pk>/role/", sharing_views.collaborator_role, name="suite-collaborator-role"
+    ),
     path(
         "<slug:slug>/people/<int:pk>/remove/",
         sharing_views.collaborator_remove,

@@ -28,7 +28,7 @@ class SignUpForm(UserCreationForm):
         }
 
     def clean_username(self) -> str:
-        username: str = super().clean_username()
+        username: str = super().clean_username() or ""  # None when somebody has it
         if account_key(username) in RESERVED:
             raise ValidationError("This name is taken.", code="reserved")
         return username

@@ -21,7 +21,7 @@ def in_background(send: Callable[..., None], *arguments: Any) -> None:
 def _guarded(send: Callable[..., None], *arguments: Any) -> None:
     try:
         send(*arguments)
-    except Exception:  # noqa: BLE001  the answer is long gone; the log is where this belongs
+    except Exception:
         logger.exception("An e-mail could not be sent")
     finally:
         connections.close_all()

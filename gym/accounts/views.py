@@ -23,7 +23,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gym.accounts import farewell, mail, throttle, tokens
 from gym.accounts.forms import CurrentPassword, ProfileForm, ResetForm, SignUpForm, TokenForm
-from gym.accounts.models import ApiToken
+from gym.accounts.models import ApiToken, User
 from gym.accounts.selectors import profile_of
 from gym.accounts.throttle import TooManyTries, client_address
 
@@ -140,7 +140,7 @@ def profile_edit(request: HttpRequest) -> HttpResponse:
     """Context: form."""
     user = request.user
     old = user.email
-    form = ProfileForm(request.POST or None, instance=type(user).objects.get(pk=user.pk))
+    form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and _with_password(request, form, "password"):
         saved = form.save()
         if old and saved.email != old:

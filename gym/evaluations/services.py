@@ -45,7 +45,9 @@ def queue_run(
     policy = policy or default_policy(revision)
     n_sentences = revision.sentences.count()
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(pk=actor.pk)  # limits hold for simultaneous requests too
+        get_user_model().objects.select_for_update().get(
+            pk=actor.pk
+        )  # limits hold for simultaneous requests too
         limits.check(actor, n_sentences)
         run = SuiteRun.objects.create(
             revision=revision,

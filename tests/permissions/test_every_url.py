@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from gym.accounts.tokens import create_token
 from gym.evaluations import services
 from gym.jobs.testing import run_pending
 from tests.factories import make_model, make_revision, make_suite
@@ -24,6 +25,17 @@ ROWS = [
     ("GET", "queue", [], OPEN),
     ("GET", "login", [], (200, 302, 302, 302, 302)),
     ("POST", "logout", [], (302, 302, 302, 302, 302)),
+    ("GET", "admin-sign-in", [], ("in", 403, 403, 403, "in")),
+    ("GET", "sign-up", [], (200, 302, 302, 302, 302)),
+    ("GET", "profile", [], MEMBERS),
+    ("GET", "profile-edit", [], MEMBERS),
+    ("GET", "password-change", [], MEMBERS),
+    ("GET", "password-reset", [], OPEN),
+    ("GET", "password-reset-sent", [], OPEN),
+    ("GET", "password-reset-confirm", ["x", "y"], OPEN),
+    ("GET", "account-delete", [], MEMBERS),
+    ("GET", "token-list", [], MEMBERS),
+    ("POST", "token-revoke", ["alices-token"], ("in", 404, 404, 302, 404)),
     ("GET", "suite-list", [], OPEN),
     ("GET", "suite-import", [], MEMBERS),
     ("GET", "suite-detail", ["private"], HIDDEN),
@@ -37,6 +49,11 @@ ROWS = [
     ("POST", "suite-freeze", ["public"], ("in", 403, 403, 302, 302)),
     ("POST", "suite-discard-draft", ["private"], EDITORS_ACT),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 302, 302)),
+    ("GET", "suite-people", ["private"], EDITORS),
+    ("GET", "suite-people", ["public"], ("in", 403, 403, 200, 200)),
+    ("POST", "suite-collaborator-role", ["private", "bobs-role"], ("in", 404, 403, 302, 302)),
+    ("POST", "suite-new-address", ["private"], EDITORS_ACT),
+    ("POST", "suite-new-address", ["public"], ("in", 403, 403, 302, 302)),
     ("GET", "suite-revision", ["private", 1], HIDDEN),
     ("GET", "suite-items", ["private", 1], HIDDEN),
     ("GET", "suite-errata", ["private", 1], EDITORS),
@@ -72,12 +89,18 @@ ROWS = [
     ("GET", "api-models", [], OPEN),
     ("GET", "api-model", ["private-model"], (404, 404, 404, 200, 200)),
     ("GET", "api-runs", [], OPEN),
-    ("POST", "api-runs", [], (403, 400, 400, 400, 400)),
+    ("POST", "api-runs", [], (401, 400, 400, 400, 400)),
     ("GET", "api-run", ["private-run"], HIDDEN),
     ("GET", "api-run-results", ["private-run"], HIDDEN),
+    # What takes something away comes last.
+    ("POST", "run-delete", ["public-run"], ("in", 403, 403, 302, 302)),
+    ("POST", "run-delete", ["private-run"], ("in", 404, 403, 302, 302)),
+    ("POST", "suite-collaborator-remove", ["private", "bobs-role"], ("in", 404, 403, 302, 302)),
+    ("POST", "suite-leave", ["private"], ("in", 404, 302, 403, 403)),
 ]
 FORMS = (
-    "api", "login", "suite-import", "suite-edit", "suite-errata", "suite-upload", "model-register", "model-edit"
+    "api", "login", "suite-import", "suite-edit", "suite-errata", "suite-upload", "model-register", "model-edit",
+    "admin-sign-in", "sign-up", "profile-edit", "password-", "account-delete", "token-list", "suite-people",
 )  # fmt: skip
 """Addresses where posting is meant."""
 PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
@@ -102,7 +125,12 @@ def world(people):
     }
     run_pending()
     addresses = {name: run.key for name, run in runs.items()}
-    return addresses | {"unlisted": revisions["unlisted"].suite.slug}
+    token, _ = create_token(actor=people.alice, name="hers", scopes=["read"])
+    return addresses | {
+        "unlisted": revisions["unlisted"].suite.slug,
+        "bobs-role": people.bob.collaborations.get().pk,
+        "alices-token": token.pk,
+    }
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -141,18 +169,7 @@ def test_the_admin_is_for_staff(client, people):
 def test_reading_pages_never_changes_anything_by_post(client, people, world):
     client.force_login(people.staff)
     for method, name, arguments, _ in ROWS:
-        if method == "GET" and not name.startswith(
-            (
-                "api",
-                "login",
-                "suite-import",
-                "suite-edit",
-                "suite-errata",
-                "suite-upload",
-                "model-register",
-                "model-edit",
-            )
-        ):
+        if method == "GET" and not name.startswith(FORMS):
             address = reverse(name, args=[world.get(argument, argument) for argument in arguments])
             assert client.post(address).status_code in {405, 404}, address
 
