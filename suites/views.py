@@ -85,7 +85,8 @@ class ShownPrediction:
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
     critical (region numbers that formulas look at), findings (lint), scores (SuiteScore, best first),
-    runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences, downloads."""
+    runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
+    downloads."""
     suite = _visible(request, slug)
     revision = _revision(suite, number)
     document = document_of(revision)

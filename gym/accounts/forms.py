@@ -22,6 +22,7 @@ class SignUpForm(UserCreationForm):
     class Meta:
         model = User
         fields = ["username", "email"]
+        labels = {"email": "E-mail address"}
         help_texts = {
             "username": "Others see it beside your suites and runs. Letters, digits and @ . + - _",
             "email": f"Optional. {EMAIL_HELP}",
@@ -66,6 +67,7 @@ class ProfileForm(forms.ModelForm):
     class Meta:
         model = User
         fields = ["first_name", "last_name", "email"]
+        labels = {"email": "E-mail address"}
         help_texts = {"first_name": "Shown instead of your user name.", "email": EMAIL_HELP}
 
     def clean(self) -> dict[str, Any]:
