@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import live_tokens
 from gym.evaluations import limits
+from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.jobs.models import ACTIVE_STATES, Job
 from models_registry.models import RegisteredModel
@@ -28,44 +29,45 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Profile:
+    """At most SHOWN of each; `more_…` says that there are others."""
+
     suites: list[Suite]
-    n_suites: int
+    more_suites: bool
     collaborations: QuerySet[Any]
     models: list[RegisteredModel]
-    n_models: int
-    runs: list[Any]
+    more_models: bool
+    runs: list[SuiteRun]
     n_runs: int
     tokens: QuerySet[ApiToken]
     allowances: list[Allowance]
 
 
 def profile_of(user: User) -> Profile:
-    suites = Suite.objects.filter(owner=user).order_by("-updated")
-    models = RegisteredModel.objects.filter(owner=user)
+    suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
+    models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
     runs = visible_runs(user).filter(owner=user).prefetch_related("prediction_results")
+    used = limits.used_by(user)
     return Profile(
-        suites=list(suites[:SHOWN]),
-        n_suites=suites.count(),
+        suites=suites[:SHOWN],
+        more_suites=len(suites) > SHOWN,
         collaborations=user.collaborations.select_related("suite__owner").order_by("suite__title"),
-        models=list(models[:SHOWN]),
-        n_models=models.count(),
+        models=models[:SHOWN],
+        more_models=len(models) > SHOWN,
         runs=list(runs[:SHOWN]),
-        n_runs=runs.count(),
+        n_runs=used.runs,
         tokens=live_tokens(user),
-        allowances=allowances_of(user),
+        allowances=_allowances(user, used),
     )
 
 
-def allowances_of(user: User) -> list[Allowance]:
+def _allowances(user: User, used: limits.Used) -> list[Allowance]:
     """What this account may still do. Staff has no limits but that of active jobs."""
     active = Job.objects.filter(owner=user, state__in=ACTIVE_STATES).count()
-    free = user.is_staff
+    sentences, runs = settings.GYM_MAX_SENTENCES_PER_DAY, settings.GYM_MAX_RUNS_PER_USER
+    if user.is_staff:
+        sentences = runs = 0
     return [
         Allowance("jobs queued or running", active, settings.GYM_MAX_ACTIVE_JOBS_PER_USER),
-        Allowance(
-            "sentences queued in the last 24 hours",
-            limits.sentences_today(user),
-            0 if free else settings.GYM_MAX_SENTENCES_PER_DAY,
-        ),
-        Allowance("runs kept", limits.stored_runs(user), 0 if free else settings.GYM_MAX_RUNS_PER_USER),
+        Allowance("sentences queued in the last 24 hours", used.sentences, sentences),
+        Allowance("runs kept", used.runs, runs),
     ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db.models import Sum
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from gym.evaluations.models import SuiteRun
@@ -35,38 +36,37 @@ def check(user: User, n_sentences: int) -> None:
     """Raise TooManySentences or TooManyRuns if this account may not queue a run of so many sentences now."""
     if user.is_staff:
         return
-    _check_runs(user)
-    _check_sentences(user, n_sentences)
+    used = used_by(user)
+    _check_runs(used.runs)
+    _check_sentences(user, used.sentences, n_sentences)
 
 
-def sentences_today(user: User) -> int:
-    """Sentences of the runs that this account queued in the last 24 hours, whatever became of them."""
-    return _recent(user).aggregate(n=Sum("n_sentences"))["n"] or 0
+@dataclass(frozen=True)
+class Used:
+    runs: int  # kept
+    sentences: int  # of the runs queued in the last 24 hours, whatever became of them
 
 
-def stored_runs(user: User) -> int:
-    return SuiteRun.objects.filter(owner=user).count()
+def used_by(user: User) -> Used:
+    """What this account has used of its allowances."""
+    recent = Q(source=SuiteRun.Source.COMPUTED, created__gt=timezone.now() - DAY)
+    counted = SuiteRun.objects.filter(owner=user).aggregate(
+        runs=Count("pk"), sentences=Sum("n_sentences", filter=recent)
+    )
+    return Used(counted["runs"], counted["sentences"] or 0)
 
 
-def _recent(user: User):
-    since = timezone.now() - DAY
-    return SuiteRun.objects.filter(owner=user, source=SuiteRun.Source.COMPUTED, created__gt=since)
-
-
-def _check_runs(user: User) -> None:
+def _check_runs(kept: int) -> None:
     limit = settings.GYM_MAX_RUNS_PER_USER
-    if limit and (kept := stored_runs(user)) >= limit:
+    if limit and kept >= limit:
         raise TooManyRuns(
             f"You keep {kept} runs, and {limit} is the limit. Delete some that you no longer need."
         )
 
 
-def _check_sentences(user: User, n_sentences: int) -> None:
+def _check_sentences(user: User, used: int, n_sentences: int) -> None:
     limit = settings.GYM_MAX_SENTENCES_PER_DAY
-    if not limit:
-        return
-    used = sentences_today(user)
-    if used + n_sentences <= limit:
+    if not limit or used + n_sentences <= limit:
         return
     if n_sentences > limit:
         raise TooManySentences(
@@ -82,7 +82,8 @@ def _check_sentences(user: User, n_sentences: int) -> None:
 def _seconds_until(user: User, surplus: int) -> int:
     """Until runs with so many sentences are more than a day old."""
     now = timezone.now()
-    for created, n in _recent(user).order_by("created").values_list("created", "n_sentences"):
+    recent = SuiteRun.objects.filter(owner=user, source=SuiteRun.Source.COMPUTED, created__gt=now - DAY)
+    for created, n in recent.order_by("created").values_list("created", "n_sentences"):
         surplus -= n
         if surplus <= 0:
             return max(1, int((created + DAY - now).total_seconds()) + 1)

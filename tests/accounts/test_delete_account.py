@@ -136,6 +136,17 @@ def test_the_page_says_beforehand_what_happens(client, people, alice):
     assert "/suites/mine/" not in kept
 
 
+def test_the_page_takes_as_many_queries_for_many_things_as_for_few(
+    client, people, alice, django_assert_max_num_queries
+):
+    revision, model = make_revision(alice), make_model(alice)
+    for number in range(10):
+        make_suite(alice, name=f"mine{number}", visibility="private", frozen=False)
+        services.queue_run(revision, model, actor=alice)
+    with django_assert_max_num_queries(11):
+        assert client.get(DELETE).status_code == 200
+
+
 def test_nobody_can_be_the_former_member(client, alice):
     make_suite(alice)
     delete(client)
