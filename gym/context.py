@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from gym import __version__
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`gym.version`; `gym.demo_accounts`: accounts to try the site with, shown on the sign-in page."""
-    return {"gym": {"version": __version__, "demo_accounts": demo_accounts()}}
+    """`gym.version`; `gym.sign_up`: may people make accounts; `gym.demo_accounts`: accounts to try the site with,
+    shown on the sign-in page."""
+    return {
+        "gym": {
+            "version": __version__,
+            "sign_up": settings.GYM_SIGN_UP,
+            "demo_accounts": demo_accounts(),
+        }
+    }
 
 
 def demo_accounts() -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -104,3 +105,43 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
 
 def _sqlite(path: Path) -> dict[str, Any]:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": dict(SQLITE_OPTIONS)}
+
+
+@dataclass(frozen=True)
+class Email:
+    """How e-mail leaves. Without a server it goes to the console."""
+
+    backend: str = "django.core.mail.backends.console.EmailBackend"
+    host: str = ""
+    port: int = 0
+    user: str = ""
+    password: str = field(default="", repr=False)
+    starttls: bool = False
+    tls: bool = False
+
+
+def email(name: str, default: str = "") -> Email:
+    """`smtp://user:password@host:587` (STARTTLS; `?tls=0`: none) or `smtps://…` (TLS from the start).
+
+    It may hold a password, so NAME_FILE may name a file with it, and errors repeat nothing of it."""
+    url = secret(name, default)
+    if not url or url == "console:":
+        return Email()
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise EnvError(f"{name} is not the address of a mail server; use smtp://host:587") from None
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or parts.path not in {"", "/"}:
+        raise EnvError(f"{name} is not the address of a mail server; use smtp://host:587 or smtps://host:465")
+    tls = parts.scheme == "smtps"
+    plain = parse_qs(parts.query).get("tls", ["1"])[-1] == "0"
+    return Email(
+        backend="django.core.mail.backends.smtp.EmailBackend",
+        host=parts.hostname,
+        port=port or (465 if tls else 587),
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starttls=not tls and not plain,
+        tls=tls,
+    )

@@ -20,6 +20,7 @@ SECRET_KEY = env.secret("GYM_SECRET_KEY", INSECURE_SECRET_KEY)
 ALLOWED_HOSTS = env.words("GYM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
 HTTPS = env.flag("GYM_HTTPS", False)
+GYM_BEHIND_PROXY = env.flag("GYM_BEHIND_PROXY", False)
 
 INSTALLED_APPS = [
     "gym.accounts",
@@ -97,12 +98,27 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+PASSWORD_RESET_TIMEOUT = 6 * 3600
+GYM_SIGN_UP = env.flag("GYM_SIGN_UP", True)
+GYM_SIGN_IN_TRIES_PER_ACCOUNT = env.number("GYM_SIGN_IN_TRIES_PER_ACCOUNT", 10)
+GYM_SIGN_IN_TRIES_PER_ADDRESS = env.number("GYM_SIGN_IN_TRIES_PER_ADDRESS", 50)
+GYM_SIGN_UPS_PER_ADDRESS = env.number("GYM_SIGN_UPS_PER_ADDRESS", 20)
+GYM_API_REQUESTS_PER_MINUTE = env.number("GYM_API_REQUESTS_PER_MINUTE", 600)
 GYM_DEMO_ACCOUNTS = env.flag("GYM_DEMO_ACCOUNTS", True)
 GYM_DEMO_LINE = (
     "Demo accounts: alice (password demo-alice), bob (demo-bob), admin (demo-admin)"
     if GYM_DEMO_ACCOUNTS and set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
     else ""
 )
+
+# --- e-mail ----------------------------------------------------------------------------------------------------
+EMAIL = env.email("GYM_EMAIL_URL")
+EMAIL_BACKEND = EMAIL.backend
+EMAIL_HOST, EMAIL_PORT = EMAIL.host, EMAIL.port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL.user, EMAIL.password
+EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL.starttls, EMAIL.tls
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("GYM_EMAIL_FROM", "LM Gym <gym@localhost>")
 
 # --- jobs ------------------------------------------------------------------------------------------------------
 GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
@@ -112,6 +128,8 @@ GYM_JOB_QUICK_QUEUES = ("preview",)
 GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60, least=1)
 GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
+GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
+GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
 
 # --- models ----------------------------------------------------------------------------------------------------
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
@@ -157,13 +175,20 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("GYM_BEHIND_PROXY", False) else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["gym.api.parsers.JSONParser"],
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "gym.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticatedOrReadOnly",
+        "gym.api.permissions.TokenScope",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["gym.api.throttles.Requests"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "PAGE_SIZE": 50,
 }
@@ -172,7 +197,12 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "plain": {
+            "()": "gym.accounts.redaction.NoTokens",
+            "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": env.choice("GYM_LOG_LEVEL", "WARNING", LOG_LEVELS)},
     "loggers": {"gym": {"level": env.choice("GYM_LOG_LEVEL", "INFO", LOG_LEVELS)}},

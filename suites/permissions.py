@@ -37,5 +37,15 @@ def can_delete(user: User | AnonymousUser, suite: Suite) -> bool:
     return user.is_authenticated and (user.is_staff or suite.owner_id == user.pk)
 
 
+def can_share(user: User | AnonymousUser, suite: Suite) -> bool:
+    """Say who else may edit and view: the owner and staff."""
+    return can_delete(user, suite)
+
+
+def can_see_people(user: User | AnonymousUser, suite: Suite) -> bool:
+    """Who else works on a suite is known to those who do, and to staff."""
+    return user.is_authenticated and (can_share(user, suite) or _role(user, suite) is not None)
+
+
 def _role(user: User, suite: Suite) -> str | None:
     return suite.collaborations.filter(user=user).values_list("role", flat=True).first()

@@ -163,6 +163,15 @@ def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
         suite.save(update_fields=["visibility", "updated"])
 
 
+def new_secret_address(suite: Suite, *, actor: User) -> None:
+    """Give an unlisted suite another secret address; links to the old one stop working."""
+    _require_edit(actor, suite)
+    if suite.visibility != Visibility.UNLISTED:
+        raise ValidationError("Only an unlisted suite has a secret address.")
+    newest = suite.revisions.order_by("-number").first()
+    _give_address(suite, newest.name if newest else suite.title)
+
+
 def lock(suite: Suite) -> None:
     """Everything that adds, removes or freezes a revision first takes this lock. Call it inside a transaction."""
     Suite.objects.select_for_update().get(pk=suite.pk)

@@ -93,7 +93,8 @@ class ShownPrediction:
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
     critical (region numbers that formulas look at), findings and put_aside (lint), scores (SuiteScore, best first),
-    runs (queued or running), run_form, freeze_form, may_edit, may_run, n_items, n_sentences, downloads."""
+    runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
+    downloads."""
     suite = _visible(request, slug)
     revision = _revision(suite, number)
     document = document_of(revision)
@@ -116,6 +117,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
         "may_edit": permissions.can_edit(request.user, suite),
+        "may_see_people": permissions.can_see_people(request.user, suite),
         "may_delete": permissions.can_delete(request.user, suite),
         "may_run": may_run,
         "n_items": len({row.item for row in document.sentences}),

@@ -62,6 +62,7 @@ WRONG = {
     "number": ["many", "1.5", "1e3", "-1"],
     "choice": ["debug", "LOUD"],
     "database": ["mysql://host/name", "sqlite://file", "postgresql://host", "postgresql://host:port/name"],
+    "email": ["smtp.example.org", "smtp://", "https://host", "smtp://host:port", "smtp://host/folder"],
     "secret": [],
     "text": [],
     "words": [],

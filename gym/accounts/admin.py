@@ -1,6 +1,23 @@
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 
-from gym.accounts.models import User
+from gym.accounts.models import ApiToken, User
 
 admin.site.register(User, UserAdmin)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(admin.ModelAdmin):
+    """To look at, and to delete what should not be there. Nobody can read or make a token here."""
+
+    list_display = ["name", "prefix", "user", "scopes", "created", "expires", "last_used", "revoked"]
+    list_select_related = ["user"]
+    list_filter = ["revoked", "created"]
+    search_fields = ["name", "prefix", "user__username"]
+    exclude = ["digest"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return False

@@ -1,8 +1,14 @@
-"""The user model. Own from the first migration, so that it can grow without surgery."""
+"""The user model, API tokens, and the buckets that slow down guessing."""
 
 from __future__ import annotations
 
+import hashlib
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils import timezone
 
 
 class User(AbstractUser):
@@ -11,3 +17,66 @@ class User(AbstractUser):
     @property
     def display_name(self) -> str:
         return self.get_full_name() or self.username
+
+
+class Scope(models.TextChoices):
+    READ = "read", "read: what its owner may see"
+    WRITE = "write", "write: create and change"
+    RUN = "run", "run: queue models on suites"
+
+
+class ApiToken(models.Model):
+    """A key to the API. Only its sha256 is kept: 32 random bytes need no slow hash, and nobody can read it again."""
+
+    MARK = "lmg_"
+    SHOWN = 12  # characters of the token that lists show, so that people can tell theirs apart
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100, help_text="What it is for, e.g. CI of the parser project.")
+    prefix = models.CharField(max_length=SHOWN, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(default=list)
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField(null=True, blank=True)
+    last_used = models.DateTimeField(null=True, blank=True)
+    revoked = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+        verbose_name = "API token"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires is not None and self.expires <= timezone.now()
+
+    @property
+    def is_live(self) -> bool:
+        return self.revoked is None and not self.is_expired
+
+    def allows(self, scope: str) -> bool:
+        return scope in self.scopes
+
+
+class TokenBucket(models.Model):
+    """How much of an allowance is spent. One number says it: the moment at which the bucket will be full again.
+
+    Rows are changed by one conditional UPDATE (see gym.accounts.throttle), so all processes share a bucket and a
+    restart forgets nothing. The key is a hash, so the table holds neither names nor addresses.
+    """
+
+    key = models.CharField(max_length=64, primary_key=True)
+    full_at = models.FloatField(default=0.0, db_index=True, help_text="seconds since 1970")
+
+    def __str__(self) -> str:
+        return self.key[:12]
+
+    @classmethod
+    def key_of(cls, *parts: Any) -> str:
+        return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()

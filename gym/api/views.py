@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.models import Scope
 from gym.api.serializers import (
     ModelSerializer,
     RunRequest,
@@ -18,6 +19,7 @@ from gym.api.serializers import (
     SuiteSerializer,
 )
 from gym.evaluations import report, services
+from gym.evaluations.limits import TooManyRuns
 from gym.evaluations.selectors import listed_runs
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.jobs.errors import TooManyJobs
@@ -71,6 +73,7 @@ class RunList(generics.ListCreateAPIView):
     """GET: runs, newest first; filter by ?suite= and ?model=. POST: queue one (see RunRequest)."""
 
     serializer_class = RunSerializer
+    token_scope = Scope.RUN
 
     def get_queryset(self):
         runs = listed_runs(self.request.user).prefetch_related("prediction_results__prediction")
@@ -98,12 +101,19 @@ class RunList(generics.ListCreateAPIView):
         try:
             policy = services.default_policy(revision).to_dict() | given["policy"]
             run = services.queue_run(revision, model, ScoringPolicy.from_dict(policy), actor=request.user)
+        except TooManyRuns as error:
+            raise serializers.ValidationError({"non_field_errors": error.messages}) from error
         except ValidationError as error:
             raise serializers.ValidationError({"model": error.messages}) from error
         except ValueError as error:
             raise serializers.ValidationError({"policy": [str(error)]}) from error
         except TooManyJobs as error:
-            return Response({"detail": str(error)}, status=status.HTTP_429_TOO_MANY_REQUESTS)
+            wait = getattr(error, "wait", 60)
+            return Response(
+                {"detail": str(error)},
+                status=status.HTTP_429_TOO_MANY_REQUESTS,
+                headers={"Retry-After": str(wait)} if wait else {},
+            )
         return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
 
 

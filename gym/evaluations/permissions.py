@@ -25,3 +25,8 @@ def can_steer(user: User | AnonymousUser, run: SuiteRun) -> bool:
     if not user.is_authenticated:
         return False
     return user.is_staff or user.pk in {run.owner_id, run.revision.suite.owner_id}
+
+
+def can_delete(user: User | AnonymousUser, run: SuiteRun) -> bool:
+    """The person who queued it and staff. Not the suite's owner: results that displease stay."""
+    return user.is_authenticated and (user.is_staff or user.pk == run.owner_id)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from gym.evaluations import permissions
+from gym.evaluations import limits, permissions
 from gym.evaluations.compute import metric_of
 from gym.evaluations.models import SuiteRun
 from gym.jobs import services as jobs
@@ -30,7 +31,9 @@ def default_policy(revision: SuiteRevision) -> ScoringPolicy:
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
-    """Queue one model on one frozen revision. Run and job are written together or not at all."""
+    """Queue one model on one frozen revision. Run and job are written together or not at all.
+
+    Raises TooManyRuns, TooManySentences and TooManyJobs when the account's allowances are used up."""
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
     if not revision.is_frozen:
@@ -42,13 +45,18 @@ def queue_run(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
         )
     policy = policy or default_policy(revision)
+    n_sentences = revision.sentences.count()
     with transaction.atomic():
+        get_user_model().objects.select_for_update().get(
+            pk=actor.pk
+        )  # limits hold for simultaneous requests too
+        limits.check(actor, n_sentences)
         run = SuiteRun.objects.create(
             revision=revision,
             model=model,
             owner=actor,
             policy=policy.to_dict(),
-            n_sentences=revision.sentences.count(),
+            n_sentences=n_sentences,
         )
         run.job = jobs.enqueue(
             "suite_run",
@@ -74,6 +82,15 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
     jobs.retry(run.job, actor=actor)
+
+
+def delete_run(run: SuiteRun, *, actor: User) -> None:
+    """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick."""
+    if not permissions.can_delete(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")
+    if run.job is not None and run.job.is_active:
+        raise ValidationError("This run is not finished. Cancel it first.")
+    run.delete()
 
 
 def _require_steer(actor: User, run: SuiteRun) -> None:

@@ -16,6 +16,7 @@ urlpatterns = [
     path("runs/<slug:key>/progress/", views.run_progress, name="run-progress"),
     path("runs/<slug:key>/cancel/", views.run_cancel, name="run-cancel"),
     path("runs/<slug:key>/retry/", views.run_retry, name="run-retry"),
+    path("runs/<slug:key>/delete/", views.run_delete, name="run-delete"),
     path("runs/<slug:key>/items/<str:item>/", views.run_item, name="run-item"),
     path("runs/<slug:key>/chart.svg", views.run_chart, name="run-chart"),
     path("runs/<slug:key>/download/<str:form>/", views.run_download, name="run-download"),

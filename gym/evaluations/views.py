@@ -70,7 +70,7 @@ def run_start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, position, may_steer; when done also results (ShownResult), items
+    """Context: run, suite, revision, job, position, may_steer, may_delete; when done also results (ShownResult), items
     (a page of ItemRow), only ("" or a name of FILTERS), counts (items per filter), chart (svg), summary (rows of the
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run)."""
     run = _visible(request, key)
@@ -80,6 +80,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         "revision": run.revision,
         "model": run.model,
         "may_steer": permissions.can_steer(request.user, run),
+        "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
         **_progress(run),
     }
     if run.is_done:
@@ -111,6 +112,19 @@ def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
 def run_retry(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
     return _steer(request, run, services.retry_run, "The run is queued again.")
+
+
+@login_required
+@require_POST
+def run_delete(request: HttpRequest, key: str) -> HttpResponse:
+    run = _visible(request, key)
+    try:
+        services.delete_run(run, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(run)
+    messages.success(request, "The run and its results are deleted.")
+    return redirect(run.revision)
 
 
 @require_safe

@@ -103,7 +103,7 @@ def test_a_model_that_is_not_ready_is_a_400_with_its_reason(post, people, counte
 
 
 def test_nobody_starts_runs_without_an_account(post, counted):
-    assert post(ASKED, who="").status_code == 403
+    assert post(ASKED, who="").status_code == 401
     assert SuiteRun.objects.count() == counted
 
 

@@ -31,6 +31,14 @@ PAGES = [
     "/runs/RUN/",
     "/runs/RUN/items/1/",
     "/accounts/login/",
+    "/accounts/sign-up/",
+    "/accounts/password/reset/",
+    "/accounts/password/reset/x/y/",
+    "/accounts/profile/",
+    "/accounts/profile/edit/",
+    "/accounts/password/",
+    "/accounts/tokens/",
+    "/accounts/delete/",
     "/nothing-here/",
 ]
 

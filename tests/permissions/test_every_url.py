@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from gym.accounts.tokens import create_token
 from gym.evaluations import services
 from gym.evaluations.models import ResultUpload
 from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
@@ -27,6 +28,17 @@ ROWS = [
     ("GET", "queue", [], OPEN),
     ("GET", "login", [], (200, 302, 302, 302, 302)),
     ("POST", "logout", [], (302, 302, 302, 302, 302)),
+    ("GET", "admin-sign-in", [], ("in", 403, 403, 403, "in")),
+    ("GET", "sign-up", [], (200, 302, 302, 302, 302)),
+    ("GET", "profile", [], MEMBERS),
+    ("GET", "profile-edit", [], MEMBERS),
+    ("GET", "password-change", [], MEMBERS),
+    ("GET", "password-reset", [], OPEN),
+    ("GET", "password-reset-sent", [], OPEN),
+    ("GET", "password-reset-confirm", ["x", "y"], OPEN),
+    ("GET", "account-delete", [], MEMBERS),
+    ("GET", "token-list", [], MEMBERS),
+    ("POST", "token-revoke", ["alices-token"], ("in", 404, 404, 302, 404)),
     ("GET", "suite-list", [], OPEN),
     ("GET", "suite-import", [], MEMBERS),
     ("GET", "suite-new", [], MEMBERS),
@@ -57,6 +69,11 @@ ROWS = [
     ("POST", "suite-preview", ["drafted"], (401, 404, 400, 400, 400)),
     ("POST", "suite-preview", ["public"], (401, 403, 403, 400, 400)),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 302, 302)),
+    ("GET", "suite-people", ["private"], EDITORS),
+    ("GET", "suite-people", ["public"], ("in", 403, 403, 200, 200)),
+    ("POST", "suite-collaborator-role", ["private", "bobs-role"], ("in", 404, 403, 302, 302)),
+    ("POST", "suite-new-address", ["private"], EDITORS_ACT),
+    ("POST", "suite-new-address", ["public"], ("in", 403, 403, 302, 302)),
     ("GET", "suite-revision", ["private", 1], HIDDEN),
     ("GET", "suite-items", ["private", 1], HIDDEN),
     ("GET", "suite-errata", ["private", 1], EDITORS),
@@ -104,13 +121,19 @@ ROWS = [
     ("GET", "api-models", [], OPEN),
     ("GET", "api-model", ["private-model"], (404, 404, 404, 200, 200)),
     ("GET", "api-runs", [], OPEN),
-    ("POST", "api-runs", [], (403, 400, 400, 400, 400)),
+    ("POST", "api-runs", [], (401, 400, 400, 400, 400)),
     ("GET", "api-run", ["private-run"], HIDDEN),
     ("GET", "api-run-results", ["private-run"], HIDDEN),
+    # What takes something away comes last.
+    ("POST", "run-delete", ["public-run"], ("in", 403, 403, 302, 302)),
+    ("POST", "run-delete", ["private-run"], ("in", 404, 403, 302, 302)),
+    ("POST", "suite-collaborator-remove", ["private", "bobs-role"], ("in", 404, 403, 302, 302)),
+    ("POST", "suite-leave", ["private"], ("in", 404, 302, 403, 403)),
 ]
 FORMS = (
-    "api", "login", "results-upload", "suite-results-upload", "suite-import", "suite-edit", "suite-errata", "suite-upload", "suite-new", "suite-copy",
-    "suite-freeze", "model-register", "model-edit",
+    "api", "login", "results-upload", "suite-results-upload", "suite-import", "suite-edit", "suite-errata",
+    "suite-upload", "suite-new", "suite-copy", "suite-freeze", "model-register", "model-edit", "admin-sign-in",
+    "sign-up", "profile-edit", "password-", "account-delete", "token-list", "suite-people",
 )  # fmt: skip
 """Addresses where posting is meant."""
 PEOPLE = ("nobody", "charlie", "bob", "alice", "staff")
@@ -145,7 +168,13 @@ def world(people):
     uploaded = upload(people.alice)
     runs["uploaded-run"] = uploaded.runs.get()
     addresses = {name: run.key for name, run in runs.items()}
-    return addresses | {"unlisted": revisions["unlisted"].suite.slug, "upload": uploaded.key}
+    token, _ = create_token(actor=people.alice, name="hers", scopes=["read"])
+    return addresses | {
+        "unlisted": revisions["unlisted"].suite.slug,
+        "upload": uploaded.key,
+        "bobs-role": people.bob.collaborations.get(suite=revisions["private"].suite).pk,
+        "alices-token": token.pk,
+    }
 
 
 @pytest.mark.parametrize("person", PEOPLE)

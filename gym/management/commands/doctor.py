@@ -147,6 +147,8 @@ def _safety() -> list[tuple[str, str]]:
         lines.append((BAD, "others can reach this site and GYM_SECRET_KEY is the public default"))
     if settings.DEBUG and not local:
         lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
+    if "console" in settings.EMAIL_BACKEND and not local:
+        lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
     return lines or [(OK, "secret key and debug setting fit who can reach the site")]
 
 

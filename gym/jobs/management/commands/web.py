@@ -39,6 +39,7 @@ class Command(BaseCommand):
             port=options["port"],
             threads=options["threads"],
             ident=None,
+            clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
             _quiet=True,
         )
 

@@ -1,0 +1,118 @@
+"""Deleting an account: first say what happens to everything it owns, then do exactly that.
+
+What only its owner could see goes with the owner. What others rely on stays, in the hands of an account that nobody
+can use: public suites and models, and whatever has collaborators or other people's results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import ProtectedError, Q, QuerySet
+
+from gym.accounts.models import User
+from gym.accounts.tokens import live_tokens
+from gym.evaluations.models import SuiteRun
+from gym.jobs import services as jobs
+from gym.jobs.models import ACTIVE_STATES, Job
+from models_registry.models import RegisteredModel
+from suites.models import Suite, Visibility
+
+if TYPE_CHECKING:
+    from suites.models import SuiteCollaborator
+
+FORMER_MEMBER = "(former member)"  # no form accepts blanks and brackets, so nobody can take this name
+
+
+@dataclass(frozen=True)
+class Farewell:
+    """What will happen; every field is a query, so that page and deed cannot disagree."""
+
+    deleted_suites: QuerySet[Suite]
+    kept_suites: QuerySet[Suite]
+    collaborations: QuerySet[SuiteCollaborator]
+    deleted_models: QuerySet[RegisteredModel]
+    kept_models: QuerySet[RegisteredModel]
+    deleted_runs: QuerySet[SuiteRun]
+    kept_runs: QuerySet[SuiteRun]
+    active_jobs: QuerySet[Job]
+    n_tokens: int
+
+
+def plan(user: User) -> Farewell:
+    """What deleting this account does to what it owns."""
+    by_others = SuiteRun.objects.exclude(owner=user)
+    mine = Suite.objects.filter(owner=user)
+    shared = Q(visibility=Visibility.PUBLIC) | Q(collaborations__isnull=False)
+    relied_on = shared | Q(pk__in=by_others.values("revision__suite"))
+    kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
+    models = RegisteredModel.objects.filter(owner=user)
+    public = Q(visibility=RegisteredModel.Visibility.PUBLIC)
+    kept_models = models.filter(public | Q(pk__in=by_others.values("model")))
+    deleted_suites = mine.exclude(pk__in=kept_suites.values("pk"))
+    deleted_models = models.exclude(pk__in=kept_models.values("pk"))
+    runs = SuiteRun.objects.filter(owner=user)
+    gone = Q(revision__suite__in=deleted_suites.values("pk")) | Q(model__in=deleted_models.values("pk"))
+    return Farewell(
+        deleted_suites=deleted_suites,
+        kept_suites=kept_suites,
+        collaborations=user.collaborations.select_related("suite"),
+        deleted_models=deleted_models,
+        kept_models=kept_models,
+        deleted_runs=runs.filter(gone),
+        kept_runs=runs.exclude(gone),
+        active_jobs=Job.objects.filter(owner=user, state__in=ACTIVE_STATES),
+        n_tokens=live_tokens(user).count(),
+    )
+
+
+def delete_account(user: User) -> None:
+    """Do what `plan` says. Everything happens, or nothing does."""
+    refuse_last_administrator(user)
+    try:
+        with transaction.atomic():
+            User.objects.select_for_update().get(pk=user.pk)
+            _carry_out(plan(user))
+            user.delete()
+    except ProtectedError as error:
+        raise ValidationError("Something of yours is in use just now. Try again in a moment.") from error
+
+
+def refuse_last_administrator(user: User) -> None:
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser and not others.exists():
+        raise ValidationError("You are the only administrator of this site. Make somebody else one first.")
+
+
+def former_member() -> User:
+    """Owns what stays when people go. It has no password and is not active."""
+    user, created = User.objects.get_or_create(
+        username=FORMER_MEMBER, defaults={"first_name": "a former member", "is_active": False}
+    )
+    if created:
+        user.set_unusable_password()
+        user.save()
+    return user
+
+
+def _carry_out(farewell: Farewell) -> None:
+    for job in farewell.active_jobs:
+        jobs.request_cancel(job, actor=None)
+    # The queries look at one another: read the keys before anything changes.
+    suites, models = (
+        list(farewell.deleted_suites.values_list("pk", flat=True)),
+        list(farewell.deleted_models.values_list("pk", flat=True)),
+    )
+    kept_suites = list(farewell.kept_suites.values_list("pk", flat=True))
+    kept_models = list(farewell.kept_models.values_list("pk", flat=True))
+    runs = list(farewell.deleted_runs.values_list("pk", flat=True))
+    Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
+    SuiteRun.objects.filter(pk__in=runs).delete()
+    Suite.objects.filter(pk__in=suites).delete()
+    RegisteredModel.objects.filter(pk__in=models).delete()
+    heir = former_member()
+    Suite.objects.filter(pk__in=kept_suites).update(owner=heir)
+    RegisteredModel.objects.filter(pk__in=kept_models).update(owner=heir)

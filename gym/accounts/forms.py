@@ -1,0 +1,107 @@
+"""Forms of accounts."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import UserCreationForm
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from gym.accounts.models import Scope, User
+from gym.accounts.throttle import account_key
+from gym.demo.loader import DEMO_USER
+
+RESERVED = frozenset({DEMO_USER, "staff", "system", "anonymous", "root", "administrator"})
+EMAIL_HELP = "Where a link goes when you forget your password. Other people do not see it."
+
+
+class SignUpForm(UserCreationForm):
+    class Meta:
+        model = User
+        fields = ["username", "email"]
+        labels = {"email": "E-mail address"}
+        help_texts = {
+            "username": "Others see it beside your suites and runs. Letters, digits and @ . + - _",
+            "email": f"Optional. {EMAIL_HELP}",
+        }
+
+    def clean_username(self) -> str:
+        username: str = super().clean_username() or ""  # None when somebody has it
+        if account_key(username) in RESERVED:
+            raise ValidationError("This name is taken.", code="reserved")
+        return username
+
+
+class CurrentPassword(forms.Form):
+    """Asks for the password once more before something that cannot be undone."""
+
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self.user.check_password(password):
+            raise ValidationError("This is not your password.", code="wrong")
+        return password
+
+
+class ProfileForm(forms.ModelForm):
+    password = forms.CharField(
+        required=False,
+        label="Your password",
+        strip=False,
+        help_text="Needed only to change the e-mail address.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    class Meta:
+        model = User
+        fields = ["first_name", "last_name", "email"]
+        labels = {"email": "E-mail address"}
+        help_texts = {"first_name": "Shown instead of your user name.", "email": EMAIL_HELP}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "email" in self.changed_data and "email" in cleaned:
+            stored = User.objects.get(pk=self.instance.pk)
+            if not stored.check_password(cleaned.get("password") or ""):
+                self.add_error("password", "Give your password to change the e-mail address.")
+        return cleaned
+
+
+class ResetForm(forms.Form):
+    email = forms.EmailField(
+        label="E-mail address",
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+
+
+LIFETIMES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "for ever")]
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=100, label="What is it for?", help_text="e.g. CI of the parser project")
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices,
+        initial=[Scope.READ, Scope.RUN],
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "A token that may do nothing is of no use."},
+    )
+    days = forms.ChoiceField(choices=LIFETIMES, initial="90", required=False, label="It works")
+
+    @property
+    def expires(self) -> datetime | None:
+        days = self.cleaned_data["days"]
+        return timezone.now() + timedelta(days=int(days)) if days else None

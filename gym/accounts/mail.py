@@ -1,0 +1,50 @@
+"""E-mail about accounts. It is sent beside the answer, so that how long the answer takes says nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.forms import PasswordResetForm
+from django.core.mail import send_mail
+from django.db import connections
+
+logger = logging.getLogger(__name__)
+
+
+def in_background(send: Callable[..., None], *arguments: Any) -> None:
+    threading.Thread(target=_guarded, args=(send, *arguments), name="mail", daemon=True).start()
+
+
+def _guarded(send: Callable[..., None], *arguments: Any) -> None:
+    try:
+        send(*arguments)
+    except Exception:
+        logger.exception("An e-mail could not be sent")
+    finally:
+        connections.close_all()
+
+
+def send_reset(email: str, domain: str, https: bool) -> None:
+    """A link for every active account with this address; nothing when there is none."""
+    form = PasswordResetForm({"email": email})
+    if form.is_valid():
+        form.save(
+            domain_override=domain,
+            use_https=https,
+            subject_template_name="accounts/mail/reset_subject.txt",
+            email_template_name="accounts/mail/reset.txt",
+        )
+
+
+def send_moved(old: str, username: str) -> None:
+    """Tell the old address that it is no longer the account's."""
+    send_mail(
+        "The e-mail address of your account was changed",
+        f"The LM Gym account {username} no longer has this e-mail address. If that was not you, write to the "
+        "people who run the site.\n",
+        None,
+        [old],
+    )

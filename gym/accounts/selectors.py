@@ -1,0 +1,73 @@
+"""Reads for the profile: what is mine, and how much of my allowances is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from gym.accounts.models import ApiToken, User
+from gym.accounts.tokens import live_tokens
+from gym.evaluations import limits
+from gym.evaluations.models import SuiteRun
+from gym.evaluations.selectors import visible_to as visible_runs
+from gym.jobs.models import ACTIVE_STATES, Job
+from models_registry.models import RegisteredModel
+from suites.models import Suite
+
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Allowance:
+    name: str
+    used: int
+    limit: int  # 0 = none
+
+
+@dataclass(frozen=True)
+class Profile:
+    """At most SHOWN of each; `more_…` says that there are others."""
+
+    suites: list[Suite]
+    more_suites: bool
+    collaborations: QuerySet[Any]
+    models: list[RegisteredModel]
+    more_models: bool
+    runs: list[SuiteRun]
+    n_runs: int
+    tokens: QuerySet[ApiToken]
+    allowances: list[Allowance]
+
+
+def profile_of(user: User) -> Profile:
+    suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
+    models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
+    runs = visible_runs(user).filter(owner=user).prefetch_related("prediction_results")
+    used = limits.used_by(user)
+    return Profile(
+        suites=suites[:SHOWN],
+        more_suites=len(suites) > SHOWN,
+        collaborations=user.collaborations.select_related("suite__owner").order_by("suite__title"),
+        models=models[:SHOWN],
+        more_models=len(models) > SHOWN,
+        runs=list(runs[:SHOWN]),
+        n_runs=used.runs,
+        tokens=live_tokens(user),
+        allowances=_allowances(user, used),
+    )
+
+
+def _allowances(user: User, used: limits.Used) -> list[Allowance]:
+    """What this account may still do. Staff has no limits but that of active jobs."""
+    active = Job.objects.filter(owner=user, state__in=ACTIVE_STATES).count()
+    sentences, runs = settings.GYM_MAX_SENTENCES_PER_DAY, settings.GYM_MAX_RUNS_PER_USER
+    if user.is_staff:
+        sentences = runs = 0
+    return [
+        Allowance("jobs queued or running", active, settings.GYM_MAX_ACTIVE_JOBS_PER_USER),
+        Allowance("sentences queued in the last 24 hours", used.sentences, sentences),
+        Allowance("runs kept", used.runs, runs),
+    ]

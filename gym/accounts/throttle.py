@@ -1,0 +1,158 @@
+"""Allowances that outlive restarts and are shared by all processes: so many tries, refilled evenly over a period."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import time
+import unicodedata
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import F, Value
+from django.db.models.functions import Greatest
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from gym.accounts.models import TokenBucket
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+
+class TooManyTries(Exception):
+    """The allowance is used up; `wait` says for how many seconds."""
+
+    def __init__(self, wait: float) -> None:
+        self.wait = max(1, math.ceil(wait))
+        super().__init__(f"Too many tries. Try again in {in_words(self.wait)}.")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`tries` at once, and again as many in every `period` seconds. 0 tries = no limit."""
+
+    name: str
+    tries: int
+    period: int
+
+    @property
+    def step(self) -> float:
+        return self.period / self.tries
+
+    def take(self, subject: object) -> None:
+        """Use up one try; TooManyTries when there is none."""
+        if not self.tries:
+            return
+        key = TokenBucket.key_of(self.name, subject)
+        while True:
+            now = time.time()
+            taken = TokenBucket.objects.filter(pk=key, full_at__lte=now + self.period - self.step)
+            if taken.update(full_at=Greatest(F("full_at"), Value(now)) + self.step):
+                return
+            full_at = TokenBucket.objects.filter(pk=key).values_list("full_at", flat=True).first()
+            if full_at is None:
+                self._open(key, now)
+            elif full_at > now + self.period - self.step:
+                raise TooManyTries(full_at - (now + self.period - self.step))
+
+    def give_back(self, subject: object) -> None:
+        """The try was none: it went well."""
+        if self.tries:
+            key = TokenBucket.key_of(self.name, subject)
+            TokenBucket.objects.filter(pk=key).update(full_at=F("full_at") - self.step)
+
+    @staticmethod
+    def _open(key: str, now: float) -> None:
+        TokenBucket.objects.filter(full_at__lt=now - DAY).delete()  # full ones say nothing
+        TokenBucket.objects.bulk_create([TokenBucket(key=key, full_at=now)], ignore_conflicts=True)
+
+
+def sign_in_by_account() -> Limit:
+    return Limit("sign-in account", settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT, 10 * MINUTE)
+
+
+def sign_in_by_address() -> Limit:
+    return Limit("sign-in address", settings.GYM_SIGN_IN_TRIES_PER_ADDRESS, 10 * MINUTE)
+
+
+def sign_up_by_address() -> Limit:
+    return Limit("sign-up address", settings.GYM_SIGN_UPS_PER_ADDRESS, HOUR)
+
+
+def reset_by_address() -> Limit:
+    return Limit("reset address", settings.GYM_SIGN_UPS_PER_ADDRESS, HOUR)
+
+
+def reset_by_email() -> Limit:
+    return Limit("reset e-mail", 3 if settings.GYM_SIGN_UPS_PER_ADDRESS else 0, HOUR)
+
+
+def bad_token_by_address() -> Limit:
+    return Limit("token address", settings.GYM_SIGN_IN_TRIES_PER_ADDRESS, 10 * MINUTE)
+
+
+def own_password() -> Limit:
+    return Limit("own password", settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT, 10 * MINUTE)
+
+
+def api_requests() -> Limit:
+    return Limit("api", settings.GYM_API_REQUESTS_PER_MINUTE, MINUTE)
+
+
+def take_all(*wanted: tuple[Limit, object]) -> None:
+    """One try of each limit, or of none of them."""
+    taken: list[tuple[Limit, object]] = []
+    for limit, subject in wanted:
+        try:
+            limit.take(subject)
+        except TooManyTries:
+            give_back_all(*taken)
+            raise
+        taken.append((limit, subject))
+
+
+def give_back_all(*taken: tuple[Limit, object]) -> None:
+    for limit, subject in taken:
+        limit.give_back(subject)
+
+
+def account_key(name: str) -> str:
+    """The same for every way to write a user name, whether or not somebody has it."""
+    return unicodedata.normalize("NFKC", name).casefold().strip()[:200]
+
+
+def client_address(request: HttpRequest) -> str:
+    """Who asks. Behind our proxy it is the last entry of X-Forwarded-For, the one that the proxy wrote itself:
+    everything before it is what the client claims. An IPv6 customer has a /64, so that is one subject."""
+    address = request.META.get("REMOTE_ADDR", "")
+    if settings.GYM_BEHIND_PROXY:
+        address = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or address
+    try:
+        found = ipaddress.ip_address(address.strip("[]"))
+    except ValueError:
+        return "unknown"
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((int(found), 64), strict=False).network_address)
+    return str(found)
+
+
+def in_words(seconds: int) -> str:
+    """90 -> 2 minutes"""
+    if seconds < MINUTE:
+        return "1 second" if seconds == 1 else f"{seconds} seconds"
+    minutes = math.ceil(seconds / MINUTE)
+    if minutes < 120:
+        return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return f"{math.ceil(minutes / 60)} hours"
+
+
+def refusal(request: HttpRequest, error: TooManyTries) -> HttpResponse:
+    """429 with Retry-After, as a page or as JSON."""
+    if request.get_preferred_type(["text/html", "application/json"]) == "application/json":
+        response: HttpResponse = JsonResponse({"detail": str(error)}, status=429)
+    else:
+        response = render(request, "429.html", {"wait": in_words(error.wait)}, status=429)
+    response["Retry-After"] = str(error.wait)
+    return response

@@ -1,0 +1,84 @@
+"""API tokens: make one, find whose it is, revoke it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Q
+from django.utils import timezone
+
+from gym.accounts.models import ApiToken, Scope
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+MAX_LIVE = 50
+USED_EVERY = timedelta(minutes=1)
+
+
+class BadToken(Exception):
+    """This string opens nothing."""
+
+
+def create_token(
+    *, actor: User, name: str, scopes: Iterable[str], expires: datetime | None = None
+) -> tuple[ApiToken, str]:
+    """A new token and the string to send. The string is kept nowhere: show it now or never."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to make a token")
+    chosen = [scope for scope in Scope.values if scope in set(scopes)]
+    if not chosen or set(scopes) - set(chosen):
+        raise ValidationError(f"Choose among the scopes {', '.join(Scope.values)}.")
+    if expires is not None and expires <= timezone.now():
+        raise ValidationError("This token would have expired already.")
+    if live_tokens(actor).count() >= MAX_LIVE:
+        raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke those that nobody uses.")
+    plain = ApiToken.MARK + secrets.token_urlsafe(32)
+    token = ApiToken(
+        user=actor,
+        name=name,
+        prefix=plain[: ApiToken.SHOWN],
+        digest=ApiToken.digest_of(plain),
+        scopes=chosen,
+        expires=expires,
+    )
+    token.full_clean()
+    token.save()
+    return token, plain
+
+
+def find_token(plain: str) -> ApiToken:
+    """The live token this string belongs to; BadToken says why there is none."""
+    token = ApiToken.objects.select_related("user").filter(digest=ApiToken.digest_of(plain)).first()
+    if token is None:
+        raise BadToken("There is no such token.")
+    if token.revoked is not None:
+        raise BadToken("This token was revoked.")
+    if token.is_expired:
+        raise BadToken("This token has expired.")
+    if not token.user.is_active:
+        raise BadToken("The account of this token is disabled.")
+    return token
+
+
+def mark_used(token: ApiToken) -> None:
+    """Remember when a token was last used, to the minute: one write per minute, not one per request."""
+    now = timezone.now()
+    if token.last_used is None or token.last_used < now - USED_EVERY:
+        stale = Q(last_used=None) | Q(last_used__lt=now - USED_EVERY)
+        ApiToken.objects.filter(stale, pk=token.pk).update(last_used=now)
+
+
+def revoke_token(token: ApiToken, *, actor: User) -> None:
+    """From now on the token opens nothing. Its row stays as a record."""
+    if token.user_id != actor.pk and not actor.is_staff:
+        raise PermissionDenied("this token belongs to somebody else")
+    ApiToken.objects.filter(pk=token.pk, revoked=None).update(revoked=timezone.now())
+
+
+def live_tokens(user: User):
+    return user.api_tokens.filter(Q(expires=None) | Q(expires__gt=timezone.now()), revoked=None)

@@ -1,0 +1,23 @@
+from django.contrib.auth import views as auth
+from django.urls import path
+
+from gym.accounts import views
+
+urlpatterns = [
+    path("login/", views.SignIn.as_view(), name="login"),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("sign-up/", views.sign_up, name="sign-up"),
+    path("profile/", views.profile, name="profile"),
+    path("profile/edit/", views.profile_edit, name="profile-edit"),
+    path("password/", views.password_change, name="password-change"),
+    path("password/reset/", views.password_reset, name="password-reset"),
+    path("password/reset/sent/", views.password_reset_sent, name="password-reset-sent"),
+    path(
+        "password/reset/<uidb64>/<token>/",
+        views.PasswordResetConfirm.as_view(),
+        name="password-reset-confirm",
+    ),
+    path("tokens/", views.token_list, name="token-list"),
+    path("tokens/<int:pk>/revoke/", views.token_revoke, name="token-revoke"),
+    path("delete/", views.account_delete, name="account-delete"),
+]

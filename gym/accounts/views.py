@@ -1,0 +1,234 @@
+"""Pages of accounts: sign in and up, profile, passwords, tokens, leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse, reverse_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from gym.accounts import farewell, mail, throttle, tokens
+from gym.accounts.forms import CurrentPassword, ProfileForm, ResetForm, SignUpForm, TokenForm
+from gym.accounts.models import ApiToken, User
+from gym.accounts.selectors import profile_of
+from gym.accounts.throttle import TooManyTries, client_address
+
+View = Callable[..., HttpResponse]
+form_page = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def throttled(view: View) -> View:
+    """TooManyTries inside becomes a 429 that says when to come back."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except TooManyTries as error:
+            return throttle.refusal(request, error)
+
+    return guarded
+
+
+class SignIn(auth.LoginView):
+    """Every try costs one from the address and one from the account, whether or not there is such an account."""
+
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.taken = (
+            (throttle.sign_in_by_address(), client_address(request)),
+            (throttle.sign_in_by_account(), throttle.account_key(request.POST.get("username", ""))),
+        )
+        try:
+            throttle.take_all(*self.taken)
+        except TooManyTries as error:
+            return throttle.refusal(request, error)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        throttle.give_back_all(*self.taken)
+        return super().form_valid(form)
+
+
+@never_cache
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """The administration has no sign-in of its own, so that the site's limits hold there too."""
+    if request.user.is_authenticated and not request.user.is_staff:
+        raise PermissionDenied("only staff administers the site")
+    return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
+
+
+@sensitive_post_parameters()
+@never_cache
+@form_page
+@throttled
+def sign_up(request: HttpRequest) -> HttpResponse:
+    """Context: form. 403 with a page that says so when GYM_SIGN_UP is off."""
+    if request.user.is_authenticated:
+        return redirect("profile")
+    if not settings.GYM_SIGN_UP:
+        return render(request, "accounts/sign_up_closed.html", status=403)
+    form = SignUpForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        throttle.sign_up_by_address().take(client_address(request))
+        user = form.save()
+        login(request, user)
+        messages.success(request, f"Welcome, {user.username}.")
+        return redirect("profile")
+    return render(request, "accounts/sign_up.html", {"form": form}, status=_form_status(request))
+
+
+@form_page
+@throttled
+def password_reset(request: HttpRequest) -> HttpResponse:
+    """Ask for a link. The answer is the same whether or not an account has the address. Context: form."""
+    form = ResetForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        email = form.cleaned_data["email"]
+        throttle.take_all(
+            (throttle.reset_by_address(), client_address(request)),
+            (throttle.reset_by_email(), throttle.account_key(email)),
+        )
+        mail.in_background(mail.send_reset, email, request.get_host(), request.is_secure())
+        return redirect("password-reset-sent")
+    return render(request, "accounts/password_reset.html", {"form": form}, status=_form_status(request))
+
+
+@require_safe
+def password_reset_sent(request: HttpRequest) -> HttpResponse:
+    return render(request, "accounts/password_reset_sent.html")
+
+
+class PasswordResetConfirm(auth.PasswordResetConfirmView):
+    """Context: form, validlink."""
+
+    template_name = "accounts/password_reset_confirm.html"
+    success_url = reverse_lazy("login")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, "Your password is changed. Sign in with the new one.")
+        return super().form_valid(form)
+
+
+@login_required
+@require_safe
+def profile(request: HttpRequest) -> HttpResponse:
+    """Context: profile (selectors.Profile)."""
+    return render(request, "accounts/profile.html", {"profile": profile_of(request.user)})
+
+
+@login_required
+@sensitive_post_parameters("password")
+@form_page
+@throttled
+def profile_edit(request: HttpRequest) -> HttpResponse:
+    """Context: form."""
+    user = request.user
+    old = user.email
+    form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))
+    if request.method == "POST" and _with_password(request, form, "password"):
+        saved = form.save()
+        if old and saved.email != old:
+            mail.in_background(mail.send_moved, old, saved.username)
+        messages.success(request, "Saved.")
+        return redirect("profile")
+    return render(request, "accounts/profile_edit.html", {"form": form}, status=_form_status(request))
+
+
+@login_required
+@sensitive_post_parameters()
+@form_page
+@throttled
+def password_change(request: HttpRequest) -> HttpResponse:
+    """Context: form. Other sessions of the account end; this one goes on."""
+    form = PasswordChangeForm(request.user, request.POST or None)
+    if request.method == "POST" and _with_password(request, form, "old_password"):
+        form.save()
+        update_session_auth_hash(request, form.user)
+        messages.success(request, "Your password is changed. You are signed out everywhere else.")
+        return redirect("profile")
+    return render(request, "accounts/password_change.html", {"form": form}, status=_form_status(request))
+
+
+@login_required
+@sensitive_post_parameters()
+@form_page
+@throttled
+def account_delete(request: HttpRequest) -> HttpResponse:
+    """What will happen, and the password to make it happen. Context: form, plan (farewell.Farewell)."""
+    form = CurrentPassword(request.POST or None, user=request.user)
+    if request.method == "POST" and _with_password(request, form, "password"):
+        try:
+            farewell.delete_account(request.user)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            logout(request)
+            messages.success(request, "Your account is deleted.")
+            return redirect("home")
+    context = {"form": form, "plan": farewell.plan(request.user)}
+    return render(request, "accounts/delete.html", context, status=_form_status(request))
+
+
+@login_required
+@never_cache
+@form_page
+def token_list(request: HttpRequest) -> HttpResponse:
+    """Context: tokens, form, created, plain. `plain` is shown by the answer to the POST and kept nowhere."""
+    form = TokenForm(request.POST or None)
+    created, plain = None, ""
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            created, plain = tokens.create_token(
+                actor=request.user, name=given["name"], scopes=given["scopes"], expires=form.expires
+            )
+            form = TokenForm()
+        except ValidationError as error:
+            form.add_error(None, error)
+    context = {
+        "tokens": request.user.api_tokens.all()[:200],
+        "form": form,
+        "created": created,
+        "plain": plain,
+    }
+    status = 201 if created else _form_status(request)
+    return render(request, "accounts/tokens.html", context, status=status)
+
+
+@login_required
+@require_POST
+def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    token = get_object_or_404(ApiToken, pk=pk, user=request.user)
+    tokens.revoke_token(token, actor=request.user)
+    messages.success(request, f"{token.name} is revoked. It opens nothing any more.")
+    return redirect("token-list")
+
+
+def _with_password(request: HttpRequest, form: Any, field: str) -> bool:
+    """Is the form valid? A wrong password in `field` costs a try, for somebody may sit at a stranger's screen."""
+    limit, subject = throttle.own_password(), request.user.pk
+    limit.take(subject)
+    valid = form.is_valid()
+    if field not in form.errors:
+        limit.give_back(subject)
+    return bool(valid)
+
+
+def _form_status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

@@ -1,0 +1,90 @@
+"""How much one account may ask for. Staff is exempt; 0 = no limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Q, Sum
+from django.utils import timezone
+
+from gym.evaluations.models import SuiteRun
+from gym.jobs.errors import TooManyJobs
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+DAY = timedelta(hours=24)
+
+
+class TooManySentences(TooManyJobs):
+    """Enough for today. `wait` says after how many seconds this much will be allowed again; None: never."""
+
+    def __init__(self, message: str, wait: int | None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class TooManyRuns(ValidationError):
+    """The account keeps as many runs as one may keep."""
+
+
+def check(user: User, n_sentences: int) -> None:
+    """Raise TooManySentences or TooManyRuns if this account may not queue a run of so many sentences now."""
+    if user.is_staff:
+        return
+    used = used_by(user)
+    _check_runs(used.runs)
+    _check_sentences(user, used.sentences, n_sentences)
+
+
+@dataclass(frozen=True)
+class Used:
+    runs: int  # kept
+    sentences: int  # of the runs queued in the last 24 hours, whatever became of them
+
+
+def used_by(user: User) -> Used:
+    """What this account has used of its allowances."""
+    recent = Q(source=SuiteRun.Source.COMPUTED, created__gt=timezone.now() - DAY)
+    counted = SuiteRun.objects.filter(owner=user).aggregate(
+        runs=Count("pk"), sentences=Sum("n_sentences", filter=recent)
+    )
+    return Used(counted["runs"], counted["sentences"] or 0)
+
+
+def _check_runs(kept: int) -> None:
+    limit = settings.GYM_MAX_RUNS_PER_USER
+    if limit and kept >= limit:
+        raise TooManyRuns(
+            f"You keep {kept} runs, and {limit} is the limit. Delete some that you no longer need."
+        )
+
+
+def _check_sentences(user: User, used: int, n_sentences: int) -> None:
+    limit = settings.GYM_MAX_SENTENCES_PER_DAY
+    if not limit or used + n_sentences <= limit:
+        return
+    if n_sentences > limit:
+        raise TooManySentences(
+            f"This run has {n_sentences:,} sentences, and {limit:,} a day is the limit of one account.", None
+        )
+    raise TooManySentences(
+        f"You queued {used:,} sentences in the last 24 hours. With the {n_sentences:,} of this run that is more "
+        f"than the {limit:,} one account may queue in a day.",
+        _seconds_until(user, used + n_sentences - limit),
+    )
+
+
+def _seconds_until(user: User, surplus: int) -> int:
+    """Until runs with so many sentences are more than a day old."""
+    now = timezone.now()
+    recent = SuiteRun.objects.filter(owner=user, source=SuiteRun.Source.COMPUTED, created__gt=now - DAY)
+    for created, n in recent.order_by("created").values_list("created", "n_sentences"):
+        surplus -= n
+        if surplus <= 0:
+            return max(1, int((created + DAY - now).total_seconds()) + 1)
+    return int(DAY.total_seconds())

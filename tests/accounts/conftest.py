@@ -1,0 +1,10 @@
+"""E-mails of these tests are sent at once, in the test's own thread."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _mail_at_once(monkeypatch):
+    monkeypatch.setattr("gym.accounts.mail.in_background", lambda send, *arguments: send(*arguments))

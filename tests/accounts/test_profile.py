@@ -1,0 +1,97 @@
+"""The profile, and changing name, e-mail address and password."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.accounts.models import User
+from gym.evaluations import services
+from gym.jobs.testing import run_pending
+from tests.factories import make_model, make_revision, make_suite
+
+EDIT, PASSWORD = "/accounts/profile/edit/", "/accounts/password/"
+CHANGE = {"old_password": "alice", "new_password1": "correct horse 7", "new_password2": "correct horse 7"}
+
+
+@pytest.fixture
+def alice(client, people) -> User:
+    client.force_login(people.alice)
+    return people.alice
+
+
+def test_the_profile_shows_what_is_mine_and_only_that(client, people, alice):
+    mine = make_revision(alice, name="mine", visibility="private")
+    make_suite(people.bob, name="shared", visibility="private", collaborator=alice)
+    make_suite(people.bob, name="foreign")
+    model = make_model(alice, slug="my-model")
+    run = services.queue_run(mine, model, actor=alice)
+    run_pending()
+    page = client.get("/accounts/profile/").content.decode()
+    for shown in (mine.suite.get_absolute_url(), "/suites/shared/", "/models/my-model/", f"/runs/{run.key}/"):
+        assert shown in page
+    assert "foreign" not in page
+    assert "6</strong> of 500" in page  # sentences today
+
+
+def test_a_long_profile_takes_as_many_queries_as_a_short_one(client, alice, django_assert_max_num_queries):
+    revision, model = make_revision(alice), make_model(alice)
+    for number in range(21):
+        make_suite(alice, name=f"suite{number}", frozen=False)
+        make_model(alice, slug=f"model{number}")
+        services.queue_run(revision, model, actor=alice)
+    with django_assert_max_num_queries(10):
+        page = client.get("/accounts/profile/").content.decode()
+    assert "the 20 changed last" in page
+    assert "the first 20" in page
+    assert "the newest 20 of" in page
+
+
+def test_a_name_is_changed_without_the_password(client, alice):
+    given = {"first_name": "Alice", "last_name": "Example", "email": "alice@example.org"}
+    assert client.post(EDIT, given).url == "/accounts/profile/"
+    alice.refresh_from_db()
+    assert alice.display_name == "Alice Example"
+
+
+def test_the_e_mail_address_takes_the_password_and_the_old_address_is_told(client, alice, mailoutbox):
+    given = {"email": "new@example.org"}
+    for password in ("", "wrong"):
+        assert client.post(EDIT, given | {"password": password}).status_code == 400
+        alice.refresh_from_db()
+        assert alice.email == "alice@example.org"
+    client.post(EDIT, given | {"password": "alice"})
+    alice.refresh_from_db()
+    assert alice.email == "new@example.org"
+    assert [mail.to for mail in mailoutbox] == [["alice@example.org"]]
+
+
+def test_nothing_else_is_changed_by_the_form(client, alice):
+    client.post(EDIT, {"email": "alice@example.org", "username": "root", "is_staff": "on"})
+    alice.refresh_from_db()
+    assert (alice.username, alice.is_staff) == ("alice", False)
+
+
+def test_a_changed_password_ends_other_sessions_and_not_this_one(client, alice):
+    from django.test import Client
+
+    other = Client()
+    other.force_login(alice)
+    assert client.post(PASSWORD, CHANGE).url == "/accounts/profile/"
+    assert client.get("/accounts/profile/").status_code == 200
+    assert other.get("/accounts/profile/").status_code == 302
+    alice.refresh_from_db()
+    assert alice.check_password("correct horse 7")
+
+
+def test_the_old_password_is_needed(client, alice):
+    assert client.post(PASSWORD, CHANGE | {"old_password": "wrong"}).status_code == 400
+    alice.refresh_from_db()
+    assert alice.check_password("alice")
+
+
+def test_somebody_at_an_open_screen_cannot_guess_on(client, alice, settings):
+    settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT = 3
+    wrong = CHANGE | {"old_password": "wrong"}
+    assert [client.post(PASSWORD, wrong).status_code for _ in range(4)] == [400, 400, 400, 429]
+    assert client.post("/accounts/delete/", {"password": "alice"}).status_code == 429
+    assert client.post(PASSWORD, CHANGE).status_code == 429

@@ -1,0 +1,81 @@
+"""Making an account."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.accounts.models import User
+
+SIGN_UP = "/accounts/sign-up/"
+GOOD = {"username": "dora", "email": "", "password1": "correct horse 7", "password2": "correct horse 7"}
+
+
+def sign_up(client, **changes):
+    return client.post(SIGN_UP, GOOD | changes)
+
+
+def test_whoever_signs_up_is_signed_in_and_sees_the_profile(client, db):
+    response = sign_up(client)
+    assert (response.status_code, response.url) == (302, "/accounts/profile/")
+    dora = User.objects.get(username="dora")
+    assert client.session["_auth_user_id"] == str(dora.pk)
+    assert (dora.is_staff, dora.is_superuser) == (False, False)
+    assert "Welcome, dora" in client.get(response.url).content.decode()
+
+
+def test_nobody_becomes_staff_by_saying_so(client, db):
+    sign_up(client, is_staff="on", is_superuser="on")
+    assert not User.objects.get(username="dora").is_staff
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"username": "alice"},
+        {"username": "ALICE"},
+        {"username": "demo"},
+        {"username": "Demo"},
+        {"username": "(former member)"},
+        {"username": ""},
+        {"username": "x" * 151},
+        {"email": "nonsense"},
+        {"password2": "another one 8"},
+        {"password1": "short1", "password2": "short1"},
+        {"password1": "password", "password2": "password"},
+        {"password1": "dora1234", "password2": "dora1234", "username": "dora123"},
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_made(client, people, changes):
+    before = User.objects.count()
+    response = sign_up(client, **changes)
+    assert response.status_code == 400
+    assert "invalid-feedback" in response.content.decode()
+    assert User.objects.count() == before
+
+
+def test_an_e_mail_address_that_somebody_has_is_not_given_away(client, people):
+    assert sign_up(client, email="alice@example.org").status_code == 302
+
+
+def test_a_site_may_close_sign_up(client, people, settings):
+    settings.GYM_SIGN_UP = False
+    assert client.get(SIGN_UP).status_code == sign_up(client).status_code == 403
+    assert "Sign-up is closed" in client.get(SIGN_UP).content.decode()
+    assert not User.objects.filter(username="dora").exists()
+    for page in ("/", "/accounts/login/"):
+        assert SIGN_UP not in client.get(page).content.decode()
+
+
+def test_an_open_site_offers_it(client, db):
+    assert SIGN_UP in client.get("/").content.decode()
+
+
+def test_one_address_makes_only_so_many_accounts_an_hour(client, db, settings):
+    settings.GYM_SIGN_UPS_PER_ADDRESS = 2
+    for number in range(2):
+        assert sign_up(client, username=f"dora{number}").status_code == 302
+        client.logout()
+    refused = sign_up(client, username="dora3")
+    assert refused.status_code == 429
+    assert 1700 < int(refused["Retry-After"]) <= 1800
+    assert User.objects.count() == 2
