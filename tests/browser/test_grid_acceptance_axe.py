@@ -11,6 +11,13 @@ from tests.browser.grid_fake import Sheet
 FIRST = ["The woman | plays | all day", "The woman | play |"]
 
 
+def test_axe_finds_what_is_wrong(chromium):
+    page = chromium.new_page()
+    page.set_content("<html><body><img src='data:,'><p style='color: #eee; background: #fff'>pale</p>")
+    assert {"image-alt", "color-contrast", "html-has-lang"} <= violations(page).keys()
+    page.close()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_editor_has_no_violation(signed_in, theme):
     page = signed_in

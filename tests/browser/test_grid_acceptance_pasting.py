@@ -81,7 +81,7 @@ def markup(rows: list[list[str]]) -> str:
     return f"<meta charset='utf-8'><table>{body}</table>"
 
 
-@pytest.fixture(params=["small", "cleft"])
+@pytest.fixture(params=["small", pytest.param("cleft", marks=pytest.mark.published)])
 def table(request) -> Table:
     if request.param == "small":
         return Table(SMALL)
