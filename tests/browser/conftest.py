@@ -35,7 +35,9 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/browser" in str(item.fspath):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            # one process per group: the tests of the running site share it, the others need not wait for them
+            group = "browser" if "site" in item.fixturenames else "grid"
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.browser.axe import violations
 from tests.browser.conftest import fetch
 
 PAGES = [
@@ -129,3 +130,13 @@ def test_text_can_be_read_against_its_ground(page, address, theme):
     page.emulate_media(color_scheme=theme)
     open_page(page, address)
     assert page.evaluate(CONTRAST) == []
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_axe_finds_nothing(signed_in, address):
+    found = {}
+    for theme in ("light", "dark"):
+        signed_in.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        open_page(signed_in, address)
+        found |= {f"{theme} {name}": nodes for name, nodes in violations(signed_in).items()}
+    assert found == {}

@@ -1,0 +1,98 @@
+"""What an author does on the running site, with real keys and the browser's own clipboard."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tests.browser.grid_fake import Sheet
+
+SERIAL = itertools.count(1)
+
+WRITE = """([text, html]) => {
+  const parts = {"text/plain": new Blob([text], {type: "text/plain"})};
+  if (html) parts["text/html"] = new Blob([html], {type: "text/html"});
+  return navigator.clipboard.write([new ClipboardItem(parts)]);
+}"""
+
+
+def sign_in(page: Any, name: str, password: str) -> None:
+    page.goto("/accounts/login/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/")
+
+
+def begin(
+    page: Any, conditions: Sequence[str], regions: Sequence[str], first: Sequence[str] = (), name: str = ""
+) -> Sheet:
+    """A new suite by the guided start, filled in with keys alone; the open editor."""
+    page.goto("/suites/new/")
+    page.get_by_label("Name", exact=False).first.focus()
+    keys = page.keyboard
+    keys.type(name or f"Acceptance {next(SERIAL)}")
+    for lines in (conditions, regions, first):
+        keys.press("Tab")
+        for place, line in enumerate(lines):
+            if place:
+                keys.press("Enter")
+            keys.type(line)
+    keys.press("Tab")
+    keys.press("Enter")
+    return editor_of(page)
+
+
+def editor_of(page: Any) -> Sheet:
+    """The editor that the page has come to."""
+    page.wait_for_url("**/editor/")
+    page.wait_for_selector("[data-ready=yes]")
+    return Sheet(page, None, page.url, getattr(page, "complaints", []))
+
+
+def put_on_clipboard(page: Any, text: str, html: str = "") -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate(WRITE, [text, html])
+
+
+def paste(page: Any, text: str, html: str = "") -> None:
+    """Ctrl+V: the event comes from the browser, with what is on its clipboard."""
+    put_on_clipboard(page, text, html)
+    page.keyboard.press("Control+v")
+
+
+def stored(sheet: Sheet) -> dict[str, Any]:
+    """The draft as the server has it, once all is saved."""
+    sheet.page.wait_for_timeout(50)
+    sheet.saved()
+    address = sheet.url.replace("/editor/", "/draft/?limit=5000")
+    return json.loads(sheet.page.request.get(address).text())
+
+
+def text_of(draft: dict[str, Any]) -> dict[str, Any]:
+    """A draft without the counter of its edits."""
+    return {key: value for key, value in draft.items() if key != "version"}
+
+
+def add_prediction(page: Any, formula: str) -> None:
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.keyboard.type(formula)
+    page.get_by_text("In words:").last.wait_for()
+
+
+def freeze(sheet: Sheet, note: str = "") -> None:
+    """From the editor over the freeze page to the frozen revision."""
+    page = sheet.page
+    page.get_by_role("link", name="Freeze").click()
+    page.wait_for_url("**/freeze/")
+    if note:
+        page.get_by_role("textbox", name="What changed").fill(note)
+    page.locator("main").get_by_role("button", name="Freeze").click()
+    page.wait_for_url("**/r*/")
+
+
+def exported(sheet: Sheet, number: int = 1) -> dict[str, Any]:
+    address = sheet.url.replace("/editor/", f"/r{number}/json/")
+    return json.loads(sheet.page.request.get(address).text())

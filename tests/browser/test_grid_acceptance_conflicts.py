@@ -1,0 +1,127 @@
+"""Two people, and two tabs of one person, over the same cells of the running site."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.authoring import begin, exported, freeze, sign_in, stored
+from tests.browser.grid_fake import Sheet
+
+FIRST = ["The woman | plays | all day", "The woman | play | all day"]
+
+
+def write(sheet: Sheet, row: int, column: int, text: str) -> None:
+    sheet.click(row, column)
+    sheet.type(text)
+    sheet.press("Enter")
+
+
+@pytest.fixture
+def person(chromium, site):
+    """person(name): a page of somebody who is signed in, and who confirms to leave with unsaved edits."""
+    contexts, errors = [], []
+
+    def make(name: str):
+        context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("dialog", lambda dialog: dialog.accept())
+        sign_in(page, name, f"demo-{name}")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert not errors, errors
+
+
+@pytest.fixture
+def mine(person):
+    """alice's open editor."""
+    return begin(person("alice"), ["match", "mismatch"], ["Subject", "Verb", "Rest"], FIRST)
+
+
+@pytest.fixture
+def theirs(mine, person):
+    """The same suite, opened by somebody else, who may edit it as staff."""
+    sheet = Sheet(person("admin"), None, mine.url, [])
+    sheet.open()
+    return sheet
+
+
+def contents(sheet: Sheet) -> list[list[str]]:
+    return [row["contents"] for row in stored(sheet)["rows"]]
+
+
+def test_two_people_meet_and_each_value_can_be_chosen(mine, theirs):
+    write(theirs, 0, 1, "strums")
+    write(theirs, 1, 1, "strum")
+    write(theirs, 1, 2, "at night")
+    stored(theirs)
+    write(mine, 0, 1, "sings")
+    write(mine, 1, 1, "sing")
+    write(mine, 0, 0, "The girl")
+    dialog = mine.page.get_by_role("dialog")
+    dialog.wait_for()
+    rows = dialog.locator("tbody tr")
+    rows.nth(1).wait_for()
+    shown = [[part.strip() for part in row.inner_text().split("\t")] for row in rows.all()]
+    assert shown == [
+        ["Item 1, match, Verb", "plays", "strums", "sings"],
+        ["Item 1, mismatch, Verb", "play", "strum", "sing"],
+    ]
+    assert "admin" in dialog.inner_text()
+    rows.nth(0).get_by_label("sings").check()
+    rows.nth(1).get_by_label("strum", exact=True).check()
+    dialog.get_by_role("button", name="Take these").click()
+    expected = [["The girl", "sings", "all day"], ["The woman", "strum", "at night"]]
+    assert contents(mine) == expected
+    assert [[mine.text(row, column) for column in range(3)] for row in range(2)] == expected
+    # What the dialog decided is one step: taking it back gives the other person's text.
+    mine.press("Control+z")
+    assert contents(mine)[0][1] == "strums"
+    mine.press("Control+y")
+    stored(mine)
+    theirs.open()
+    assert contents(theirs) == expected
+    freeze(mine)
+    regions = exported(mine)["items"][0]["conditions"][0]["regions"]
+    assert [one["content"] for one in regions] == expected[0]
+
+
+@pytest.mark.parametrize("side", ["All mine", "All theirs"])
+def test_two_tabs_of_one_person_meet(mine, side):
+    page = mine.page.context.new_page()
+    other = Sheet(page, None, mine.url, [])
+    other.open()
+    write(other, 0, 1, "strums")
+    write(other, 1, 1, "strum")
+    stored(other)
+    write(mine, 0, 1, "sings")
+    write(mine, 1, 1, "sing")
+    dialog = mine.page.get_by_role("dialog")
+    dialog.locator("tbody tr").nth(1).wait_for()
+    assert "In the other tab" in dialog.inner_text()
+    dialog.get_by_role("button", name=side).click()
+    dialog.get_by_role("button", name="Take these").click()
+    verbs = ["sings", "sing"] if side == "All mine" else ["strums", "strum"]
+    assert [row[1] for row in contents(mine)] == verbs
+
+
+def test_a_conflict_put_off_outlives_the_page(mine, theirs):
+    write(theirs, 0, 1, "strums")
+    stored(theirs)
+    write(mine, 0, 1, "sings")
+    mine.page.get_by_role("dialog").wait_for()
+    mine.page.get_by_role("button", name="Decide later").click()
+    write(mine, 1, 2, "goes on")
+    mine.page.wait_for_timeout(1200)
+    mine.saved("conflict")
+    mine.page.reload()
+    dialog = mine.page.get_by_role("dialog")
+    dialog.wait_for()
+    assert [dialog.get_by_label(verb, exact=True).count() for verb in ("strums", "sings")] == [1, 1]
+    dialog.get_by_role("button", name="All mine").click()
+    dialog.get_by_role("button", name="Take these").click()
+    assert contents(mine) == [["The woman", "sings", "all day"], ["The woman", "play", "goes on"]]

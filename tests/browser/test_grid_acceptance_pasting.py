@@ -1,0 +1,133 @@
+"""A published sheet comes in by Ctrl+V, long and wide, into the grid and into the page for new suites."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+
+import pytest
+
+from tests.browser.authoring import begin, editor_of, exported, freeze, paste, put_on_clipboard, stored
+from tests.conftest import CONFORMANCE
+
+SMALL = """item_number,condition_name,region_number,region_name,content
+1,sub_match,1,intro,What
+1,sub_match,2,verb,"did, then"
+1,sub_match,3,rest,the meal
+1,sub_mismatch,1,intro,What
+1,sub_mismatch,2,verb,ate
+1,sub_mismatch,3,rest,
+2,sub_match,1,intro,Who
+2,sub_match,2,verb,"said ""no"" then"
+2,sub_match,3,rest,today
+2,sub_mismatch,1,intro,Who
+2,sub_mismatch,2,verb,left
+2,sub_mismatch,3,rest,the house
+"""
+
+
+def items_of(rows: list[list[str]]) -> list[dict]:
+    """Long rows as the items of a SyntaxGym document."""
+    items: dict[str, dict[str, list]] = {}
+    for item, condition, number, _, content in rows:
+        regions = items.setdefault(item, {}).setdefault(condition, [])
+        regions.append({"region_number": int(number), "content": content})
+    return [
+        {
+            "item_number": int(number),
+            "conditions": [{"condition_name": name, "regions": regions} for name, regions in found.items()],
+        }
+        for number, found in items.items()
+    ]
+
+
+class Table:
+    """A long CSV: as it is, as the cells that a spreadsheet copies, and wide."""
+
+    def __init__(self, text: str) -> None:
+        self.csv = text
+        self.rows = list(csv.reader(io.StringIO(text)))
+        self.items = items_of(self.rows[1:])
+        self.regions = list(dict.fromkeys((int(row[2]), row[3]) for row in self.rows[1:]))
+
+    @property
+    def wide(self) -> list[list[str]]:
+        head = ["item", "condition", *(name for _, name in self.regions)]
+        lines = [
+            [str(one["item_number"]), part["condition_name"], *(cell["content"] for cell in part["regions"])]
+            for one in self.items
+            for part in one["conditions"]
+        ]
+        return [head, *lines]
+
+    @property
+    def long(self) -> list[list[str]]:
+        return self.rows
+
+
+def tsv(rows: list[list[str]]) -> str:
+    """As spreadsheets put it: a cell with a quotation mark is quoted."""
+
+    def cell(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"' if '"' in text else text
+
+    return "".join("\t".join(map(cell, row)) + "\r\n" for row in rows)
+
+
+def markup(rows: list[list[str]]) -> str:
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+    return f"<meta charset='utf-8'><table>{body}</table>"
+
+
+@pytest.fixture(params=["small", pytest.param("cleft", marks=pytest.mark.published)])
+def table(request) -> Table:
+    if request.param == "small":
+        return Table(SMALL)
+    path = CONFORMANCE / "suites" / "cleft.csv"
+    if not path.is_file():
+        pytest.skip(f"no published cleft.csv at {path} (set GYM_CONFORMANCE_DIR)")
+    table = Table(path.read_text(encoding="utf-8-sig"))
+    table.items = json.loads(path.with_suffix(".json").read_text())["items"]
+    return table
+
+
+@pytest.mark.parametrize("form", ["csv", "long", "wide"])
+def test_a_table_is_pasted_into_an_empty_grid(signed_in, table, form):
+    sheet = begin(signed_in, ["a", "b"], ["First", "Second"])
+    sheet.click(0, 0)
+    if form == "csv":
+        paste(signed_in, table.csv)
+    else:
+        rows = getattr(table, form)
+        paste(signed_in, tsv(rows), markup(rows))
+    signed_in.get_by_text(f"{len(table.items)} items ×").wait_for()
+    draft = stored(sheet)
+    assert draft["regions"] == [name for _, name in table.regions]
+    freeze(sheet)
+    document = exported(sheet)
+    assert document["items"] == table.items
+    assert document["region_meta"] == {str(number): name for number, name in table.regions}
+
+
+@pytest.mark.parametrize("form", ["csv", "long", "wide"])
+def test_a_table_is_pasted_into_a_new_suite_and_looked_at_first(signed_in, table, form):
+    page = signed_in
+    page.goto("/suites/new/?by=paste")
+    put_on_clipboard(page, table.csv if form == "csv" else tsv(getattr(table, form)))
+    page.get_by_label("Cells from your sheet").focus()
+    page.keyboard.press("Control+v")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Pasted table")
+    page.get_by_role("button", name="Look at it").click()
+    page.get_by_text("This is what was understood").wait_for()
+    understood = page.locator(".reading").inner_text()
+    sentences = sum(len(one["conditions"]) for one in table.items)
+    assert f"of {sentences} sentences" in understood
+    for part in table.items[0]["conditions"]:
+        assert part["condition_name"] in understood
+    page.get_by_role("button", name="Make it a draft").click()
+    sheet = editor_of(page)
+    freeze(sheet)
+    assert exported(sheet)["items"] == table.items
