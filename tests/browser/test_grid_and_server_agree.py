@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from suites.editing import apply
+
 SEEDS = range(40)
 STEPS = 45
 RUN = (
@@ -34,13 +36,10 @@ def test_undo_restores_every_earlier_state_and_redo_the_last(sequences):
 
 
 def test_the_server_makes_the_same_document_of_the_same_ops(sequences):
-    editing = pytest.importorskip(
-        "suites.editing", reason="suites.editing is not there yet", exc_type=ImportError
-    )
     for seed, sequence in enumerate(sequences):
         document = to_document(sequence["start"])
         for step, edit in enumerate(sequence["edits"]):
-            document = editing.apply(document, edit["ops"])
+            document = apply(document, edit["ops"])
             assert from_document(document) == plain(edit["after"]), (seed, step, edit["label"], edit["ops"])
 
 
