@@ -1,4 +1,5 @@
-"""The people of the tests: alice owns things, bob collaborates, charlie is a stranger, staff runs the site."""
+"""The people of the tests: alice owns things, bob edits them with her, dora may look at them, charlie is a stranger,
+staff runs the site."""
 
 from __future__ import annotations
 
@@ -13,17 +14,21 @@ from gym.accounts.models import User
 class People:
     alice: User
     bob: User
+    dora: User
     charlie: User
     staff: User
     nobody: AnonymousUser
 
 
 def make_people() -> People:
-    make = User.objects.create_user
+    def make(name: str, **more: bool) -> User:
+        return User.objects.create_user(name, email=f"{name}@example.org", password=name, **more)
+
     return People(
-        alice=make("alice", email="alice@example.org", password="alice"),
-        bob=make("bob", email="bob@example.org", password="bob"),
-        charlie=make("charlie", email="charlie@example.org", password="charlie"),
-        staff=make("staff", email="staff@example.org", password="staff", is_staff=True, is_superuser=True),
+        alice=make("alice"),
+        bob=make("bob"),
+        dora=make("dora"),
+        charlie=make("charlie"),
+        staff=make("staff", is_staff=True, is_superuser=True),
         nobody=AnonymousUser(),
     )

@@ -7,7 +7,7 @@ import pytest
 from gym.accounts.models import User
 
 SIGN_UP = "/accounts/sign-up/"
-GOOD = {"username": "dora", "email": "", "password1": "correct horse 7", "password2": "correct horse 7"}
+GOOD = {"username": "erin", "email": "", "password1": "correct horse 7", "password2": "correct horse 7"}
 
 
 def sign_up(client, **changes):
@@ -17,15 +17,15 @@ def sign_up(client, **changes):
 def test_whoever_signs_up_is_signed_in_and_sees_the_profile(client, db):
     response = sign_up(client)
     assert (response.status_code, response.url) == (302, "/accounts/profile/")
-    dora = User.objects.get(username="dora")
-    assert client.session["_auth_user_id"] == str(dora.pk)
-    assert (dora.is_staff, dora.is_superuser) == (False, False)
-    assert "Welcome, dora" in client.get(response.url).content.decode()
+    erin = User.objects.get(username="erin")
+    assert client.session["_auth_user_id"] == str(erin.pk)
+    assert (erin.is_staff, erin.is_superuser) == (False, False)
+    assert "Welcome, erin" in client.get(response.url).content.decode()
 
 
 def test_nobody_becomes_staff_by_saying_so(client, db):
     sign_up(client, is_staff="on", is_superuser="on")
-    assert not User.objects.get(username="dora").is_staff
+    assert not User.objects.get(username="erin").is_staff
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_nobody_becomes_staff_by_saying_so(client, db):
         {"password2": "another one 8"},
         {"password1": "short1", "password2": "short1"},
         {"password1": "password", "password2": "password"},
-        {"password1": "dora1234", "password2": "dora1234", "username": "dora123"},
+        {"password1": "erin1234", "password2": "erin1234", "username": "erin123"},
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_made(client, people, changes):
@@ -61,7 +61,7 @@ def test_a_site_may_close_sign_up(client, people, settings):
     settings.GYM_SIGN_UP = False
     assert client.get(SIGN_UP).status_code == sign_up(client).status_code == 403
     assert "Sign-up is closed" in client.get(SIGN_UP).content.decode()
-    assert not User.objects.filter(username="dora").exists()
+    assert not User.objects.filter(username="erin").exists()
     for page in ("/", "/accounts/login/"):
         assert SIGN_UP not in client.get(page).content.decode()
 
@@ -73,9 +73,9 @@ def test_an_open_site_offers_it(client, db):
 def test_one_address_makes_only_so_many_accounts_an_hour(client, db, settings):
     settings.GYM_SIGN_UPS_PER_ADDRESS = 2
     for number in range(2):
-        assert sign_up(client, username=f"dora{number}").status_code == 302
+        assert sign_up(client, username=f"erin{number}").status_code == 302
         client.logout()
-    refused = sign_up(client, username="dora3")
+    refused = sign_up(client, username="erin3")
     assert refused.status_code == 429
     assert 1700 < int(refused["Retry-After"]) <= 1800
     assert User.objects.count() == 2
