@@ -34,7 +34,7 @@ ROWS: list[Row] = [
     ("POST", "suite-lint", ["drafted"], EDITORS_JSON),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 403, 302, 302)),
     ("GET", "suite-people", ["private"], ("in", 404, 200, 200, 200, 200)),
-    ("GET", "suite-people", ["public"], ("in", 403, 200, 403, 200, 200)),
+    ("GET", "suite-people", ["public"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "suite-collaborator-role", ["private", "bobs-role"], ("in", 404, 403, 403, 302, 302)),
     ("POST", "suite-new-address", ["private"], EDITORS_ACT),
     ("POST", "suite-new-address", ["public"], ("in", 403, 403, 403, 302, 302)),
