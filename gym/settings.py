@@ -17,6 +17,7 @@ VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
 DEBUG = env.flag("GYM_DEBUG", False)
 INSECURE_SECRET_KEY = "insecure-laptop-key-set-GYM_SECRET_KEY-before-others-can-reach-this-site"  # noqa: S105
 SECRET_KEY = env.secret("GYM_SECRET_KEY", INSECURE_SECRET_KEY)
+GYM_SECRETS_KEY = env.secret("GYM_SECRETS_KEY")
 ALLOWED_HOSTS = env.words("GYM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
 HTTPS = env.flag("GYM_HTTPS", False)
