@@ -27,6 +27,8 @@ PURE = (
     "models_registry.backends.hub",
     "models_registry.engine",
     "gym.evaluations.compute",
+    "gym.results.rules",
+    "gym.results.stats",
     "gym.propara.report",
     "gym.propara.corrected",
     "gym.propara.bootstrap",
