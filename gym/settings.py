@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.results",
     "gym.propara",
     "gym.demo",
 ]
