@@ -149,8 +149,8 @@ def describe(sample: Sample) -> str:
 def samples_of(result: CaseResult) -> list[Sample]:
     return [
         Sample(
-            iteration.number, check.connection, check.interaction, check.where, check.test, check.expected, check.actual,
-            check.outcome, check.message, fault_of(check), check.judge,
+            iteration.number, check.connection, check.interaction, check.where, check.test, check.expected,
+            check.actual, check.outcome, check.message, fault_of(check), check.judge,
         )
         for iteration in result.iterations
         for check in iteration.checks

@@ -67,13 +67,13 @@ class IterationResult:
 
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
     """An iteration passes when every check that was made passed and nothing else went wrong."""
+    if trouble in ("timeout", "stopped"):
+        return "timeout" if trouble == "timeout" else "skipped"
     if trouble:
-        return {"timeout": "timeout", "stopped": "skipped"}.get(trouble, "error")  # type: ignore[return-value]
+        return "error"
     found = {check.outcome for check in checks}
-    for outcome in ("timeout", "error", "fail"):
-        if outcome in found:
-            return outcome
-    return "pass"
+    worst: tuple[Outcome, ...] = ("timeout", "error", "fail")
+    return next((outcome for outcome in worst if outcome in found), "pass")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ class CaseResult:
         if missing and self.passed + missing >= self.required:
             return "timeout" if self.counts.get("timeout") else "skipped"
         bad = {outcome for outcome in self.counts if outcome not in ("pass", "skipped")}
-        return next(iter(bad)) if bad in ({"error"}, {"timeout"}) else "fail"  # type: ignore[return-value]
+        if bad == {"error"}:
+            return "error"
+        return "timeout" if bad == {"timeout"} else "fail"
 
     @property
     def n_checks(self) -> int:

@@ -68,12 +68,13 @@ def _cannot_tell(check: Check, actual: Any) -> bool:
 def without_answer(check: Check, turn: TurnResult, outcome: Outcome, message: str) -> CheckResult:
     """A check that could not be made."""
     return CheckResult(
-        turn.connection, turn.interaction, check.where, check.test, check.expected, None, outcome, "", message, check.element
+        turn.connection, turn.interaction, check.where, check.test, check.expected, None, outcome, "", message,
+        check.element,
     )  # fmt: skip
 
 
 def sample_of(actual: Any, reading: Reading) -> str:
-    """What the judge sees of a value: text as it is, everything else as JSON (in the reference: as Python prints it)."""
+    """What the judge sees of a value: text as it is, else JSON (in the reference: as Python prints it)."""
     if isinstance(actual, str):
         return actual
     return str(actual) if reading == "reference-compatible" else json.dumps(actual, ensure_ascii=False)

@@ -121,7 +121,9 @@ def _remark_on_expectation(
     elif of_text and test in ORDERED and not isinstance(element, str):
         notes.warn("type", path, f"Text and {kind(element)} have no order: this is always an error.")
     if test in ORDERED:
-        message = f"neuro-san compares the other way round: there {test} looks at the expected value, not at the answer."
+        message = (
+            f"neuro-san compares the other way round: there the expected value is what has to be {test}."
+        )
         notes.info("operand-order", path, message)
     if test in ("keywords", "not_keywords") and isinstance(element, str):
         if not element:

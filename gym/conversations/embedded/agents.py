@@ -82,7 +82,7 @@ def math_guy(heard: Heard) -> Said:
     if name == "over" and not operands[1]:
         return Said("Division by zero has no result.")
     equals = float(OPERATORS[name](float(operands[0] or 0), float(operands[1] or 0)))
-    steps = [
+    steps: list[dict[str, Any]] = [
         {
             "type": "AGENT",
             "text": "Invoking: `calculator` with:",
