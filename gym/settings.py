@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "models_registry",
     "gym.evaluations",
     "gym.propara",
+    "gym.conversations",
     "gym.demo",
 ]
 

@@ -137,17 +137,8 @@ class AnswerReader:
         try:
             return [loads(text)]
         except ProtocolError:
-            decoder = json.JSONDecoder(parse_constant=_refuse)
-            values, at = [], 0
-            while at < len(text):
-                try:
-                    value, at = decoder.raw_decode(text, at)
-                except (ValueError, RecursionError):
-                    raise
-                values.append(value)
-                while at < len(text) and text[at] in " \t\r":
-                    at += 1
-            if len(values) < 2 or depth_of(values) > MAX_DEPTH:
+            values = _side_by_side(text)
+            if len(values) < 2:
                 raise
             return values
 
@@ -192,6 +183,21 @@ class AnswerReader:
         if structure is not None:
             kept["structure"] = structure
         self.answer.messages.append(kept)
+
+
+def _side_by_side(text: str) -> list[Any]:
+    """Several JSON values in a row; an empty list when the text is something else."""
+    decoder = json.JSONDecoder(parse_constant=_refuse)
+    values, at = [], 0
+    try:
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            values.append(value)
+            while at < len(text) and text[at] in " \t\r":
+                at += 1
+    except (ValueError, RecursionError):
+        return []
+    return values if depth_of(values) <= MAX_DEPTH else []
 
 
 def _kind(message: dict[str, Any]) -> str:
