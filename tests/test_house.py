@@ -28,6 +28,8 @@ PURE = (
     "models_registry.engine",
     "gym.evaluations.compute",
     "gym.net",
+    "gym.results.rules",
+    "gym.results.stats",
     "gym.propara.report",
     "gym.propara.corrected",
     "gym.propara.bootstrap",

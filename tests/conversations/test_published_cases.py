@@ -1,4 +1,4 @@
-"""The recorded cases give what was recorded: on the embedded agents always, on a real neuro-san server where it can run."""
+"""The recorded cases give what was recorded: on the embedded agents, and on a real neuro-san server where it can run."""
 
 from __future__ import annotations
 
@@ -175,7 +175,8 @@ def test_a_real_servers_transcript_tokens_and_graph(neuro_san):
     assert "hidden" not in names
     graph = neuro_san.get("/api/v1/calc/connectivity", until)["connectivity_info"]
     assert {node["origin"] for node in graph} == {"calc", "calculator"}
-    text = "agent: calc, interactions: [{text: times, sly_data: {x: 6, y: 7}, response: {sly_data: {equals: {value: 42}}}}]"
+    turn = "{text: times, sly_data: {x: 6, y: 7}, response: {sly_data: {equals: {value: 42}}}}"
+    text = f"agent: calc, interactions: [{turn}]"
     result = run_case(read_case(text), neuro_san)
     assert result.outcome == "pass"
     assert result.tokens["total_tokens"] > 0
