@@ -227,17 +227,10 @@ def test_a_packed_answer_is_unpacked():
     ("body", "encoding"),
     [
         (b'{"a": 1}', "gzip"),
-<<<<<<< HEAD
-        (gzip.compress(b"{}" * 1000)[:-4], "gzip"),
-        (gzip.compress(b"{}") + b"more", "gzip"),
-        (gzip.compress(b"{}") + gzip.compress(b"{}"), "gzip"),
-        (gzip.compress(gzip.compress(b"{}")), "gzip, gzip"),
-=======
         (gzip.compress(b"{}" * 1000, mtime=0)[:-4], "gzip"),
         (gzip.compress(b"{}", mtime=0) + b"more", "gzip"),
         (gzip.compress(b"{}", mtime=0) + gzip.compress(b"{}", mtime=0), "gzip"),
         (gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "gzip, gzip"),
->>>>>>> main
         (zlib.compress(b"{}"), "deflate"),
         (b"{}", "br"),
     ],
