@@ -13,3 +13,10 @@ ROWS: list[Row] = [
     ("POST", "leaderboard-run-missing", [], ("in", 302, 302, 302, 302, 302)),
     ("GET", "compare", [], OPEN),
 ]
+NOWHERE = (404, 404, 404, 404, 404, 404)
+ROWS += [
+    ("GET", "figure", ["leaderboard-heat", "svg"], OPEN),
+    ("GET", "figure", ["leaderboard-scores", "pdf"], OPEN),
+    ("GET", "figure", ["run-regions", "svg"], NOWHERE),
+    ("GET", "figure", ["nothing-like-it", "svg"], NOWHERE),
+]
