@@ -45,9 +45,10 @@ def _named() -> Mapping[str, Process]:
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
     """A model of the site; whoever may run manage.py may use every one of them."""
-    from gym.lmchallenge.registered import player_for
+    from gym.lmchallenge.registered import player_for_backend
     from models_registry.backends import BackendError
     from models_registry.models import RegisteredModel
+    from models_registry.warm import load_pinned
 
     try:
         found = RegisteredModel.objects.get(slug=slug)
@@ -55,7 +56,9 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
         raise LmcError(
             f"There is no model {slug!r}.", "Its slug stands in the address of its page."
         ) from None
+    if not found.is_hosted:
+        raise LmcError(f"{slug} is known by uploaded results only; nothing is there that could play.")
     try:
-        return player_for(found.backend, found.config, options)
+        return player_for_backend(load_pinned(found), options)
     except BackendError as error:
         raise LmcError(error.message, error.hint) from error
