@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "gym.results",
     "gym.propara",
     "gym.conversations",
+    "gym.lmchallenge",
     "gym.demo",
 ]
 
@@ -131,6 +132,7 @@ GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
 GYM_JOB_QUEUES = env.words("GYM_JOB_QUEUES", "default,preview")
 GYM_JOB_QUICK_QUEUES = ("preview",)
+GYM_LMC_PLAYERS = env.text("GYM_LMC_PLAYERS", "")
 GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60, least=1)
 GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
