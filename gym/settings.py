@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.scoring",
     "gym.propara",
     "gym.demo",
 ]

@@ -12,6 +12,7 @@ ROOMS = [
     "suites.api.urls",
     "models_registry.api.urls",
     "gym.evaluations.api.urls",
+    "gym.scoring.api",
     "gym.jobs.api",
     "gym.accounts.api",
 ]
