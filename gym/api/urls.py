@@ -22,5 +22,5 @@ urlpatterns = [
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.docs, name="api-docs"),
     *[path("", include(room)) for room in ROOMS],
-    re_path(r"^.*/$", views.Missing.as_view()),
+    re_path(r"^[\s\S]*/$", views.Missing.as_view()),
 ]
