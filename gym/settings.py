@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "models_registry",
     "gym.evaluations",
     "gym.results",
+    "gym.scoring",
     "gym.propara",
     "gym.conversations",
     "gym.lmchallenge",

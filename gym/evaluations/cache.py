@@ -54,7 +54,7 @@ def write(scorer: str, scores: Mapping[str, Scores]) -> None:
     common wait for each other instead of locking each other out.
     """
     rows = [
-        ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=_to_json(value))
+        ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=to_json(value))
         for text, value in scores.items()
         if not (isinstance(value, ScoringFailure) and value.transient)
     ]
@@ -65,7 +65,8 @@ def write(scorer: str, scores: Mapping[str, Scores]) -> None:
     )
 
 
-def _to_json(scores: Scores) -> dict[str, object]:
+def to_json(scores: Scores) -> dict[str, object]:
+    """Token scores, or {"failure": reason}."""
     return {"failure": scores.reason} if isinstance(scores, ScoringFailure) else scores.to_dict()
 
 

@@ -24,7 +24,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
-from models_registry.backends import BackendError, ModelFacts
+from models_registry.backends import Backend, BackendError, ModelFacts
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.formats import SuiteDocument
@@ -150,7 +150,7 @@ def _queue(
     """The job that scores these texts: the one that is at it already, or a new one in place of stale ones."""
     wanted = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
     digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
-    mine = Job.objects.filter(queue=QUEUE, owner=actor, payload__suite=suite_id)
+    mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)
     same = mine.filter(payload__digest=digest)
     failed = same.filter(state=State.FAILED, finished__gt=timezone.now() - RECENT).first()
     if failed is not None:
@@ -206,23 +206,37 @@ def score_preview(context: JobContext) -> None:
     policy = ScoringPolicy.from_dict(context.payload["policy"])
     try:
         backend = load_pinned(model)
-        scorer = cache.scorer_key(backend.facts, policy)
-        texts = context.payload["texts"]
-        known = cache.read(scorer, texts)
-        missing = [text for text in texts if text not in known]
-        for places in plan_chunks(missing, CHUNK):
-            context.refresh()
-            context.check()
-            chunk = [missing[place] for place in places]
-            scores: Sequence[Scores] = backend.score(chunk, policy)
-            with context.transaction():
-                cache.write(scorer, dict(zip(chunk, scores, strict=True)))
+        score_missing(context, backend, policy, context.payload["texts"])
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
     with context.finish():
-        if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
+        if scorer_of(model, policy) != cache.scorer_key(
+            backend.facts, policy
+        ):  # checked elsewhere: say how the model looks here
             facts = {**model.facts, **backend.facts.to_dict()}
             RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)
-        old = Job.objects.filter(queue=QUEUE, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
+        old = Job.objects.filter(kind=KIND, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
         if old.exists():
             old.delete()
+
+
+def score_missing(
+    context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
+) -> dict[str, Scores]:
+    """Scores of all these texts; those that the cache did not know are in it now, less failures that may pass."""
+    scorer = cache.scorer_key(backend.facts, policy)
+    known = cache.read(scorer, texts)
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    done = len(texts) - len(missing)
+    for places in plan_chunks(missing, CHUNK):
+        context.refresh()
+        context.check()
+        chunk = [missing[place] for place in places]
+        scores: Sequence[Scores] = backend.score(chunk, policy)
+        found = dict(zip(chunk, scores, strict=True))
+        with context.transaction():
+            cache.write(scorer, found)
+        known |= found
+        done += len(chunk)
+        context.progress(done, len(texts), "sentences")
+    return known
