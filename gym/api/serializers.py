@@ -86,7 +86,7 @@ class PredictionResultSerializer(serializers.ModelSerializer):
             "ci_high",
             "chance",
             "ties",
-            "near_ties",
+            "too_close",
             "not_evaluable",
             "mean_margin",
         ]
@@ -114,6 +114,7 @@ class RunSerializer(serializers.ModelSerializer):
             "progress",
             "created",
             "completed_at",
+            "filling",
             "n_sentences",
             "n_unscored",
             "predictions",
