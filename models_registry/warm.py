@@ -62,6 +62,7 @@ def borrow(model: RegisteredModel) -> Iterator[Backend]:
     finally:
         with _lock:
             held.users -= 1
+            _make_room(0)
 
 
 def load_pinned(model: RegisteredModel) -> Backend:
@@ -168,7 +169,6 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         # Weights are counted; for tables of counts there is only what the process grew by.
         held.bytes = weights if BACKENDS[model.backend].needs_torch else max(0, process_bytes() - before)
         held.backend = backend
-        _make_room(0)
     held.ready.set()
     logger.info("loaded %s in %.1f s, %.0f MB", model.slug, held.seconds, held.bytes / MEGABYTE)
     RegisteredModel.objects.filter(pk=model.pk).update(load_seconds=round(held.seconds, 2))
@@ -190,7 +190,7 @@ def _make_room(needed: int) -> None:
             held.backend = None
             logger.info("let %s go to make room", held.slug)
             gc.collect()
-    if (total := sum(_size(other) for other in _held.values()) + needed) > budget:
+    if needed and (total := sum(_size(other) for other in _held.values()) + needed) > budget:
         logger.warning(
             "models in use and the next one take %.0f MB, the budget is %.0f MB",
             total / MEGABYTE,

@@ -16,7 +16,7 @@ from gym.evaluations import permissions, report, services
 from gym.evaluations.forms import RunForm
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import listed_runs, matrix, visible_to
-from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_context, shown_sentence
+from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_context, shown_sentence, unit_of
 from gym.exports import csv_download, download, json_download
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
@@ -203,8 +203,10 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     if form not in tables:
         raise Http404(f"Downloads are json, {', '.join(tables)}.")
     header, rows = tables[form]
-    unfinished = "incomplete-" if not result.complete and form != "outcomes.csv" else ""
-    return csv_download(f"{_stem(run)}-{unfinished}{form}", header, rows())
+    said = "" if unit_of(run) == "surprisal" else "pseudo-log-likelihood-"
+    if form != "outcomes.csv" and not result.complete:
+        said += "incomplete-"
+    return csv_download(f"{_stem(run)}-{said}{form}", header, rows())
 
 
 @require_safe

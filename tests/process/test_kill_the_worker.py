@@ -10,7 +10,7 @@ import pytest
 
 from tests.process.site import Site
 
-KILLS = 6
+KILLS = 5
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("process")]
 
 
