@@ -151,9 +151,9 @@ def _has_other_kernels(held: _Held, config: dict[str, object]) -> bool:
 
 def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, object]) -> _Held:
     try:
+        before, started = process_bytes(), perf_counter()
         if BACKENDS[model.backend].needs_torch:
             set_threads()
-        before, started = process_bytes(), perf_counter()
         backend = load_backend(
             model.backend, config, model_dir=settings.GYM_MODEL_DIR, hub_allowed=settings.GYM_HUB_ALLOWED
         )

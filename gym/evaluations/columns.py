@@ -162,8 +162,10 @@ def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int
 def _visible(text: str) -> tuple[Ints, Ints]:
     """For each place: the next and the previous character that is no blank (len(text), -1 where there is none)."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kinds, inverse = np.unique(codes, return_inverse=True)
-    blank = np.array([chr(code).isspace() for code in kinds], dtype=np.bool_)[inverse.reshape(-1)]
+    used = np.bincount(codes) > 0
+    for code in np.flatnonzero(used).tolist():
+        used[code] = chr(code).isspace()
+    blank = used[codes]
     at = np.arange(len(codes) + 1)
     forward = np.append(np.where(blank, len(codes), at[:-1]), len(codes))
     backward = np.where(blank, -1, at[:-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gym.evaluations.columns import Scores
@@ -61,10 +61,16 @@ def lacks_needed(score: Scores, places: Sequence[tuple[JoinedSentence, Sequence[
     return False
 
 
-def rest_of(score: Scores | None, text: str, policy: ScoringPolicy) -> list[Span]:
-    """What the second pass asks for. Everything where nothing usable is there, and where blanks are looked at after
-    every token, which the first pass did for the edges of regions alone."""
-    if score is None or isinstance(score, ScoringFailure) or policy.whitespace != "none":
+def rest_of(
+    first: Mapping[str, Scores], texts: Sequence[str], policy: ScoringPolicy
+) -> list[list[Span]] | None:
+    """What the second pass asks for; None = everything. With the whitespace correction that is wanted: blanks are then
+    looked at after every token, and the first pass did so at the edges of needed regions alone."""
+    return None if policy.whitespace != "none" else [_pending(first.get(text), text) for text in texts]
+
+
+def _pending(score: Scores | None, text: str) -> list[Span]:
+    if score is None or isinstance(score, ScoringFailure):
         return [(0, len(text)), (len(text), len(text))]
     return score.pending_spans()
 

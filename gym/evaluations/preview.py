@@ -29,7 +29,7 @@ from gym.jobs.errors import PermanentFailure, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
-from models_registry.backends import Backend, BackendError, ModelFacts
+from models_registry.backends import BACKENDS, Backend, BackendError, ModelFacts
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.formats import SuiteDocument
@@ -199,7 +199,8 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
 
     Nobody waits for a model that is still to be loaded without being told."""
     seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
-    loading = (seconds is None or seconds > WAIT_SECONDS) and not held_somewhere(model.slug, QUEUE)
+    slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
+    loading = slow and not held_somewhere(model.slug, QUEUE)
     end = time.monotonic() + (0.0 if loading else WAIT_SECONDS)
     while True:
         row = Job.objects.filter(pk=job.pk).values_list("state", "error").first()

@@ -181,8 +181,7 @@ class Scoring:
             if chunk.scores is None:
                 found = self.backend.score(texts, self.policy)
             else:
-                wanted = [rest_of(first.get(text), text, self.policy) for text in texts]
-                later = self.backend.score(texts, self.policy, wanted)
+                later = self.backend.score(texts, self.policy, rest_of(first, texts, self.policy))
                 found = [joined_up(first.get(text), row) for text, row in zip(texts, later, strict=True)]
             if values is not None:
                 found = [values.applied(score) for score in found]

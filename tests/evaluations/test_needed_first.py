@@ -208,6 +208,13 @@ def test_a_suite_that_looks_at_everything_or_nothing_is_scored_whole(people, cal
     assert all(needed is None for _, needed in calls)
 
 
+def test_with_the_whitespace_correction_the_second_pass_looks_at_every_token(people, calls, revision, model):
+    policy = ScoringPolicy(whitespace="trailing")
+    services.queue_run(revision, model, policy, actor=people.alice)
+    run_pending()
+    assert [needed is None for _, needed in calls] == [False] * 3 + [True] * 3
+
+
 def test_a_run_of_one_chunk_is_scored_whole(people, calls, model, settings):
     settings.GYM_CHUNK_SENTENCES = 0
     run = services.queue_run(make_revision(people.alice, items=5), model, actor=people.alice)
