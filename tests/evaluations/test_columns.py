@@ -150,7 +150,7 @@ def test_a_failure_has_no_values_whatever_its_neighbours_have():
 def test_pending_values_make_no_summary_and_no_total():
     doc, policy = document(1), ScoringPolicy()
     joined = joined_sentences(doc, policy)
-    scores = [word_score(row.text, 1, (1.0, 2.0 + k)) for k, row in enumerate(joined)]
+    scores = [word_score(row.text, k, (1.0, 2.0 + k)) for k, row in enumerate(joined)]
     open_scores = [
         TokenScores(s.tokens, s.ids, s.offsets, [None, s.bits[1]], s.special, [True, False]) for s in scores
     ]
