@@ -15,6 +15,7 @@ from gym.evaluations.compute import RunResult, evaluate_document
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
 from gym.evaluations.provenance import error_bits_of, provenance
 from gym.evaluations.scoring import Scoring
+from gym.evaluations.signals import results_written
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
@@ -119,3 +120,4 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
     )
     if result.complete:
         run.chunks.update(scores=None)  # the cache has them, whole
+    results_written.send(sender=SuiteRun, run=run)

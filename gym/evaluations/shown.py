@@ -11,10 +11,11 @@ from gym.evaluations.charts import Series, region_chart
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
 from suites.models import SuiteRevision
 from suites.regions import join
-from suites.views import ShownPrediction, critical_regions, shown_prediction
+from suites.shown import ShownPrediction, critical_regions, shown_prediction
 
 ITEMS_PER_PAGE = 200
 FILTERS = {
+    "held": lambda code, close: code == 1,
     "failed": lambda code, close: code != 1,
     "ties": lambda code, close: code == 2,
     "close": lambda code, close: close,
@@ -98,7 +99,6 @@ def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]
         "n_items": len(items),
         "only": only if wanted else "",
         "counts": counts,
-        "chart": chart(run) if run.region_summary else "",
         "unit": unit_of(run),
         "summary": run.region_summary,
         "critical": critical_regions(revision),
