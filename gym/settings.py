@@ -146,8 +146,11 @@ GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 # --- models ----------------------------------------------------------------------------------------------------
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
 GYM_DEVICE = env.text("GYM_DEVICE", "auto")
+GYM_MODEL_MEMORY_MB = env.number("GYM_MODEL_MEMORY_MB", 0)
+GYM_TORCH_THREADS = env.number("GYM_TORCH_THREADS", 0)
+GYM_WORKERS = env.number("GYM_WORKERS", 1, least=1)
 GYM_HUB_ALLOWED = env.flag("GYM_HUB_ALLOWED", True)
-GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 64, least=1)
+GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 0)
 
 # --- files -----------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"

@@ -18,15 +18,15 @@ from models_registry.engine import ScoringFailure, ScoringPolicy
 
 @handler(KIND)
 def score(context: JobContext) -> None:
-    from models_registry.warm import load_pinned
+    from models_registry.warm import borrow
 
     request = ScoreRequest.objects.select_related("model").filter(pk=context.payload["request"]).first()
     if request is None:
         raise PermanentFailure("The request was deleted.")
     policy = ScoringPolicy.from_dict(request.policy)
     try:
-        backend = load_pinned(request.model)
-        known = score_missing(context, backend, policy, request.texts)
+        with borrow(request.model) as backend:
+            known = score_missing(context, backend, policy, request.texts)
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
     rows = [_row(known[text]) for text in request.texts]
