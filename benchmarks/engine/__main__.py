@@ -225,4 +225,5 @@ def peak_of(part: str, options: argparse.Namespace) -> None:
     print(measure.peak_mb())
 
 
-main()
+if __name__ == "__main__":
+    main()
