@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
-from django.db import connection
 
 from gym.evaluations import limits
 from gym.evaluations.models import ScoreCache
@@ -135,24 +131,3 @@ def test_a_token_needs_the_scope_run(client, people, model, bearer, at_once):
         )
 
     assert (post("read", "write").status_code, post("run").status_code) == (403, 202)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_request_waits_for_a_worker_that_is_there(send, people):
-    make_model(people.alice, slug="m")
-
-    def work():
-        try:
-            deadline = time.monotonic() + 5
-            while not run_pending("preview") and time.monotonic() < deadline:
-                time.sleep(0.02)
-        finally:
-            connection.close()
-
-    if connection.vendor == "sqlite" and "memory" in str(connection.settings_dict["NAME"]):
-        pytest.skip("an in-memory database cannot be shared with a worker's thread")
-    worker = threading.Thread(target=work)
-    worker.start()
-    response = send("post", "score/", SENT)
-    worker.join()
-    assert response.status_code == 200
