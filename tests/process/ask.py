@@ -66,14 +66,17 @@ def results(run: int) -> dict[str, Any]:
 
 
 def prepare_api() -> dict[str, Any]:
-    """alice with suites (each with a draft and a finished run) and a ready model; staff; a token of each."""
+    """alice with suites (each with a draft and a finished run) and a ready model, which is called like
+    the one of the documentation and knows nothing; staff; a token of each."""
     people = {
         name: User.objects.create_user(name, password=name, is_staff=name == "staff")
         for name in ("alice", "bob", "staff")
     }
-    model = make_model(people["alice"], slug="uniform")
+    model = make_model(people["alice"], slug="demo-gpt2")
     RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    suites = [make_suite(people["alice"], name=name, items=4) for name in ("agreement", "binding", "islands")]
+    suites = [
+        make_suite(people["alice"], name=name, items=4) for name in ("agreement_orc", "binding", "islands")
+    ]
     runs = [services.queue_run(suite.latest_frozen, model, actor=people["alice"]).key for suite in suites]
     run_pending()
     for suite in suites:

@@ -89,4 +89,3 @@ def test_no_request_finds_an_answer_that_is_not_described(site, tmp_path):
     assert int(generated[1]) >= LEAST
     log = (tmp_path / "worker.log").read_text(encoding="utf-8")
     assert "Traceback" not in log, log[log.index("Traceback") :][:4_000]
-    print(done.stdout[-1_500:])
