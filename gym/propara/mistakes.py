@@ -38,8 +38,17 @@ class Mistake(NamedTuple):
     message: str
     offset: int = 0
 
+    @property
+    def label(self) -> str:
+        return label(self.code)
+
     def as_dict(self) -> dict[str, Any]:
         return self._asdict()
+
+
+def label(code: str) -> str:
+    """A code as words."""
+    return code.replace("-", " ")
 
 
 def same_place(first: str, second: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gym.propara.errors import ProcessFailure
+from gym.propara.grid import ABSENT, UNKNOWN
 from gym.propara.scoring import PAIR_SCORES
 from gym.propara.summary import Conversion, Move, Summary
 from gym.propara.terms import (
@@ -114,4 +115,8 @@ def _reason(answer: Terms, prediction: Terms, location: bool) -> str:
 
 
 def _shown(terms: Terms) -> str:
-    return " and ".join(" or ".join(f"`{item}`" for item in sorted(term)) for term in terms)
+    return " and ".join(" or ".join(_quoted(item) for item in sorted(term)) for term in terms)
+
+
+def _quoted(item: str) -> str:
+    return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(item, f"`{item}`")

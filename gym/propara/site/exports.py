@@ -9,6 +9,7 @@ from django.http import HttpResponse
 
 from gym.exports import csv_download, download, json_download
 from gym.propara import render
+from gym.propara.mistakes import label
 from gym.propara.models import Submission
 from gym.propara.report import Report, evaluate
 from gym.propara.scoring import QuestionScore, harmonic
@@ -90,13 +91,14 @@ def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, A
     """One row per process: stored numbers, and P, R and F1 of all questions or of one."""
     rows = []
     for row in report["processes"]:
+        told = [(label(code), n) for code, n in row["mistakes"].items()]
         precision, recall, f1 = None, None, row["f1"]
         if row["scores"]:
             names = [question] if question else list(QUESTIONS)
             precision = fmean(row["scores"][name][0] for name in names)
             recall = fmean(row["scores"][name][1] for name in names)
             f1 = harmonic(precision, recall)
-        rows.append({**row, "precision": precision, "recall": recall, "f1": f1})
+        rows.append({**row, "precision": precision, "recall": recall, "f1": f1, "told": told})
     return rows
 
 

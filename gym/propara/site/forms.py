@@ -68,6 +68,8 @@ class AboutSetForm(forms.ModelForm):
 class AboutForm(forms.ModelForm):
     """Who says it. `about()` is what the use cases take."""
 
+    link = forms.URLField(required=False, assume_scheme="https", help_text="Paper, code or model card.")
+
     class Meta:
         model = Submission
         fields = ["system", "visibility", "paper", "link", "description"]
@@ -77,7 +79,6 @@ class AboutForm(forms.ModelForm):
             "system": "What the leaderboard calls it.",
             "visibility": "Public ones are on everybody’s leaderboard.",
             "paper": "As you would cite it.",
-            "link": "Paper, code or model card.",
         }
 
     def about(self) -> About:

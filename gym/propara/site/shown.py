@@ -115,6 +115,11 @@ class ShownQuestion:
     n_hidden: int
 
     @property
+    def wants_a_look(self) -> bool:
+        """Few enough pairs to show, and not all of them perfect."""
+        return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
+
+    @property
     def missed(self) -> list[str]:
         return [item.text for item in self.answers if not item.found]
 

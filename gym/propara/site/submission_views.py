@@ -19,6 +19,7 @@ from gym.propara.flags import CODES as WARNING_CODES
 from gym.propara.grid import ACTIONS
 from gym.propara.intake import KINDS
 from gym.propara.mistakes import CODES as MISTAKE_CODES
+from gym.propara.mistakes import label
 from gym.propara.models import Submission
 from gym.propara.report import EVALUATOR
 from gym.propara.site import exports, generation, permissions, selectors, services
@@ -114,8 +115,9 @@ def _scored(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "rows": sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"])),
         "total": len(report["processes"]),
         "only": only,
+        "only_label": label(only),
         "question": question,
-        "mistakes": [(code, code.replace("-", " "), MISTAKE_CODES[code], n) for code, n in counts.items()],
+        "mistakes": [(code, label(code), MISTAKE_CODES[code], n) for code, n in counts.items()],
         "warnings": _warnings(submission),
         "recalls": {
             right: row[right] / sum(row.values()) if sum(row.values()) else None

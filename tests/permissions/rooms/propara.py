@@ -65,7 +65,14 @@ LAST: list[Row] = [
     ("POST", "propara-delete", ["private-answers"], ACT_MINE),
     ("POST", "propara-delete", ["open-answers"], ACT_OPEN),
 ]
-FORMS = ("propara-new", "propara-edit", "propara-version-new", "propara-submit", "propara-generate", "propara-submission-edit")  # fmt: skip
+FORMS = (
+    "propara-new",
+    "propara-edit",
+    "propara-version-new",
+    "propara-submit",
+    "propara-generate",
+    "propara-submission-edit",
+)
 
 
 def furnish(people, world) -> None:

@@ -9,7 +9,12 @@ from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.propara.site import services
 from tests.propara.worlds import LIGHT, shipped, tsv
 
-SENTENCES = "7\t1\tGas gathers in a star.\n7\t2\tIt becomes light.\n7\t3\tThe light flies into space.\n7\t4\tIt falls on soil.\n"
+SENTENCES = "".join(
+    f"7\t{number}\t{text}\n"
+    for number, text in enumerate(
+        ["Gas gathers in a star.", "It becomes light.", "The light flies into space.", "It falls on soil."], 1
+    )
+)
 LATE = tsv(
     "7 1 gas NONE star star",
     "7 2 gas NONE star star",
@@ -48,7 +53,12 @@ def make_shipped(owner: User) -> AnswerSetVersion:
 
 
 def hand_in(
-    version: AnswerSetVersion, owner: User, text: str = LATE, *, system: str = "late", visibility: str = "public"
+    version: AnswerSetVersion,
+    owner: User,
+    text: str = LATE,
+    *,
+    system: str = "late",
+    visibility: str = "public",
 ) -> Submission:
     about = services.About(system, visibility=visibility)
     return services.submit(version, text.encode(), f"{system}.tsv", about, actor=owner)
