@@ -17,6 +17,7 @@ VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
 DEBUG = env.flag("GYM_DEBUG", False)
 INSECURE_SECRET_KEY = "insecure-laptop-key-set-GYM_SECRET_KEY-before-others-can-reach-this-site"  # noqa: S105
 SECRET_KEY = env.secret("GYM_SECRET_KEY", INSECURE_SECRET_KEY)
+GYM_SECRETS_KEY = env.secret("GYM_SECRETS_KEY")
 ALLOWED_HOSTS = env.words("GYM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
 HTTPS = env.flag("GYM_HTTPS", False)
@@ -42,6 +43,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.results",
     "gym.propara",
     "gym.demo",
 ]
@@ -130,6 +132,9 @@ GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
+
+# --- the way out -----------------------------------------------------------------------------------------------
+GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 
 # --- models ----------------------------------------------------------------------------------------------------
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))

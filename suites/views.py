@@ -14,9 +14,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import field_scores, latest_done, suite_scores
+from gym.evaluations.selectors import field_scores, latest_done
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.results.rules import RULES, rule_of
+from gym.results.selectors import scored_runs
 from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
@@ -92,8 +94,8 @@ class ShownPrediction:
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings and put_aside (lint), scores (SuiteScore, best first),
-    runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
+    critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
+    rules, runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
     downloads."""
     suite = _visible(request, slug)
     revision = _revision(suite, number)
@@ -102,6 +104,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     runs = visible_runs(request.user).filter(revision=revision)
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
+    rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
     context = {
         "suite": suite,
@@ -112,7 +115,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "critical": critical_regions(revision),
         "findings": [finding for finding in findings if not finding["ignored"]],
         "put_aside": [finding for finding in findings if finding["ignored"]],
-        "scores": suite_scores(latest_done(runs)),
+        "scores": scored_runs(latest_done(runs), rule),
+        "rule": rule,
+        "rules": list(RULES.values()),
         "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),

@@ -20,14 +20,28 @@ from gym.templatetags.numbers import (
     eta,
     grouped,
     number_or_none,
+    p_value,
     percent,
     plain_value,
+    points,
     quarter,
     signed,
 )
 
 register = template.Library()
-for _filter in (bits, compact, duration, eta, grouped, percent, plain_value, quarter, signed):
+for _filter in (
+    bits,
+    compact,
+    duration,
+    eta,
+    grouped,
+    p_value,
+    percent,
+    plain_value,
+    points,
+    quarter,
+    signed,
+):
     register.filter(_filter)
 
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
@@ -76,6 +90,11 @@ def get(mapping: Any, key: Any) -> Any:
         return mapping[int(key)]
     except (TypeError, ValueError, IndexError, KeyError):
         return None
+
+
+@register.filter
+def last_of(values: Sequence[Any]) -> Any:
+    return values[-1] if values else ""
 
 
 @register.filter

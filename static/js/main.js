@@ -7,6 +7,7 @@ import "./upload.js";
 import "./kinds.js";
 import "./announce.js";
 import "./menu.js";
+import "./heatmap.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {
