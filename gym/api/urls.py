@@ -13,6 +13,7 @@ ROOMS = [
     "models_registry.api.urls",
     "gym.evaluations.api.urls",
     "gym.jobs.api",
+    "gym.propara.site.api.urls",
     "gym.accounts.api",
 ]
 

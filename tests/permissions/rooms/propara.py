@@ -11,6 +11,10 @@ EDIT_OPEN = ("in", 403, 403, 403, 200, 200)
 ACT_MINE = ("in", 404, 404, 404, 302, 302)
 ACT_OPEN = ("in", 403, 403, 403, 302, 302)
 
+SENDERS = (401, 400, 400, 400, 400, 400)
+API_OPEN = (401, 403, 403, 403, 200, 200)
+API_MINE = (401, 404, 404, 404, 200, 200)
+
 ROWS: list[Row] = [
     ("GET", "propara-list", [], OPEN),
     ("GET", "propara-new", [], MEMBERS),
@@ -58,8 +62,44 @@ ROWS: list[Row] = [
     ("GET", "propara-compare", ["open-submission", "private-submission"], MINE),
     ("GET", "propara-compare-process", ["open-submission", "other-submission", 7], OPEN),
     ("GET", "propara-compare-process", ["open-submission", "private-submission", 7], MINE),
+    # REST API
+    ("GET", "api-propara-sets", [], OPEN),
+    ("POST", "api-propara-sets", [], SENDERS),
+    ("GET", "api-propara-set", ["open-answers"], OPEN),
+    ("GET", "api-propara-set", ["private-answers"], MINE),
+    ("PATCH", "api-propara-set", ["open-answers"], API_OPEN),
+    ("PATCH", "api-propara-set", ["private-answers"], API_MINE),
+    ("GET", "api-propara-versions", ["private-answers"], MINE),
+    ("POST", "api-propara-versions", ["open-answers"], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-propara-versions", ["private-answers"], (401, 404, 404, 404, 400, 400)),
+    ("GET", "api-propara-version", ["private-answers", 1], MINE),
+    ("GET", "api-propara-version-file", ["open-answers", 1, "answers.tsv"], OPEN),
+    ("GET", "api-propara-version-file", ["private-answers", 1, "answers.tsv"], MINE),
+    ("POST", "api-propara-evaluate", [], SENDERS),
+    ("POST", "api-propara-generate", [], SENDERS),
+    ("POST", "api-propara-rescore", [], (401, 403, 403, 403, 403, 202)),
+    ("GET", "api-propara-compare", [], (400,) * 6),
+    ("GET", "api-propara-submissions", [], OPEN),
+    ("POST", "api-propara-submissions", [], SENDERS),
+    ("GET", "api-propara-submission", ["open-submission"], OPEN),
+    ("GET", "api-propara-submission", ["private-submission"], MINE),
+    ("PATCH", "api-propara-submission", ["open-submission"], API_OPEN),
+    ("PATCH", "api-propara-submission", ["private-submission"], API_MINE),
+    ("POST", "api-propara-agree", ["open-submission"], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-propara-agree", ["private-submission"], (401, 404, 404, 404, 400, 400)),
+    ("POST", "api-propara-cancel", ["private-submission"], (401, 404, 404, 404, 403, 403)),
+    ("POST", "api-propara-retry", ["private-submission"], (401, 404, 404, 404, 403, 403)),
+    ("GET", "api-propara-report", ["open-submission"], OPEN),
+    ("GET", "api-propara-report", ["private-submission"], MINE),
+    ("GET", "api-propara-processes", ["private-submission"], MINE),
+    ("GET", "api-propara-process", ["private-submission", 7], MINE),
+    ("GET", "api-propara-file", ["open-submission", "report.txt"], OPEN),
+    ("GET", "api-propara-file", ["private-submission", "file"], MINE),
 ]
 LAST: list[Row] = [
+    ("DELETE", "api-propara-submission", ["other-submission"], (401, 403, 403, 403, 204, 204)),
+    ("DELETE", "api-propara-submission", ["doomed-submission"], (401, 404, 404, 404, 204, 204)),
+    ("DELETE", "api-propara-set", ["doomed-answers"], (401, 404, 404, 404, 204, 204)),
     ("POST", "propara-submission-delete", ["private-submission"], ACT_MINE),
     ("POST", "propara-submission-delete", ["open-submission"], ACT_OPEN),
     ("POST", "propara-delete", ["private-answers"], ACT_MINE),
@@ -83,4 +123,6 @@ def furnish(people, world) -> None:
     world["open-submission"] = hand_in(version, people.alice).key
     world["other-submission"] = hand_in(version, people.alice, LIGHT, system="right").key
     world["private-submission"] = hand_in(version, people.alice, LIGHT, visibility="private").key
+    make_set(people.alice, slug="doomed-answers", visibility="private")
+    world["doomed-submission"] = hand_in(version, people.alice, LIGHT, visibility="private").key
     world["waiting-submission"] = hand_in(version, people.alice, "\n" + LATE).key
