@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "gym.evaluations",
     "gym.results",
     "gym.propara",
+    "gym.conversations",
     "gym.demo",
 ]
 

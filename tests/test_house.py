@@ -36,6 +36,16 @@ PURE = (
     "gym.propara.repair",
     "gym.propara.prompts",
     "gym.propara.cli",
+    "gym.conversations.hocon",
+    "gym.conversations.cases",
+    "gym.conversations.driver",
+    "gym.conversations.over_http",
+    "gym.conversations.judges",
+    "gym.conversations.judging",
+    "gym.conversations.naming",
+    "gym.conversations.assessor",
+    "gym.conversations.reports",
+    "gym.conversations.embedded",
 )
 WRITERS = {"gym/exports.py", "suites/formats/write.py"}
 """The only files that write tables."""
