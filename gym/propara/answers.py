@@ -16,7 +16,7 @@ from gym.propara.stream import grids_of
 
 MAX_PROCESSES = 2_000
 MAX_ID = 10**9
-MAX_PARTICIPANTS = 60
+MAX_PARTICIPANTS = 40
 """Of one process. Together with MAX_STEPS this bounds the time that scoring a process can take."""
 
 

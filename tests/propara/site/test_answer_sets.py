@@ -45,7 +45,7 @@ def test_sentences_must_be_as_many_as_steps():
     [
         "1\t101\ta\tNONE\tx\tx\n",
         "-1\t1\ta\tNONE\tx\tx\n",
-        "".join(f"1\t1\tp{k}\tNONE\tx\tx\n" for k in range(61)),
+        "".join(f"1\t1\tp{k}\tNONE\tx\tx\n" for k in range(41)),
     ],
     ids=["steps", "negative process", "participants"],
 )
