@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from gym.propara import evaluate
 from gym.propara.digest import digest
-from gym.propara.errors import ProParaError
+from gym.propara.errors import ProcessFailure, ProParaError
 from gym.propara.grid import read_grids
 from gym.propara.intake import take_in
 from gym.propara.mistakes import CODES, confusion, mistakes
+from gym.propara.scoring import PAIR_SCORES, question_score, stepped_score
+from gym.propara.summary import summarise
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
 
 
@@ -105,3 +107,20 @@ def test_no_json_breaks_the_intake(data):
         take_in(json.dumps([data]).encode(), LIGHT)
     except ProParaError as error:
         assert error.problems
+
+
+@unhurried
+@given(submissions())
+def test_looking_at_pairs_of_one_step_alone_changes_no_score(pair):
+    answers, predictions = (read_grids(text, "x") for text in pair)
+    for pid, grid in answers.items():
+        one, other = summarise(grid), summarise(predictions[pid])
+        for name in ("conversions", "moves"):
+            items = one.items(name), other.items(name)
+            try:
+                wanted = question_score(*items, PAIR_SCORES[name])
+            except ProcessFailure:
+                with pytest.raises(ProcessFailure):
+                    stepped_score(*items, PAIR_SCORES[name])
+            else:
+                assert stepped_score(*items, PAIR_SCORES[name]) == wanted

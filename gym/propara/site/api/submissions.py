@@ -301,12 +301,19 @@ class Report(ApiView):
         return Response(report_of(scored(request, key)))
 
 
+class ProParaTable(Query):
+    format = serializers.ChoiceField(
+        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
+    )
+
+
 class Processes(ListView):
     path_examples = KEY
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
     @operation(
         "List scores by process",
+        query=ProParaTable,
         answers=ProParaProcessSerializer,
         many=True,
         example=examples.PROCESS,
