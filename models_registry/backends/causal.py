@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,6 +89,12 @@ class CausalBackend:
         """
         with self._one_at_a_time:
             return self._score(texts, policy, needed)
+
+    @contextmanager
+    def held(self) -> Iterator[tuple[Reader, Any]]:
+        """The model and its tokenizer, while other threads wait."""
+        with self._one_at_a_time:
+            yield self._reader, self._tokenizer
 
     def _score(
         self,
