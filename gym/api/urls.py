@@ -14,6 +14,7 @@ ROOMS = [
     "gym.evaluations.api.urls",
     "gym.scoring.api",
     "gym.jobs.api",
+    "gym.propara.site.api.urls",
     "gym.accounts.api",
 ]
 
