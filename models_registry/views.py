@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.selectors import latest_done, listed_runs
 from gym.jobs.errors import TooManyJobs
+from gym.results.field_figures import against_others
 from gym.results.rules import RULES, rule_of
 from gym.results.selectors import scored_runs
 from models_registry import permissions, services
@@ -57,7 +58,8 @@ def model_register(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_approve."""
+    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_approve,
+    and what gym.results.field_figures.against_others says."""
     model = _visible(request, slug)
     runs = latest_done(listed_runs(request.user).filter(model=model))
     rule = rule_of(request.GET.get("rule", ""))
@@ -70,6 +72,7 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
         "may_approve": permissions.can_approve(request.user),
+        **against_others(request.user, model, rule),
     }
     return render(request, "models_registry/detail.html", context)
 

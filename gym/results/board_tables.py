@@ -18,11 +18,12 @@ def note(board: Board) -> str:
     """What every table and export says about its numbers."""
     rule = board.options.rule
     weights = "unweighted" if not board.is_weighted else "weighted"
-    suites = f"{len(board.columns)} {'suite' if len(board.columns) == 1 else 'suites'}"
     seeds = " Rows with several seeds: mean over seeds." if board.options.group else ""
+    n = len(board.columns)
     return (
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
-        f"over {suites}. 95% intervals: Wilson; of means, MOVER. Ties count as failed.{seeds}"
+        f"over {n} {'suite' if n == 1 else 'suites'}. 95% intervals: Wilson; of means, MOVER. "
+        f"Ties count as failed.{seeds}"
     )
 
 

@@ -24,7 +24,7 @@ from models_registry.selectors import visible_to as visible_models
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
 from suites.selectors import visible_to as visible_suites
-from suites.views import critical_regions
+from suites.shown import critical_regions
 
 ITEMS_PER_PAGE = 200
 

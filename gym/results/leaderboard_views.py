@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.exports import csv_download, download, json_download
 from gym.results import board_tables, services
+from gym.results.field_figures import heat_figure, scores_figure
 from gym.results.heatmap import DENSE, body_rows
 from gym.results.leaderboard import Board, leaderboard
 from gym.results.options import Options, read_options
@@ -47,6 +48,7 @@ def board_context(request: HttpRequest, board: Board, address: str) -> dict[str,
         "heads": _heads(board),
         "query": options.query(),
         "address": address,
+        "figures": [heat_figure(board), scores_figure(board)] if board.rows and board.columns else [],
     }
 
 

@@ -1,8 +1,9 @@
 from django.urls import path
 
-from gym.results import compare_views, leaderboard_views
+from gym.results import compare_views, figure_views, leaderboard_views
 
 urlpatterns = [
+    path("figures/<slug:kind>.<slug:form>", figure_views.figure, name="figure"),
     path("compare/", compare_views.compare_page, name="compare"),
     path("matrix/", leaderboard_views.old_matrix, name="matrix"),
     path("leaderboard/", leaderboard_views.leaderboard_page, name="leaderboard"),

@@ -14,6 +14,7 @@ from gym.evaluations import charts
 from gym.evaluations.svg import Markup
 from gym.templatetags import icons
 from gym.templatetags.numbers import (
+    NOTHING,
     bits,
     compact,
     duration,
@@ -95,6 +96,14 @@ def get(mapping: Any, key: Any) -> Any:
 @register.filter
 def last_of(values: Sequence[Any]) -> Any:
     return values[-1] if values else ""
+
+
+@register.filter
+def figure_cell(value: Any) -> str:
+    """A number of a chart's table as text"""
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("-", "−")
+    return NOTHING if value is None else str(value)
 
 
 @register.filter
