@@ -141,6 +141,8 @@ def agent_run(context: JobContext) -> None:
         judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
     except (SecretError, BackendError) as error:
         raise PermanentFailure(str(error)) from error
+    if not run.server_version:  # the check may have been queued just before
+        AgentRun.objects.filter(pk=run.pk).update(server_version=run.server.version)
     for case_run in run.case_runs.filter(outcome="").order_by("name"):
         context.check()
         _run_case(context, case_run, variables, transport, judge, options, cache)

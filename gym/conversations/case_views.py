@@ -68,10 +68,10 @@ def case_edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _edit(request: HttpRequest, suite: AgentSuite, case: AgentCase) -> HttpResponse:
-    """Context: suite, case, new (bool), form, problems."""
+    """Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
-    problems = AgentCase(suite=suite, text=text).look()[1]
+    read, problems = AgentCase(suite=suite, text=text).look()
     form = CaseForm(request.POST or None, instance=case)
     if request.method == "POST" and form.is_valid():
         try:
@@ -81,7 +81,7 @@ def _edit(request: HttpRequest, suite: AgentSuite, case: AgentCase) -> HttpRespo
         else:
             messages.success(request, "Saved.")
             return redirect(case)
-    context = {"suite": suite, "case": case, "new": new, "form": form, "problems": problems}
+    context = {"suite": suite, "case": case, "new": new, "form": form, "problems": problems, "read": read}
     return render(request, "conversations/case_edit.html", context, status=400 if form.errors else 200)
 
 

@@ -84,7 +84,7 @@ def load_agents(owner: User, *, run: bool) -> Iterator[str]:
             slug=SERVER,
             kind=AgentServer.Kind.EMBEDDED,
             visibility="public",
-            description="Echo, a calculator and friends: they need no model and answer the same every time.",
+            description="Echo, a calculator and friends: they need no model and are always there.",
         )
         yield f"agent {SERVER}"
     if server is None or AgentSuite.objects.filter(slug=SUITE).exists():

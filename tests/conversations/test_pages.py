@@ -155,10 +155,11 @@ def test_a_case_is_edited_as_a_form(alice, people):
     given = {
         "agent": "echo", "connections": "http, direct", "success_ratio": "2/3", "timeout_in_seconds": "20",
         "turn-text": ["hello there", "and now", ""], "turn-response": ["text: {keywords: [hello, there]}", "", ""],
-        "turn-sly_data": ["x: 3", "", ""], "turn-timeout_in_seconds": ["", "1.5", ""], "turn-continues": ["no", "yes", "yes"],
+        "turn-sly_data": ["x: 3", "", ""], "turn-timeout_in_seconds": ["", "1.5", ""],
+        "turn-continues": ["no", "yes", "yes"],
     }  # fmt: skip
     assert alice.post(address, given).status_code == 302
-    read, problems = make_case(suite).look()
+    read, _ = make_case(suite).look()
     assert read is not None
     assert (read.ratio.text, read.connections, read.timeout) == ("2/3", ("http", "direct"), 20.0)
     assert [turn.text for turn in read.interactions] == ["hello there", "and now"]
