@@ -9,6 +9,8 @@ from django.urls import reverse
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
+AGENT = "agent"
+"""Backend of agents (gym.conversations): something one talks to, which has no surprisals and runs no suites."""
 
 
 class RegisteredModel(models.Model):
@@ -65,12 +67,12 @@ class RegisteredModel(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("model-detail", args=[self.slug])
+        return reverse("agent-server" if self.backend == AGENT else "model-detail", args=[self.slug])
 
     @property
     def is_hosted(self) -> bool:
         """Can this site load it? Models known by uploaded results alone cannot be run."""
-        return self.backend != UPLOADED
+        return self.backend not in (UPLOADED, AGENT)
 
     @property
     def is_ready(self) -> bool:
