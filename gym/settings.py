@@ -139,6 +139,7 @@ GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
 GYM_DEVICE = env.text("GYM_DEVICE", "auto")
 GYM_HUB_ALLOWED = env.flag("GYM_HUB_ALLOWED", True)
+GYM_LMZOO_COMMANDS = env.commands("GYM_LMZOO_COMMANDS")
 GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 64, least=1)
 
 # --- files -----------------------------------------------------------------------------------------------------

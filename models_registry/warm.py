@@ -15,6 +15,7 @@ from django.conf import settings
 
 from models_registry.backends import Backend, BackendError, load_backend
 from models_registry.models import RegisteredModel
+from models_registry.surroundings import surroundings_of
 
 logger = logging.getLogger(__name__)
 KEEP = 2
@@ -24,7 +25,7 @@ _lock = threading.Lock()
 
 def load_registered(model: RegisteredModel) -> Backend:
     """The model's backend, from memory when it was used lately. Raises BackendError."""
-    key = json.dumps([model.backend, effective_config(model)], sort_keys=True)
+    key = json.dumps([model.backend, effective_config(model), model.secrets], sort_keys=True)
     with _lock:
         if key in _loaded:
             _loaded.move_to_end(key)
@@ -37,6 +38,7 @@ def load_registered(model: RegisteredModel) -> Backend:
             effective_config(model),
             model_dir=settings.GYM_MODEL_DIR,
             hub_allowed=settings.GYM_HUB_ALLOWED,
+            surroundings=surroundings_of(model),
         )
         logger.info("loaded %s in %.1f s", model.slug, perf_counter() - started)
         _loaded[key] = backend

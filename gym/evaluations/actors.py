@@ -15,7 +15,7 @@ from gym.evaluations.provenance import provenance
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
-from models_registry.backends import Backend, BackendError
+from models_registry.backends import Backend, BackendError, BackendUnavailable
 from models_registry.engine import ScoringFailure, ScoringPolicy
 from suites.models import SuiteRevision
 from suites.selectors import document_of
@@ -40,6 +40,8 @@ def suite_run(context: JobContext) -> None:
     try:
         backend = load_pinned(run.model)
         score_run(context, run, backend)
+    except BackendUnavailable:
+        raise  # a server that is busy: the job is tried again
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
 
