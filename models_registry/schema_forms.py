@@ -110,13 +110,18 @@ def secret_field(label: str, help_text: str, max_length: int | None) -> forms.Ch
 
 
 def config_of(source: Source, given: Mapping[str, Any], names: Mapping[str, AskedField]) -> dict[str, Any]:
-    """The configuration that cleaned form data describe. What is empty or as by default is left out."""
+    """The configuration that cleaned form data describe. What is empty or as by default is left out, but for the
+    choices that are always in view: those are written down."""
     config = dict(source.fixed)
     for name, asked in names.items():
         if source.key not in asked.for_sources:
             continue
-        value = given.get(name)
-        if value in (None, "") or value == asked.schema.get("default"):
+        value, default = given.get(name), asked.schema.get("default")
+        if asked.is_main and "enum" in asked.schema:
+            value = value or default
+        elif value == default:
+            continue
+        if value in (None, ""):
             continue
         config[asked.name] = value
     return config

@@ -109,8 +109,11 @@ _CAUSAL_SCHEMA: dict[str, Any] = {
 }
 
 _METHOD = {
+    "x-main": True,
     "title": "Pseudo-log-likelihood",
-    "description": "within_word_l2r hides the rest of a word with each of its tokens; original hides one token.",
+    "description": "Each token is masked and read off, given the words on both sides. within_word_l2r masks the later "
+    "tokens of its own word too (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
+    "not comparable with the surprisals of left-to-right models; runs and exports say so.",
     "enum": ["within_word_l2r", "original"],
     "default": "within_word_l2r",
 }

@@ -26,7 +26,7 @@ def test_a_baseline_is_checked_at_once_for_everybody(client, people):
     model = RegisteredModel.objects.get()
     assert (response.status_code, response.url) == (302, "/models/ten-bits/")
     assert (model.owner, model.backend, model.status) == (people.charlie, "uniform", "unchecked")
-    assert model.config == {"vocabulary_size": 1024}
+    assert model.config == {"vocabulary_size": 1024, "unit": "word"}
     assert (model.check_job.kind, model.check_job.payload) == (
         "check_model",
         {"model": model.pk, "repin": False},

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 import ipaddress
 import ssl
+from datetime import timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from django.utils import timezone
 
 from gym import net
 from gym.net import NetPolicy, TimedOut, Unreachable
@@ -22,15 +23,15 @@ def lab(tmp_path_factory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """A server's and a client's context: a certificate for lab.example, and trust in nothing else."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "lab.example")])
-    now = datetime.datetime.now(datetime.UTC)
+    now = timezone.now()
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("lab.example")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, SHA256())
@@ -63,12 +64,7 @@ def test_the_name_is_verified_though_the_address_was_chosen_before(lab):
     assert len(there.seen) == 1
 
 
-def test_a_server_without_tls_and_one_that_never_shakes_hands(lab):
+def test_a_handshake_that_never_comes_does_not_outlive_the_deadline(lab):
     _, trusting = lab
-    with server(b"plain text") as there, pytest.raises(Unreachable, match="TLS"):
-        net.request("GET", f"https://lab.example:{there.port}/", policy=policy(trusting, seconds=2))
-    with (
-        server(lambda connection, request: connection.recv(1)) as there,
-        pytest.raises((TimedOut, Unreachable)),
-    ):
+    with server(b"not TLS") as there, pytest.raises(TimedOut):
         net.request("GET", f"https://lab.example:{there.port}/", policy=policy(trusting, seconds=0.4))
