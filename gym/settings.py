@@ -9,7 +9,7 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from gym import env
+from gym import __version__, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
@@ -34,16 +34,21 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "crispy_forms",
     "crispy_bootstrap5",
     "django_htmx",
     "csp",
     "gym",
+    "gym.api",
     "gym.jobs",
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.results",
     "gym.propara",
+    "gym.conversations",
     "gym.demo",
 ]
 
@@ -194,8 +199,26 @@ REST_FRAMEWORK = {
         "gym.api.permissions.TokenScope",
     ],
     "DEFAULT_THROTTLE_CLASSES": ["gym.api.throttles.Requests"],
-    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
-    "PAGE_SIZE": 50,
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "gym.api.schema.GymSchema",
+    "EXCEPTION_HANDLER": "gym.api.errors.handle",
+    "URL_FORMAT_OVERRIDE": "format",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "LM Gym",
+    "VERSION": __version__,
+    "DESCRIPTION": "Targeted tests for language models: suites, models, runs and results.",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENABLE_LIST_MECHANICS_ON_NON_2XX": False,
+    "POSTPROCESSING_HOOKS": [
+        "gym.api.schema.shared_components",
+    ],
 }
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -55,10 +55,11 @@ class RegisterForm(forms.ModelForm):
                     self.add_error(name, "This is needed for this kind of model.")
         if missing:
             return cleaned
-        config, secrets = split_secrets(source.backend, config_of(source, cleaned, self._asked))
-        problems = config_problems(source.backend, config, secrets)
+        whole = config_of(source, cleaned, self._asked)
+        problems = config_problems(source.backend, whole)
         if problems:
             raise ValidationError(problems)
+        config, secrets = split_secrets(source.backend, whole)
         cleaned |= {"backend": source.backend, "config": config, "secrets": secrets}
         cleaned["tags"] = [part.strip() for part in cleaned.get("tag_names", "").split(",") if part.strip()]
         return cleaned

@@ -30,23 +30,28 @@ def split_secrets(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any],
     return shown, {key: value for key, value in config.items() if key in names}
 
 
-def config_problems(
-    backend: str, config: dict[str, Any], secrets: Mapping[str, Any] | None = None
-) -> list[str]:
-    """What is wrong with a backend's configuration, in words; empty when it fits the backend's JSON schema. What is
-    wrong with a secret is said without repeating it."""
-    spec = BACKENDS.get(backend)
-    if spec is None:
-        return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
-    whole = {**config, **(secrets or {})}
-    validator = Draft202012Validator(schema_for(spec, whole))
-    errors = sorted(validator.iter_errors(whole), key=lambda error: list(error.path))
+def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
+    """(JSON path, message) of everything in which a configuration, with its secrets, differs from the backend's JSON
+    schema. What is wrong with a secret is said without repeating it."""
+    spec = BACKENDS[backend]
+    validator = Draft202012Validator(schema_for(spec, config))
+    errors = sorted(validator.iter_errors(config), key=lambda error: [str(step) for step in error.path])
     return [
-        f"{error.json_path}: this secret cannot be used ({error.validator})"
-        if error.path and error.path[0] in spec.secret_names
-        else f"{error.json_path}: {error.message}"
+        (
+            error.json_path,
+            f"this secret cannot be used ({error.validator})"
+            if error.path and error.path[0] in spec.secret_names
+            else error.message,
+        )
         for error in errors
     ]
+
+
+def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
+    """What is wrong with a backend's configuration, secrets included, in words; empty when nothing is."""
+    if backend not in BACKENDS:
+        return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
+    return [f"{path}: {message}" for path, message in config_errors(backend, config)]
 
 
 def register_model(
@@ -66,7 +71,7 @@ def register_model(
         raise PermissionDenied("sign in to register a model")
     config, inside = split_secrets(backend, config)
     given = {**inside, **(secrets or {})}
-    problems = config_problems(backend, config, given)
+    problems = config_problems(backend, {**config, **given})
     if problems:
         raise ValidationError(problems)
     with transaction.atomic():
@@ -148,6 +153,32 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)
+
+
+CARD = (
+    "name",
+    "visibility",
+    "tags",
+    "description",
+    "authorship",
+    "licence",
+    "corpus",
+    "perplexity",
+    "url",
+    "bibtex",
+)
+
+
+def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
+    """Change what a model's people say about it: any of CARD. What it is stays as registered."""
+    if not permissions.can_edit(actor, model):
+        raise PermissionDenied("you may not edit this model")
+    fields = [name for name in CARD if name in changes]
+    for name in fields:
+        setattr(model, name, changes[name])
+    model.clean_fields(exclude=[field.name for field in model._meta.fields if field.name not in fields])
+    if fields:
+        model.save(update_fields=fields)  # never what a check writes meanwhile
 
 
 def _require_hosted(model: RegisteredModel) -> None:

@@ -11,8 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.evaluations.selectors import latest_done, listed_runs, suite_scores
+from gym.evaluations.selectors import latest_done, listed_runs
 from gym.jobs.errors import TooManyJobs
+from gym.results.field_figures import against_others
+from gym.results.rules import RULES, rule_of
+from gym.results.selectors import scored_runs
 from models_registry import permissions, services
 from models_registry.backends import BACKENDS
 from models_registry.forms import CardForm, RegisterForm
@@ -56,16 +59,21 @@ def model_register(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: model, backend (BackendSpec), facts, scores (SuiteScore, best first), may_edit, may_approve."""
+    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_approve,
+    and what gym.results.field_figures.against_others says."""
     model = _visible(request, slug)
     runs = latest_done(listed_runs(request.user).filter(model=model))
+    rule = rule_of(request.GET.get("rule", ""))
     context = {
         "model": model,
         "backend": BACKENDS.get(model.backend),
         "facts": model.facts,
-        "scores": suite_scores(runs),
+        "scores": scored_runs(runs, rule),
+        "rule": rule,
+        "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
         "may_approve": permissions.can_approve(request.user),
+        **against_others(request.user, model, rule),
     }
     return render(request, "models_registry/detail.html", context)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -14,15 +13,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import field_scores, latest_done, suite_scores
+from gym.evaluations.selectors import field_scores, latest_done
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.results.rules import RULES, rule_of
+from gym.results.run_figures import models_figure, regions_figure
+from gym.results.selectors import Scored, scored_runs
 from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
-from suites.formulas import Formula, FormulaError, parse
-from suites.models import Prediction, Sentence, Suite, SuiteRevision
+from suites.models import Sentence, Suite, SuiteRevision
 from suites.selectors import (
     document_of,
     export_document,
@@ -32,6 +33,7 @@ from suites.selectors import (
     visible_to,
     with_shape,
 )
+from suites.shown import critical_regions, shown_prediction
 
 PER_PAGE = 50
 ITEMS_PER_PAGE = 40
@@ -78,21 +80,11 @@ def suite_import(request: HttpRequest) -> HttpResponse:
     )
 
 
-@dataclass(frozen=True)
-class ShownPrediction:
-    """A prediction for reading: `pieces` concatenate to the formula as typed; `error` when it cannot be read."""
-
-    prediction: Prediction
-    pieces: list[Any]
-    prose: str
-    chance: Any
-    error: str = ""
-
-
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings and put_aside (lint), scores (SuiteScore, best first),
+    critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
+    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs),
     runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
     downloads."""
     suite = _visible(request, slug)
@@ -102,7 +94,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     runs = visible_runs(request.user).filter(revision=revision)
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
+    rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
+    scores = scored_runs(latest_done(runs), rule)
     context = {
         "suite": suite,
         "revision": revision,
@@ -112,7 +106,10 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "critical": critical_regions(revision),
         "findings": [finding for finding in findings if not finding["ignored"]],
         "put_aside": [finding for finding in findings if finding["ignored"]],
-        "scores": suite_scores(latest_done(runs)),
+        "scores": scores,
+        **_figures(revision, scores, request.GET.get("model", "")),
+        "rule": rule,
+        "rules": list(RULES.values()),
         "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
@@ -125,6 +122,19 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
     }
     return render(request, "suites/detail.html", context)
+
+
+def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
+    """models_figure: pass rates of all models; regions_figure: bits by region under one of them (`shown_run`)."""
+    drawable = [score.run for score in scores if score.run.has_surprisals]
+    run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
+    rated = [score for score in scores if score.rate is not None]
+    return {
+        "models_figure": models_figure(revision, scores, scores[0].rule) if len(rated) > 1 else None,
+        "regions_figure": regions_figure(run) if run is not None and run.region_summary else None,
+        "shown_run": run,
+        "drawable": drawable,
+    }
 
 
 @require_safe
@@ -228,6 +238,11 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     revision = _revision(suite, number)
     if form not in DOWNLOADS:
         raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
+    return export_text(revision, form)
+
+
+def export_text(revision: SuiteRevision, form: str) -> HttpResponse:
+    """A revision as a download, in one of DOWNLOADS."""
     _, extension, content_type = DOWNLOADS[form]
     document = export_document(revision)
     text = {
@@ -237,34 +252,7 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
         "csv": lambda: write_long_csv(document),
         "tsv": lambda: write_wide_tsv(document),
     }[form]()
-    return download(text, f"{suite.slug}-r{revision.number}.{extension}", content_type)
-
-
-def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPrediction:
-    try:
-        formula = parse(prediction.formula)
-    except FormulaError as error:
-        return ShownPrediction(prediction, [], "", None, str(error))
-    return ShownPrediction(
-        prediction, formula.pieces(regions), formula.describe(regions), formula.chance_level()
-    )
-
-
-def critical_regions(revision: SuiteRevision) -> set[int]:
-    """Numbers of the regions that some formula looks at; "*" marks none."""
-    found: set[int] = set()
-    for prediction in revision.predictions.all():
-        formula = _parsed(prediction)
-        if formula:
-            found |= {region for _, region in formula.references if isinstance(region, int)}
-    return found
-
-
-def _parsed(prediction: Prediction) -> Formula | None:
-    try:
-        return parse(prediction.formula)
-    except FormulaError:
-        return None
+    return download(text, f"{revision.suite.slug}-r{revision.number}.{extension}", content_type)
 
 
 def _visible(request: HttpRequest, slug: str) -> Suite:

@@ -12,6 +12,7 @@ from gym.evaluations import cache
 from gym.evaluations.compute import RunResult, Scores, evaluate_document, joined_sentences, plan_chunks
 from gym.evaluations.models import PredictionResult, RunChunk, SentenceScore, SuiteRun
 from gym.evaluations.provenance import provenance
+from gym.evaluations.signals import results_written
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
@@ -184,3 +185,4 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
         n_unscored=result.n_unscored,
         region_summary=result.region_summary,
     )
+    results_written.send(sender=SuiteRun, run=run)

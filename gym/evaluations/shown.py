@@ -11,10 +11,10 @@ from gym.evaluations.charts import Series, region_chart
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
 from suites.models import SuiteRevision
 from suites.regions import join
-from suites.views import ShownPrediction, critical_regions, shown_prediction
+from suites.shown import ShownPrediction, critical_regions, shown_prediction
 
 ITEMS_PER_PAGE = 200
-FILTERS = {"failed": {0, 2, 3}, "ties": {2}, "missing": {3}}
+FILTERS = {"held": {1}, "failed": {0, 2, 3}, "ties": {2}, "missing": {3}}
 """Item filters of the run page: name -> outcome codes."""
 
 
@@ -87,7 +87,6 @@ def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]
         "n_items": len(items),
         "only": only if wanted else "",
         "counts": counts,
-        "chart": chart(run) if run.region_summary else "",
         "summary": run.region_summary,
         "critical": critical_regions(revision),
         "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],

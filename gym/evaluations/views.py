@@ -20,10 +20,12 @@ from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_cont
 from gym.exports import csv_download, download, json_download
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
+from gym.results.run_figures import margins_figure, regions_figure
+from gym.results.selectors import under_every_rule
 from suites.models import SuiteRevision
-from suites.selectors import document_of, listed_for, tags_of
+from suites.selectors import document_of
 from suites.selectors import visible_to as visible_suites
-from suites.views import critical_regions, shown_prediction
+from suites.shown import critical_regions, shown_prediction
 
 PER_PAGE = 50
 STOP_POLLING = 286
@@ -72,7 +74,8 @@ def run_start(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Context: run, suite, revision, job, position, may_steer, may_delete; when done also results (ShownResult), items
     (a page of ItemRow), only ("" or a name of FILTERS), counts (items per filter), chart (svg), summary (rows of the
-    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run)."""
+    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
+    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items."""
     run = _visible(request, key)
     context: dict[str, Any] = {
         "run": run,
@@ -85,6 +88,13 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     }
     if run.is_done:
         context.update(result_context(run, request.GET.get("only", ""), request.GET.get("page")))
+        context["by_rule"] = under_every_rule(run)
+        context["with_items"] = "items" in request.GET
+        context["margin_figures"] = {
+            row.result.position: margins_figure(run, row.result) for row in context["results"]
+        }
+        if run.region_summary:
+            context["figure"] = regions_figure(run, items=context["with_items"])
     return render(request, "evaluations/run_detail.html", context)
 
 
@@ -196,18 +206,6 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
         raise Http404(f"Downloads are json, {', '.join(tables)}.")
     header, rows = tables[form]
     return csv_download(f"{_stem(run)}-{form}", header, rows())
-
-
-@require_safe
-def matrix_page(request: HttpRequest) -> HttpResponse:
-    """Context: matrix (selectors.Matrix), tags [{"name", "n"}], current_tag."""
-    tag = request.GET.get("tag", "").replace("\0", "")
-    context = {
-        "matrix": matrix(request.user, tag),
-        "tags": tags_of(listed_for(request.user)),
-        "current_tag": tag,
-    }
-    return render(request, "evaluations/matrix.html", context)
 
 
 @require_safe

@@ -1,0 +1,43 @@
+"""Stored aggregates of runs, and named collections of suite revisions."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from gym.evaluations.models import SuiteRun
+
+
+class RunScore(models.Model):
+    """A run under one scoring rule (gym.results.rules). Leaderboards read these rows and no outcomes.
+
+    Rates are null when the run does not hold what the rule needs, e.g. uploads without the first prediction."""
+
+    class RuleKey(models.TextChoices):
+        EACH = "each", "each prediction"
+        ALL = "all", "all predictions"
+        FIRST = "first", "first prediction"
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="scores")
+    rule = models.CharField(max_length=5, choices=RuleKey.choices)
+    n = models.PositiveIntegerField(help_text="items")
+    judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
+    passed = models.PositiveIntegerField(help_text="of those judged")
+    ties = models.PositiveIntegerField()
+    too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
+    not_evaluable = models.PositiveIntegerField()
+    rate = models.FloatField(null=True)
+    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
+    high = models.FloatField(null=True)
+    chance = models.FloatField(null=True)
+    chance_p = models.FloatField(null=True, help_text="one-sided p against chance")
+    margin = models.FloatField(null=True, help_text="mean over items, bits")
+    margin_low = models.FloatField(null=True)
+    margin_high = models.FloatField(null=True)
+    effect = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
+
+    class Meta:
+        ordering = ["run_id", "rule"]
+        constraints = [models.UniqueConstraint(fields=["run", "rule"], name="run_scored_once_per_rule")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.rule}"
