@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.staff",
     "gym.results",
     "gym.propara",
     "gym.conversations",
@@ -136,6 +137,7 @@ GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
+GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
 
 # --- the way out -----------------------------------------------------------------------------------------------
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")

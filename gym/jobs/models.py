@@ -161,6 +161,8 @@ class WorkerHeartbeat(models.Model):
     device = models.CharField(max_length=200, blank=True)
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
+    last_error = models.TextField(blank=True)
+    last_error_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["started"]
