@@ -49,7 +49,6 @@ class SuiteRevisionAdmin(admin.ModelAdmin):
         return False
 
 
-
 @admin.register(Tag)
 class TagAdmin(admin.ModelAdmin):
     search_fields = ["name"]
