@@ -98,7 +98,7 @@ def test_the_pure_rooms_know_no_django_and_no_torch():
                 "http.client",
                 "aiohttp",
             },
-            {"gym/net/client.py", "gym/net/wire.py", "gym/net/answers.py"},
+            {"gym/net/client.py", "gym/net/wire.py", "gym/net/answers.py", "gym/client/transport.py"},
         ),
         ({"mark_safe", "django.utils.safestring.mark_safe", "django.utils.safestring.SafeString"}, set()),
     ],
@@ -107,6 +107,13 @@ def test_the_pure_rooms_know_no_django_and_no_torch():
 def test_dangerous_doors_are_used_nowhere_but_where_they_are_guarded(forbidden, allowed):
     users = {str(path.relative_to(ROOT)) for path in sources() if named(path) & forbidden}
     assert users == allowed
+
+
+def test_the_site_does_not_use_its_own_client():
+    """gym/client runs on other people's machines: it is no way out for the site."""
+    for path in sources():
+        if "client" not in path.parts:
+            assert not {name for name in named(path) if name.startswith("gym.client")}, path
 
 
 def test_templates_switch_escaping_off_nowhere():

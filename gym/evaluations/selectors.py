@@ -61,7 +61,8 @@ def _is_newest(runs: QuerySet[SuiteRun]) -> Q:
 
 
 def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
-    rows = PredictionResult.objects.defer("items", "outcomes", "margins").select_related("prediction")
+    kept = PredictionResult.objects.defer("items", "outcomes", "margins", "close")
+    rows = kept.select_related("prediction")
     wanted = rows if results else rows.none()
     return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=wanted))
 
@@ -111,6 +112,10 @@ class SuiteScore:
     @property
     def ties(self) -> int:
         return sum(result.ties for result in self.results)
+
+    @property
+    def too_close(self) -> int:
+        return sum(result.too_close for result in self.results)
 
     @property
     def not_evaluable(self) -> int:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from gym.jobs import conf, states, text
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled, LostLease, PermanentFailure, UnknownKind, WorkerStopping
+from gym.jobs.errors import Cancelled, GaveWay, LostLease, PermanentFailure, UnknownKind, WorkerStopping
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.registry import get_handler
 
@@ -80,13 +80,15 @@ def _attempt(context: JobContext, job: Job) -> str | None:
         if not context.finished:
             with context.finish():
                 pass
-        return "done"
+        return "postponed" if context.postponed else "done"
     except LostLease:
         return None
     except Cancelled:
         return states.end_attempt(live, "")
     except WorkerStopping:
         return states.end_attempt(live, "The worker was stopped.", keep_try=True)
+    except GaveWay:
+        return states.end_attempt(live, "", keep_try=True)
     except (PermanentFailure, UnknownKind) as error:
         _note_error(error)
         return states.end_attempt(live, text.clean(error, text.MAX_ERROR) or "failed", permanent=True)

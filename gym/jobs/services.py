@@ -78,7 +78,7 @@ def check_limit(owner: Any) -> None:
     """Raise TooManyJobs if this user may not queue one more job. Work without an owner has no limit."""
     if owner is None or not (limit := active_limit(owner)):
         return
-    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
+    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES, priority=Job.Priority.ORDINARY).count()
     if active >= limit:
         raise TooManyJobs(
             f"You have {active} jobs queued or running, and {limit} is the limit. "

@@ -23,9 +23,9 @@ from models_registry.backends.remote_schemas import LMZOO_SCHEMA, OPENAI_SCHEMA
 
 _DEVICE = {
     "title": "Device",
-    "description": "auto, cpu, cuda or cuda:1. Without it the site decides.",
+    "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. Without it the site decides.",
     "type": "string",
-    "pattern": "^(auto|cpu|cuda(:[0-9]{1,2})?)$",
+    "pattern": "^(auto|cpu|cuda(:([0-9]{1,2}|all))?)$",
     "default": "auto",
 }
 _DTYPE = {

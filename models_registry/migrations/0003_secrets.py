@@ -7,7 +7,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('models_registry', '0001_initial'),
+        ('models_registry', '0002_load_seconds'),
     ]
 
     operations = [

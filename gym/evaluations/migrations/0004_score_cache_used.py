@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluations', '0002_uploaded_results'),
+        ('evaluations', '0003_needed_tokens_first'),
     ]
 
     operations = [
