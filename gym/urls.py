@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("gym.evaluations.urls")),
     path("agents/", include("gym.conversations.urls")),
     path("queue/", views.queue, name="queue"),
+    path("staff/", include("gym.staff.urls")),
     path("api/v1/", include("gym.api.urls")),
     path("admin/login/", admin_sign_in, name="admin-sign-in"),
     path("admin/", admin.site.urls),
