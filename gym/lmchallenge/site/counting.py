@@ -6,10 +6,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from gym.lmchallenge import mixing, stats
 from gym.lmchallenge.compare import fingerprint
 from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.extras import extras
+from gym.lmchallenge.extras import _by_line, extras
 from gym.lmchallenge.mixing import Domain, Mix
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site.storage import rows_of
@@ -42,10 +44,23 @@ def counted(table: Table, mix: Mix | None = None) -> dict[str, Any]:
         found["search"] = [{**one.as_dict(), "value": value} for one, value in stats.search(table)]
         mix = mix or stats.best(stats.search(table))[0]
         found["mix"] = mix.as_dict()
+        kept, right = table.kept, table.before
+        found["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
+    if table.game == "tc":
+        found["intervals"] = _intervals(table)
     found["all"] = stats.statistics(table, "all", mix)
     found["user"] = _by_user(table, mix)
     found["more"] = extras(table, mix)
     return finite(found)
+
+
+def _intervals(table: Table) -> dict[str, Any]:
+    """95 % intervals of the rates of tc, from resampling lines: its characters hang together."""
+    accepted, allowed = table.rank > 0, table.allowed
+    chars = allowed.astype(float)
+    tops = {"pcpc": np.where(accepted, allowed, 0), "kpc": np.where(accepted, allowed > 0, allowed)}
+    lines = len(table.lines)
+    return {name: _by_line(table.line, top.astype(float), chars, lines) for name, top in tops.items()}
 
 
 def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:

@@ -114,9 +114,9 @@ class GameForm(forms.Form):
         super().__init__(*args, **kwargs)
         models = [(f"model:{row.slug}", row.name) for row in playable(runnable_by(user))]
         self.fields["player"].choices = [
-            (ADAPTIVE, "adaptive n-gram (learns; play with training)"),
             *([("Models of this site", models)] if models else []),
             *([("Programs", [(f"process:{name}", name) for name in names])] if (names := programs()) else []),
+            ("Built in", [(ADAPTIVE, "adaptive n-gram (learns; play with training)")]),
         ]
 
     def clean(self) -> dict[str, Any]:

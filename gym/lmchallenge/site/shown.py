@@ -39,6 +39,8 @@ ORDER = {
     "tc": ("pcpc", "kpc"),
     "ic": ("accuracy", "corrected_errors", "miscorrected", "improvement"),
 }
+OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
+"""ic: rates of the words that were typed wrong, or right."""
 OUTCOMES = {
     "wp": ("first", "near", "far", "missed", "skipped"),
     "tc": ("accepted", "saved", "typed", "skipped"),
@@ -93,8 +95,8 @@ def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) 
     if game == "tc":
         interval = found.get("intervals", {}).get(name)
         return Shown(name, LABELS[name], value, whole["chars"], tuple(interval) if interval else None)
-    n = _tokens(whole, game)
-    if name == "mrr" or value is None or not n or (name != "accuracy" and game == "ic"):
+    n = found["counts"][OF[name]] if name in OF else _tokens(whole, game)
+    if name in ("mrr", "improvement") or value is None or not n:
         return Shown(name, LABELS[name], value, n)
     rate = wilson(round(value * n), n)
     return Shown(name, LABELS[name], value, n, (rate.low, rate.high) if rate else None)
@@ -195,7 +197,8 @@ class Piece:
 
 
 def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]:
-    """One page of coloured lines; `wanted` is a line to be told token by token."""
+    """One page of coloured lines; `wanted` is a line to be told token by token. Colours of wp mean what they say: rank
+    1, and up to 3 (the reference's `pretty` counts ranks from 0 there)."""
     if wanted:
         if not 1 <= wanted <= game.lines:
             raise Http404("There is no such line.")
@@ -204,7 +207,7 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
     mix = counting.mix_of(game, keep) if game.game == "ic" else None
     lines = []
     for at, row in storage.rows_of(game, first, last):
-        found = spans(row, keep, mix, game.readings)
+        found = spans(row, keep, mix, "corrected")
         lines.append({"number": at, "user": row.get("userId"), "pieces": list(pieces(found, mix))})
     return {
         "lines": lines,
