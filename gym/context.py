@@ -23,8 +23,8 @@ FIRST_NEIGHBOUR = "propara-list"
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`gym.version`; `gym.rooms`: the navigation; `gym.sign_up`: may people make accounts; `gym.demo_accounts`: accounts to try the site with,
-    shown on the sign-in page."""
+    """`gym.version`; `gym.rooms`: the navigation; `gym.sign_up`: may people make accounts; `gym.demo_accounts`:
+    accounts to try the site with, shown on the sign-in page."""
     return {
         "gym": {
             "version": __version__,
