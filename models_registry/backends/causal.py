@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,6 +91,12 @@ class CausalBackend:
         with self._one_at_a_time:
             return self._score(texts, policy, needed)
 
+    @contextmanager
+    def held(self) -> Iterator[tuple[Reader, Any]]:
+        """The model and its tokenizer, while other threads wait."""
+        with self._one_at_a_time:
+            yield self._reader, self._tokenizer
+
     def _score(
         self,
         texts: Sequence[str],
@@ -125,6 +132,16 @@ class CausalBackend:
             flags = None if wanted is None else wanted[number]
             results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
+
+    def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
+        """The likeliest continuation up to the end of a line, tokens read, tokens written."""
+        from models_registry.backends.continuing import greedy
+
+        limit = self.facts.context_length
+        with self._one_at_a_time:
+            return greedy(
+                self._reader, self._tokenizer, text, limit=limit, max_tokens=max_tokens, seconds=seconds
+            )
 
     def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
         """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
