@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
 from gym.evaluations.models import PredictionResult, SuiteRun
 from models_registry.models import RegisteredModel
@@ -124,12 +125,19 @@ class SuiteScore:
 
 @dataclass
 class Matrix:
-    """Models x suites. `cells[suite.pk][model.pk]` is a SuiteScore or missing."""
+    """Models x suites. `cells[suite.pk][model.pk]` is a SuiteScore or missing. Cut to a page's size, the figures
+    `n_suites` and `n_models` say how many there are."""
 
     suites: list[Suite]
     models: list[RegisteredModel]
     cells: dict[int, dict[int, SuiteScore]] = field(default_factory=dict)
     revisions: dict[int, SuiteRevision] = field(default_factory=dict)
+    n_suites: int = 0
+    n_models: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.suites) < self.n_suites or len(self.models) < self.n_models
 
     def mean_of_model(self, model: RegisteredModel) -> float | None:
         """Unweighted mean over the suites this model has run (the SG score when no cell is missing)."""
@@ -187,19 +195,33 @@ def _newest_frozen(suites: QuerySet[Suite]) -> dict[int, SuiteRevision]:
     return {revision.suite_id: revision for revision in frozen.order_by("number")}
 
 
-def matrix(user: User | AnonymousUser, tag: str = "") -> Matrix:
-    """The newest frozen revision of every suite this user lists, against every model with a finished run on one."""
-    suites = listed_for(user).order_by("title")
+def matrix(
+    user: User | AnonymousUser,
+    tag: str = "",
+    *,
+    most_suites: int | None = None,
+    most_models: int | None = None,
+) -> Matrix:
+    """The newest frozen revision of every suite this user lists, against every model with a finished run on one. Cut
+    to a page's size: the suites changed last, and the models that ran on most of those."""
+    frozen = SuiteRevision.objects.filter(suite=OuterRef("pk"), state=SuiteRevision.State.FROZEN)
+    suites = listed_for(user).filter(Exists(frozen))
     if tag:
         suites = suites.filter(tags__name=tag)
-    newest = _newest_frozen(suites)
+    chosen = list(suites.order_by("-updated", "-pk")[:most_suites])
+    n_suites = suites.count() if len(chosen) == most_suites else len(chosen)
+    chosen.sort(key=lambda suite: suite.title)
+    newest = _newest_frozen(Suite.objects.filter(pk__in=[suite.pk for suite in chosen]))
     runs = latest_done(visible_to(user).filter(revision__in=newest.values()))
+    seen = {run.model_id: run.model for run in runs}
+    often = Counter(run.model_id for run in runs)
+    kept = {pk for pk, _ in often.most_common(most_models)}
     cells: dict[int, dict[int, SuiteScore]] = {}
     for run in runs:
-        cells.setdefault(run.revision.suite_id, {})[run.model_id] = score_of(run)
-    seen = {run.model_id: run.model for run in runs}
-    models = sorted(seen.values(), key=lambda model: model.name.lower())
-    return Matrix([suite for suite in suites if suite.pk in newest], models, cells, newest)
+        if run.model_id in kept:
+            cells.setdefault(run.revision.suite_id, {})[run.model_id] = score_of(run)
+    models = sorted((seen[pk] for pk in kept), key=lambda model: model.name.lower())
+    return Matrix(chosen, models, cells, newest, n_suites, len(seen))
 
 
 def score_of(run: SuiteRun) -> SuiteScore:
