@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.staff",
     "gym.results",
     "gym.scoring",
     "gym.propara",
@@ -139,6 +140,7 @@ GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
+GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
 
 # --- the way out -----------------------------------------------------------------------------------------------
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
@@ -150,6 +152,7 @@ GYM_MODEL_MEMORY_MB = env.number("GYM_MODEL_MEMORY_MB", 0)
 GYM_TORCH_THREADS = env.number("GYM_TORCH_THREADS", 0)
 GYM_WORKERS = env.number("GYM_WORKERS", 1, least=1)
 GYM_HUB_ALLOWED = env.flag("GYM_HUB_ALLOWED", True)
+GYM_LMZOO_COMMANDS = env.commands("GYM_LMZOO_COMMANDS")
 GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 0)
 
 # --- files -----------------------------------------------------------------------------------------------------

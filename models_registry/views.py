@@ -42,6 +42,7 @@ def model_register(request: HttpRequest) -> HttpResponse:
                 name=given["name"],
                 backend=given["backend"],
                 config=given["config"],
+                secrets=given["secrets"],
                 **form.card(),
             )
         except (ValidationError, TooManyJobs) as error:
@@ -91,7 +92,9 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied("you may not edit this model")
     form = CardForm(request.POST or None, instance=model)
     if request.method == "POST" and form.is_valid():
-        form.save(commit=False).save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
+        saved = form.save(commit=False)
+        saved.save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
+        services.change_secrets(saved, form.secrets(), actor=request.user)
         messages.success(request, "Saved.")
         return redirect(model)
     context = {"model": model, "form": form}

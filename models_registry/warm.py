@@ -24,6 +24,7 @@ from django.conf import settings
 from gym.jobs.worker import report, worker_threads
 from models_registry.backends import BACKENDS, Backend, BackendError, load_backend
 from models_registry.models import RegisteredModel
+from models_registry.surroundings import surroundings_of
 
 logger = logging.getLogger(__name__)
 
@@ -142,7 +143,7 @@ def _acquire(model: RegisteredModel) -> _Held:
 
 def _key(model: RegisteredModel) -> str:
     """What is loaded, whichever kernels the check found to be faster."""
-    return json.dumps([model.backend, _own_config(model)], sort_keys=True)
+    return json.dumps([model.backend, _own_config(model), model.secrets], sort_keys=True)
 
 
 def _has_other_kernels(held: _Held, config: dict[str, object]) -> bool:
@@ -155,7 +156,11 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         if BACKENDS[model.backend].needs_torch:
             set_threads()
         backend = load_backend(
-            model.backend, config, model_dir=settings.GYM_MODEL_DIR, hub_allowed=settings.GYM_HUB_ALLOWED
+            model.backend,
+            config,
+            model_dir=settings.GYM_MODEL_DIR,
+            hub_allowed=settings.GYM_HUB_ALLOWED,
+            surroundings=surroundings_of(model),
         )
     except BaseException:
         with _lock:

@@ -19,7 +19,7 @@ from gym.evaluations.signals import results_written
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
-from models_registry.backends import Backend, BackendError
+from models_registry.backends import Backend, BackendError, BackendUnavailable
 from suites.models import SuiteRevision
 
 ROWS = 500
@@ -40,6 +40,8 @@ def suite_run(context: JobContext) -> None:
     try:
         with borrow(run.model) as backend:
             score_run(context, run, backend)
+    except BackendUnavailable:
+        raise  # a server that is busy: the job is tried again
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
 

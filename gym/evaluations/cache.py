@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from django.utils import timezone
 
 from gym.evaluations.columns import Scores
 from gym.evaluations.models import ScoreCache
@@ -12,6 +15,7 @@ from models_registry.backends import ModelFacts
 from models_registry.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
 
 BATCH = 500
+USED_TO_THE = timedelta(days=1)
 
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
@@ -44,6 +48,9 @@ def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
         rows = ScoreCache.objects.filter(scorer=scorer, text_sha256__in=keys[start : start + BATCH])
         for key, stored in rows.values_list("text_sha256", "scores"):
             found[by_key[key]] = from_json(stored)
+        stale = rows.filter(used__lt=timezone.now() - USED_TO_THE)
+        if stale.exists():  # one write a day for each row that is read, and none for most reads
+            stale.update(used=timezone.now())
     return found
 
 

@@ -54,7 +54,10 @@ class RunForm(forms.Form):
         from gym.evaluations.services import default_policy
 
         super().__init__(*args, **kwargs)
-        self.fields["models"].queryset = runnable_by(user)
+        offered = self.fields["models"]
+        offered.queryset = runnable_by(user)
+        offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
+        self.has_models = bool(offered.choices)
         policy = default_policy(revision)
         self.fields["join"].initial = policy.join
         self.fields["metric"].initial = policy.metric

@@ -38,7 +38,7 @@ def check(user: User, n_sentences: int) -> None:
     if user.is_staff:
         return
     used = used_by(user)
-    _check_runs(used.runs)
+    _check_runs(user, used.runs)
     _check_sentences(user, used.sentences, n_sentences)
 
 
@@ -75,16 +75,35 @@ def used_by(user: User) -> Used:
     return Used(counted["runs"], (counted["sentences"] or 0) + others)
 
 
-def _check_runs(kept: int) -> None:
-    limit = settings.GYM_MAX_RUNS_PER_USER
-    if limit and kept >= limit:
-        raise TooManyRuns(
-            f"You keep {kept} runs, and {limit} is the limit. Delete some that you no longer need."
-        )
+def check_kept(user: User, n_runs: int) -> None:
+    """Raise TooManyRuns if this account may not keep so many runs more, e.g. uploaded ones."""
+    if not user.is_staff:
+        _check_runs(user, SuiteRun.objects.filter(owner=user).count(), n_runs)
+
+
+def run_limit(user: User) -> int:
+    """Runs this account may keep; 0 = no limit."""
+    return settings.GYM_MAX_RUNS_PER_USER if user.max_runs is None else user.max_runs
+
+
+def sentence_limit(user: User) -> int:
+    """Sentences this account may queue in 24 hours; 0 = no limit."""
+    own = user.max_sentences_per_day
+    return settings.GYM_MAX_SENTENCES_PER_DAY if own is None else own
+
+
+def _check_runs(user: User, kept: int, more: int = 1) -> None:
+    limit = run_limit(user)
+    if not limit or kept + more <= limit:
+        return
+    with_these = "" if more == 1 else f" With these {more} it would be more."
+    raise TooManyRuns(
+        f"You keep {kept} runs, and {limit} is the limit.{with_these} Delete some that you no longer need."
+    )
 
 
 def _check_sentences(user: User, used: int, n_sentences: int) -> None:
-    limit = settings.GYM_MAX_SENTENCES_PER_DAY
+    limit = sentence_limit(user)
     if not limit or used + n_sentences <= limit:
         return
     if n_sentences > limit:

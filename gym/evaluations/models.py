@@ -7,6 +7,7 @@ import secrets
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
@@ -136,6 +137,9 @@ class ScoreCache(models.Model):
     text_sha256 = models.CharField(max_length=64)
     scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the reason why not")
     created = models.DateTimeField(auto_now_add=True)
+    used = models.DateTimeField(
+        default=timezone.now, db_index=True, help_text="read last, to the day; see cache_care"
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["scorer", "text_sha256"], name="score_once")]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models import OuterRef, Prefetch, Q, QuerySet, Subquery
 
 from gym.evaluations.models import PredictionResult, SuiteRun
 from models_registry.models import RegisteredModel
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
     from gym.accounts.models import User
+
+
+UNFINISHED = 20
+"""Runs that are not done which a suite's page lists."""
 
 
 def visible_to(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
@@ -35,18 +39,32 @@ def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
     """The newest finished run of each (revision, model), with its prediction results (less their lists of items)."""
+    return list(_with_results(runs.filter(_is_newest(runs))).defer("region_summary", "provenance"))
+
+
+def newest_and_active(
+    runs: QuerySet[SuiteRun], *, results: bool = True
+) -> tuple[list[SuiteRun], list[SuiteRun]]:
+    """What `latest_done` gives, with region summaries, and the newest unfinished runs (newest first), in one query.
+    Without `results` the finished runs have none."""
+    unfinished = runs.filter(completed_at=None).order_by("-pk").values("pk")[:UNFINISHED]
+    rows = _with_results(runs.filter(Q(pk__in=unfinished) | _is_newest(runs)), results=results)
+    found = list(rows.defer("provenance"))
+    return [run for run in found if run.is_done], [run for run in reversed(found) if not run.is_done]
+
+
+def _is_newest(runs: QuerySet[SuiteRun]) -> Q:
     finished = runs.filter(completed_at__isnull=False)
     same = finished.filter(revision=OuterRef("revision"), model=OuterRef("model"))
     newest = Subquery(same.order_by("-completed_at", "-pk").values("pk")[:1])
-    results = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
-        "prediction"
-    )
-    return list(
-        finished.filter(pk=newest)
-        .order_by("pk")
-        .defer("region_summary", "provenance")
-        .prefetch_related(Prefetch("prediction_results", queryset=results))
-    )
+    return Q(completed_at__isnull=False, pk=newest)
+
+
+def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
+    kept = PredictionResult.objects.defer("items", "outcomes", "margins", "close")
+    rows = kept.select_related("prediction")
+    wanted = rows if results else rows.none()
+    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=wanted))
 
 
 @dataclass(frozen=True)

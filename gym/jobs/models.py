@@ -173,6 +173,8 @@ class WorkerHeartbeat(models.Model):
     )
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
+    last_error = models.TextField(blank=True)
+    last_error_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["started"]

@@ -41,6 +41,8 @@ class WorkerView:
     last_seen: object
     alive: bool
     jobs: list[Job]
+    last_error: str
+    last_error_at: object
     memory: dict[str, Any]
 
 
@@ -66,6 +68,8 @@ def workers() -> list[WorkerView]:
             last_seen=row.last_seen,
             alive=row.is_alive(ALIVE),
             jobs=running.get(row.pk, []),
+            last_error=row.last_error,
+            last_error_at=row.last_error_at,
             memory=row.memory,
         )
         for row in WorkerHeartbeat.objects.all()

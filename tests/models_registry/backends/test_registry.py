@@ -60,6 +60,8 @@ def test_specs() -> None:
         "masked": True,
         "ngram": False,
         "uniform": False,
+        "openai": False,
+        "lmzoo": False,
     }
     for kind, spec in BACKENDS.items():
         assert spec.kind == kind
