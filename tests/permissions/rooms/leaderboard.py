@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import OPEN, Row
+from tests.permissions.rooms import HIDDEN, MEMBERS, OPEN, OWNERS, Row
 
 REDIRECTED = (302, 302, 302, 302, 302, 302)
 ROWS: list[Row] = [
@@ -20,3 +20,45 @@ ROWS += [
     ("GET", "figure", ["run-regions", "svg"], NOWHERE),
     ("GET", "figure", ["nothing-like-it", "svg"], NOWHERE),
 ]
+ROWS += [
+    ("GET", "export-table", ["scores", "csv"], OPEN),
+    ("GET", "export-table", ["regions", "parquet"], OPEN),
+    ("GET", "export-table", ["regions", "exe"], NOWHERE),
+    ("GET", "export-evaluated", ["public-run"], OPEN),
+    ("GET", "export-evaluated", ["private-run"], HIDDEN),
+    ("GET", "export-suite", ["public", 1, "blimp.jsonl"], OPEN),
+    ("GET", "export-suite", ["private", 1, "lm-eval.zip"], HIDDEN),
+    ("GET", "export-suite", ["private", 1, "bib"], HIDDEN),
+    ("GET", "export-suite", ["public", 1, "exe"], NOWHERE),
+]
+
+
+def furnish(people, world) -> None:
+    """alice's published and her unpublished collection."""
+    from gym.results.collections import make_collection, publish_collection
+    from suites.models import SuiteRevision
+
+    revision = SuiteRevision.objects.get(suite__slug="public", number=1)
+    for slug in ("paper", "in-the-making"):
+        made = make_collection(
+            actor=people.alice, slug=slug, title=slug, description="", reference="", revisions=[revision]
+        )
+        if slug == "paper":
+            publish_collection(made, actor=people.alice)
+
+
+ROWS += [
+    ("GET", "collection-list", [], OPEN),
+    ("GET", "collection-new", [], MEMBERS),
+    ("GET", "collection-detail", ["paper"], OPEN),
+    ("GET", "collection-detail", ["in-the-making"], OWNERS),
+    ("GET", "collection-edit", ["paper"], ("in", 403, 403, 403, 403, 403)),
+    ("GET", "collection-edit", ["in-the-making"], ("in", 404, 404, 404, 200, 200)),
+    ("GET", "collection-download", ["paper", "zip"], OPEN),
+    ("GET", "collection-download", ["in-the-making", "bib"], OWNERS),
+    ("POST", "collection-run-missing", ["paper"], ("in", 302, 302, 302, 302, 302)),
+    ("POST", "collection-run-missing", ["in-the-making"], ("in", 404, 404, 404, 302, 302)),
+    ("POST", "collection-delete", ["paper"], ("in", 403, 403, 403, 403, 403)),
+    ("POST", "collection-publish", ["paper"], ("in", 403, 403, 403, 403, 403)),
+]
+FORMS = ("collection-new", "collection-edit")
