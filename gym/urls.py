@@ -13,6 +13,7 @@ urlpatterns = [
     path("accounts/", include("gym.accounts.urls")),
     path("suites/", include("suites.urls")),
     path("models/", include("models_registry.urls")),
+    path("propara/", include("gym.propara.site.urls")),
     path("", include("gym.results.urls")),
     path("", include("gym.evaluations.urls")),
     path("queue/", views.queue, name="queue"),

@@ -13,8 +13,17 @@ from models_registry.services import config_problems
 KINDS = [
     ("hub", "Causal language model from the Hugging Face hub"),
     ("directory", "Causal language model from a folder in the model directory"),
+    ("masked-hub", "Masked language model from the Hugging Face hub"),
+    ("masked-directory", "Masked language model from a folder in the model directory"),
     ("ngram", "n-gram model from a file in the model directory"),
     ("uniform", "Uniform baseline"),
+]
+METHODS = [
+    (
+        "within_word_l2r",
+        "within_word_l2r: the later tokens of its own word are masked too (Kauf & Ivanova 2023)",
+    ),
+    ("original", "original: the token alone is masked (Salazar et al. 2020)"),
 ]
 CARD = ["description", "authorship", "licence", "corpus", "perplexity", "url", "bibtex"]
 CARD_WIDGETS = {
@@ -36,6 +45,13 @@ class RegisterForm(forms.ModelForm):
     path = forms.CharField(
         required=False, label="Folder or file", help_text="Its name below the model directory of this site."
     )
+    method = forms.ChoiceField(
+        choices=METHODS,
+        required=False,
+        label="Pseudo-log-likelihood",
+        help_text="Each token is masked and read off, given the words on both sides. These bits are not comparable "
+        "with the surprisals of left-to-right models; runs and exports say so.",
+    )
     vocabulary_size = forms.IntegerField(required=False, min_value=2, help_text="For the uniform baseline.")
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
     tag_names = forms.CharField(required=False, label="Tags", help_text="Separated by commas.")
@@ -45,8 +61,25 @@ class RegisterForm(forms.ModelForm):
         fields = ["name", "slug", "visibility", *CARD]
         widgets = CARD_WIDGETS
 
-    field_order = ["kind", "repo", "revision", "path", "vocabulary_size", "name", "slug", "visibility"]
-    NEEDED = {"hub": "repo", "directory": "path", "ngram": "path", "uniform": "vocabulary_size"}
+    field_order = [
+        "kind",
+        "repo",
+        "revision",
+        "path",
+        "method",
+        "vocabulary_size",
+        "name",
+        "slug",
+        "visibility",
+    ]
+    NEEDED = {
+        "hub": "repo",
+        "directory": "path",
+        "masked-hub": "repo",
+        "masked-directory": "path",
+        "ngram": "path",
+        "uniform": "vocabulary_size",
+    }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -65,13 +98,16 @@ class RegisterForm(forms.ModelForm):
 
     @staticmethod
     def _config(kind: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        if kind == "hub":
-            config = {"source": "hub", "repo": given["repo"].strip()}
+        masked, source = kind.startswith("masked-"), kind.removeprefix("masked-")
+        backend = "masked" if masked else "causal"
+        method = {"method": given.get("method") or METHODS[0][0]} if masked else {}
+        if source == "hub":
+            config = {"source": "hub", "repo": given["repo"].strip(), **method}
             if given.get("revision"):
                 config["revision"] = given["revision"].strip()
-            return "causal", config
-        if kind == "directory":
-            return "causal", {"source": "directory", "path": given["path"].strip()}
+            return backend, config
+        if source == "directory":
+            return backend, {"source": "directory", "path": given["path"].strip(), **method}
         if kind == "ngram":
             return "ngram", {"path": given["path"].strip()}
         if kind == "uniform":

@@ -43,6 +43,7 @@ class RegisteredModel(models.Model):
     parameters = models.BigIntegerField(null=True, blank=True)
     vocabulary_size = models.BigIntegerField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
+    load_seconds = models.FloatField(null=True, blank=True, help_text="how long a worker loaded it last time")
     check_job = models.ForeignKey(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="checked_models"
     )

@@ -21,14 +21,18 @@ Status = RegisteredModel.Status
 ADDRESS_TRIES = 5
 
 
+def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
+    """(JSON path, message) of everything in which a configuration differs from the backend's JSON schema."""
+    validator = Draft202012Validator(schema_for(BACKENDS[backend], config))
+    errors = sorted(validator.iter_errors(config), key=lambda error: [str(step) for step in error.path])
+    return [(error.json_path, error.message) for error in errors]
+
+
 def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
     """What is wrong with a backend's configuration, in words; empty when it fits the backend's JSON schema."""
-    spec = BACKENDS.get(backend)
-    if spec is None:
+    if backend not in BACKENDS:
         return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
-    validator = Draft202012Validator(schema_for(spec, config))
-    errors = sorted(validator.iter_errors(config), key=lambda error: list(error.path))
-    return [f"{error.json_path}: {error.message}" for error in errors]
+    return [f"{path}: {message}" for path, message in config_errors(backend, config)]
 
 
 def register_model(
@@ -107,6 +111,32 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)
+
+
+CARD = (
+    "name",
+    "visibility",
+    "tags",
+    "description",
+    "authorship",
+    "licence",
+    "corpus",
+    "perplexity",
+    "url",
+    "bibtex",
+)
+
+
+def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
+    """Change what a model's people say about it: any of CARD. What it is stays as registered."""
+    if not permissions.can_edit(actor, model):
+        raise PermissionDenied("you may not edit this model")
+    fields = [name for name in CARD if name in changes]
+    for name in fields:
+        setattr(model, name, changes[name])
+    model.clean_fields(exclude=[field.name for field in model._meta.fields if field.name not in fields])
+    if fields:
+        model.save(update_fields=fields)  # never what a check writes meanwhile
 
 
 def _require_hosted(model: RegisteredModel) -> None:

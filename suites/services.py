@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
@@ -209,6 +209,24 @@ def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: 
     suite.lint_ignores.update_or_create(
         code=code, where=where[:500], defaults={"reason": reason.strip()[:1000], "actor": actor}
     )
+
+
+CARD = ("title", "language", "licence", "reference", "bibtex", "description", "comment")
+
+
+def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
+    """Change what a suite says about itself: any of CARD, `tags` and `visibility`. Checked before anything is saved."""
+    _require_edit(actor, suite)
+    with transaction.atomic():
+        fields = [name for name in CARD if name in changes]
+        for name in fields:
+            setattr(suite, name, changes[name])
+        suite.clean_fields(exclude=[field.name for field in Suite._meta.fields if field.name not in fields])
+        suite.save(update_fields=[*fields, "updated"])
+        if "tags" in changes:
+            set_tags(suite, changes["tags"])
+        if changes.get("visibility", suite.visibility) != suite.visibility:
+            set_visibility(suite, changes["visibility"], actor=actor)
 
 
 def delete_suite(suite: Suite, *, actor: User) -> None:

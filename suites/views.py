@@ -241,6 +241,11 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     revision = _revision(suite, number)
     if form not in DOWNLOADS:
         raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
+    return export_text(revision, form)
+
+
+def export_text(revision: SuiteRevision, form: str) -> HttpResponse:
+    """A revision as a download, in one of DOWNLOADS."""
     _, extension, content_type = DOWNLOADS[form]
     document = export_document(revision)
     text = {
@@ -250,7 +255,7 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
         "csv": lambda: write_long_csv(document),
         "tsv": lambda: write_wide_tsv(document),
     }[form]()
-    return download(text, f"{suite.slug}-r{revision.number}.{extension}", content_type)
+    return download(text, f"{revision.suite.slug}-r{revision.number}.{extension}", content_type)
 
 
 def _visible(request: HttpRequest, slug: str) -> Suite:

@@ -18,6 +18,8 @@ from gym.accounts.tokens import live_tokens
 from gym.evaluations.models import SuiteRun
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
+from gym.propara.models import AnswerSet, Submission
+from gym.propara.site import services as propara
 from gym.results.models import Collection, CollectionEntry
 from models_registry.models import RegisteredModel
 from suites.models import Suite, Visibility
@@ -41,6 +43,10 @@ class Farewell:
     kept_runs: QuerySet[SuiteRun]
     deleted_collections: QuerySet[Collection]
     kept_collections: QuerySet[Collection]
+    deleted_answer_sets: QuerySet[AnswerSet]
+    kept_answer_sets: QuerySet[AnswerSet]
+    deleted_submissions: QuerySet[Submission]
+    kept_submissions: QuerySet[Submission]
     active_jobs: QuerySet[Job]
     n_tokens: int
 
@@ -73,6 +79,12 @@ def plan(user: User) -> Farewell:
         kept_runs=runs.exclude(gone),
         deleted_collections=collections.filter(published_at=None),
         kept_collections=collections.exclude(published_at=None),
+        deleted_answer_sets=propara.doomed_sets(user),
+        kept_answer_sets=propara.kept_sets(user),
+        deleted_submissions=propara.doomed_submissions(user),
+        kept_submissions=Submission.objects.filter(owner=user).exclude(
+            pk__in=propara.doomed_submissions(user).values("pk")
+        ),
         active_jobs=Job.objects.filter(owner=user, state__in=ACTIVE_STATES),
         n_tokens=live_tokens(user).count(),
     )
@@ -85,6 +97,7 @@ def delete_account(user: User) -> None:
         with transaction.atomic():
             User.objects.select_for_update().get(pk=user.pk)
             _carry_out(plan(user))
+            propara.farewell(user, former_member())
             user.delete()
     except ProtectedError as error:
         raise ValidationError("Something of yours is in use just now. Try again in a moment.") from error

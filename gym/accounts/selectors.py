@@ -60,6 +60,11 @@ def profile_of(user: User) -> Profile:
     )
 
 
+def allowances_of(user: User) -> list[Allowance]:
+    """What this account has used of what it may use."""
+    return _allowances(user, limits.used_by(user))
+
+
 def _allowances(user: User, used: limits.Used) -> list[Allowance]:
     """What this account may still do. Staff has no limits but that of active jobs."""
     active = Job.objects.filter(owner=user, state__in=ACTIVE_STATES).count()

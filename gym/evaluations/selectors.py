@@ -38,7 +38,9 @@ def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
     finished = runs.filter(completed_at__isnull=False)
     same = finished.filter(revision=OuterRef("revision"), model=OuterRef("model"))
     newest = Subquery(same.order_by("-completed_at", "-pk").values("pk")[:1])
-    results = PredictionResult.objects.defer("items", "outcomes", "margins").select_related("prediction")
+    results = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
+        "prediction"
+    )
     return list(
         finished.filter(pk=newest)
         .order_by("pk")
@@ -92,6 +94,10 @@ class SuiteScore:
     @property
     def ties(self) -> int:
         return sum(result.ties for result in self.results)
+
+    @property
+    def too_close(self) -> int:
+        return sum(result.too_close for result in self.results)
 
     @property
     def not_evaluable(self) -> int:

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from gym import __version__
 from gym.evaluations.actors import write_result
-from gym.evaluations.compute import ROUNDING_BITS
+from gym.evaluations.judging import ROUNDING_BITS
 from gym.evaluations.models import ResultUpload, SuiteRun
 from gym.evaluations.uploaded import KINDS, Applied, Part, Uploaded, apply, read_results
 from models_registry import permissions as model_permissions

@@ -14,7 +14,7 @@ from django.db import close_old_connections, connection, connections
 
 from gym.jobs import conf, states, text
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled, LostLease, PermanentFailure, UnknownKind, WorkerStopping
+from gym.jobs.errors import Cancelled, GaveWay, LostLease, PermanentFailure, UnknownKind, WorkerStopping
 from gym.jobs.models import Job
 from gym.jobs.registry import get_handler
 
@@ -79,13 +79,15 @@ def _attempt(context: JobContext, job: Job) -> str | None:
         if not context.finished:
             with context.finish():
                 pass
-        return "done"
+        return "postponed" if context.postponed else "done"
     except LostLease:
         return None
     except Cancelled:
         return states.end_attempt(live, "")
     except WorkerStopping:
         return states.end_attempt(live, "The worker was stopped.", keep_try=True)
+    except GaveWay:
+        return states.end_attempt(live, "", keep_try=True)
     except (PermanentFailure, UnknownKind) as error:
         return states.end_attempt(live, text.clean(error, text.MAX_ERROR) or "failed", permanent=True)
     except Exception as error:  # noqa: BLE001  whatever a handler raises is the job's result, and is logged

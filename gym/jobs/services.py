@@ -79,7 +79,7 @@ def check_limit(owner: Any) -> None:
     limit = conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER")
     if owner is None or not limit:
         return
-    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
+    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES, priority=Job.Priority.ORDINARY).count()
     if active >= limit:
         raise TooManyJobs(
             f"You have {active} jobs queued or running, and {limit} is the limit. "

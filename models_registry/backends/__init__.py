@@ -12,7 +12,7 @@ from typing import Any
 
 from models_registry.backends.base import Backend, BackendError, BackendSpec, ModelFacts, probe
 
-_DEVICE = {"type": "string", "pattern": "^(auto|cpu|cuda(:[0-9]{1,2})?)$", "default": "auto"}
+_DEVICE = {"type": "string", "pattern": "^(auto|cpu|cuda(:([0-9]{1,2}|all))?)$", "default": "auto"}
 _DTYPE = {"enum": ["float32", "bfloat16", "float16"], "default": "float32"}
 _CPU_BFLOAT16 = {
     "type": "boolean",

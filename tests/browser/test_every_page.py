@@ -45,6 +45,13 @@ PAGES = [
     "/accounts/password/",
     "/accounts/tokens/",
     "/accounts/delete/",
+    "/propara/",
+    "/propara/new/",
+    "/propara/compare/",
+    "/propara/everyday-processes/",
+    "/propara/everyday-processes/v1/submit/",
+    "/propara/everyday-processes/v1/generate/",
+    "/propara/everyday-processes/v1/processes/1/",
     "/nothing-here/",
 ]
 

@@ -75,6 +75,7 @@ def test_specs() -> None:
         ("causal", {"source": "hub", "repo": "org/name"}),
         ("causal", {"source": "hub", "repo": "org/na.me-1", "revision": COMMIT, "dtype": "bfloat16"}),
         ("causal", {"source": "directory", "path": "group/model-1.0", "device": "cuda:0"}),
+        ("causal", {"source": "directory", "path": "large", "device": "cuda:all"}),
         ("masked", {"source": "directory", "path": "bert", "method": "original"}),
         ("uniform", {"vocabulary_size": 2, "unit": "character"}),
         ("ngram", {"path": "demo.ngram"}),

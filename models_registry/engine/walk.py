@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gym.evaluations.uploaded.spec import TokenRules
+from models_registry.engine.token_rules import TokenRules
 
 MAX_STEPS = 50_000
 """Tries for one sentence; one without unknown words takes about one per token."""
