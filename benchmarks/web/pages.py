@@ -4,8 +4,8 @@
 
 Fills a PostgreSQL database of its own (on GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432) by
 bulk inserts: every model has run on every suite, which with the defaults is a million stored outcomes. Asks each page
-as its author in this process, prints queries (besides the two that find out who asks) and the median time of the server, drops the database, and exits with 1
-when a page asked more queries than allowed.
+as its author in this process, prints queries (besides the two that find out who asks) and the median time of the
+server, drops the database, and exits with 1 when a page asked more queries than allowed.
 """
 
 from __future__ import annotations
