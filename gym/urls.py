@@ -16,6 +16,7 @@ urlpatterns = [
     path("propara/", include("gym.propara.site.urls")),
     path("", include("gym.results.urls")),
     path("", include("gym.evaluations.urls")),
+    path("agents/", include("gym.conversations.urls")),
     path("queue/", views.queue, name="queue"),
     path("staff/", include("gym.staff.urls")),
     path("api/v1/", include("gym.api.urls")),

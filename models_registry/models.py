@@ -11,6 +11,8 @@ from gym.secrets import SecretsField
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
+AGENT = "agent"
+"""Backend of agents (gym.conversations): something one talks to, which has no surprisals and runs no suites."""
 
 
 class RegisteredModel(models.Model):
@@ -68,12 +70,12 @@ class RegisteredModel(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("model-detail", args=[self.slug])
+        return reverse("agent-server" if self.backend == AGENT else "model-detail", args=[self.slug])
 
     @property
     def is_hosted(self) -> bool:
         """Can this site load it? Models known by uploaded results alone cannot be run."""
-        return self.backend != UPLOADED
+        return self.backend not in (UPLOADED, AGENT)
 
     @property
     def is_ready(self) -> bool:

@@ -36,6 +36,11 @@ PURE = (
     "gym.propara.repair",
     "gym.propara.prompts",
     "gym.propara.cli",
+    "gym.propara.answers",
+    "gym.propara.digest",
+    "gym.propara.generate",
+    "gym.propara.intake",
+    "gym.propara.mistakes",
     "gym.conversations.hocon",
     "gym.conversations.cases",
     "gym.conversations.driver",
@@ -58,16 +63,22 @@ def sources() -> list[Path]:
 
 
 def named(path: Path) -> set[str]:
-    """Every dotted name and import of a file."""
+    """Every dotted name and import of a file, less the variables it makes itself."""
     names: set[str] = set()
+    own: set[str] = set()
+    imported: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+            imported |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+        elif isinstance(node, ast.arg):
+            own.add(node.arg)
         elif isinstance(node, ast.Attribute | ast.Name):
             names.add(ast.unparse(node))
-    return names
+            if isinstance(node.ctx, ast.Store):
+                own.add(ast.unparse(node))
+    return (names - own) | imported
 
 
 def test_the_pure_rooms_know_no_django_and_no_torch():

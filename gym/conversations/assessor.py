@@ -61,6 +61,15 @@ class Mode:
         return {fault: n for fault in FAULTS if (n := sum(sample.fault == fault for sample in self.samples))}
 
     @property
+    def answers(self) -> list[tuple[str, str, list[int]]]:
+        """(text, message, iterations) of every distinct answer, the most frequent first."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for sample in self.samples:
+            found.setdefault((sample.text, sample.message), []).append(sample.iteration)
+        rows = [(text, message, iterations) for (text, message), iterations in found.items()]
+        return sorted(rows, key=lambda row: -len(row[2]))
+
+    @property
     def criterion(self) -> str:
         first = self.samples[0]
         return f"{first.where}: {shorten(first.expected, 300)}"

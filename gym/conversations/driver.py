@@ -244,10 +244,12 @@ def run_iterations(
     before: Iterable[IterationResult] = (),
     stop: Callable[[], bool] = lambda: False,
     spent: float = 0.0,
+    tick: Callable[[], None] = lambda: None,
     poll: float = 0.2,
 ) -> Iterator[IterationResult]:
     """Make these iterations, several at a time; they come as they end. `before` are earlier ones (of a run that was
-    interrupted), which count for the early stop; `spent` are the seconds of the test's time they took.
+    interrupted), which count for the early stop; `spent` are the seconds of the test's time they took. `stop` is asked
+    by all threads, `tick` is called by the caller's own several times a second, and may raise.
 
     By the document the test's timeout is for all iterations together, by the code for each. When `stop` says so, the
     iterator ends at once; requests that hang are left to their deadlines. Never raises.
@@ -263,6 +265,7 @@ def run_iterations(
     running: set[int] = set()
     try:
         while waiting or running:
+            tick()
             ended = deadline is not None and deadline.passed
             while waiting and len(running) < max(1, options.parallel) and not ended:
                 number = waiting.pop()

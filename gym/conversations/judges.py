@@ -1,4 +1,4 @@
-"""Ways to ask a judge: an agent server, a chat model, a language model by surprisal, or neuro-san's own judge. Pure."""
+"""Ways to ask a judge: an agent (a chat endpoint is one, too), or a language model by surprisal. Pure."""
 
 from __future__ import annotations
 
@@ -49,19 +49,6 @@ class AgentJudge:
         if answer.text is None:
             raise TransportError("protocol", "The judge said nothing.")
         return answer.text, answer.tokens or {}
-
-
-class ChatJudge:
-    """A chat model: `complete` sends messages and gives the answer's text and its token counts."""
-
-    def __init__(
-        self, complete: Callable[[list[dict[str, str]], Deadline], tuple[str, dict[str, Any]]], name: str
-    ) -> None:
-        self.complete = complete
-        self.name = f"chat {name}"
-
-    def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
-        return self.complete([{"role": "user", "content": prompt}], _within(deadline))
 
 
 class SurprisalJudge:

@@ -312,14 +312,20 @@ class CausalPlayer:
                     if beam.rest:
                         reached = beam.score + _mass(logs[row], self._alphabet.beginning(beam.rest))
                         base[at] = float(np.logaddexp(base[at], reached))
-            for own in beams:
-                own.sort(key=lambda beam: -beam.score)
-                del own[self.beam :]
+            beams = [self._likeliest(own, done) for own, done in zip(beams, ended, strict=True)]
         replies = []
         for at in range(len(order)):
             best = sorted(ended[at].items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]
             replies.append([(text, min(0.0, score - base[at])) for text, score in best])
         return [list(replies[distinct[spot]]) for spot in spots]
+
+    def _likeliest(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
+        """The best ways on, without those that can no longer come among the predictions: going on costs."""
+        most = self.predictions
+        least = sorted(ended.values())[-most] if len(ended) >= most else -math.inf
+        return sorted((beam for beam in beams if beam.score > least), key=lambda beam: -beam.score)[
+            : self.beam
+        ]
 
     def _step(
         self, logs: torch.Tensor, beam: _Beam, onward: list[_Beam], ended: dict[str, float], *, last: bool

@@ -22,6 +22,7 @@ from gym.lmchallenge.options import joined, parser
 from gym.lmchallenge.play import play
 from gym.lmchallenge.player import Player, Timed
 from gym.lmchallenge.process import Command
+from gym.lmchallenge.record import Recorder
 from gym.lmchallenge.table import read_table
 
 ModelPlayer = Callable[[str, Mapping[str, Any]], Player]
@@ -92,11 +93,10 @@ def _run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, name
         )
         player = Timed(_player(options, model, named, transcript))
         stack.callback(_stop, player)
-        out: Any = (
-            stack.enter_context(gzip.GzipFile(fileobj=streams.out, mode="wb", mtime=0))
-            if options.gzip
-            else streams.out
-        )
+        write, there = _log(options, streams, stack)
+        skip = options.skip or there
+        if skip and options.game == "ic" and not options.seed:
+            raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")
         watch = lint.Watch(options.format)
         lines = corpus.read(corpus.unpacked(streams.source), options.format, "standard input")
         progress = _Progress(streams.err, options.quiet)
@@ -108,12 +108,10 @@ def _run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, name
                 player,
                 train=options.train,
                 readings=options.readings,
-                skip=options.skip,
+                skip=skip,
             )
             for row in played:
-                out.write(logs.line_of(row.row).encode("ascii"))
-                if not options.gzip:
-                    out.flush()
+                write(row.row)
                 progress.line(row.number)
             player.close()
         except LmcError as error:
@@ -124,6 +122,25 @@ def _run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, name
     if failure:
         raise failure
     return 0
+
+
+def _log(
+    options: argparse.Namespace, streams: Streams, stack: contextlib.ExitStack
+) -> tuple[Callable[[logs.Row], None], int]:
+    """Where lines of the log go, and how many are there."""
+    if options.log:
+        recorder = stack.enter_context(Recorder(options.log))
+        return recorder.add, recorder.done
+    out: Any = streams.out
+    if options.gzip:
+        out = stack.enter_context(gzip.GzipFile(fileobj=streams.out, mode="wb", mtime=0))
+
+    def write(row: logs.Row) -> None:
+        out.write(logs.line_of(row).encode("ascii"))
+        if not options.gzip:
+            out.flush()
+
+    return write, 0
 
 
 def _player(

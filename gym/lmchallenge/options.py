@@ -110,6 +110,11 @@ def _run(run: argparse.ArgumentParser) -> None:
         "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
     )
     run.add_argument("--skip", type=int, default=0, metavar="N", help="lines played before: go on after them")
+    run.add_argument(
+        "--log",
+        metavar="FILE",
+        help="write the log there; if it is there already, go on behind its last whole line",
+    )
     run.add_argument("--gzip", action="store_true", help="pack the log")
     run.add_argument("--transcript", metavar="FILE", help="write down everything said to and by a process")
     run.add_argument("--report", metavar="FILE", help="latencies, oddities and warnings as JSON")

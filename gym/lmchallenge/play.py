@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym.lmchallenge.corpus import Line, same_time
-from gym.lmchallenge.errors import PlayerError
+from gym.lmchallenge.errors import LmcError, PlayerError
 from gym.lmchallenge.games import Entry, Game, Play
 from gym.lmchallenge.player import Player, Reply, Request
 
@@ -130,15 +130,24 @@ def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
 def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
     """Lines that may be played side by side: any when nothing is learnt, else those of one batch."""
     block: list[Line] = []
-    for line in lines:
-        if block and (
-            len(block) >= together
-            or block[-1].number == skip
-            or (train and not (block[-1].user == line.user and same_time(block[-1], line)))
-        ):
+    source = iter(lines)
+    while True:
+        try:
+            line = next(source, None)
+        except LmcError:
+            # What was read before the bad line is played before anybody hears of it.
+            if block:
+                yield block
+            raise
+        if line is None:
+            break
+        if block and train and not (block[-1].user == line.user and same_time(block[-1], line)):
             yield block
             block = []
         block.append(line)
+        if len(block) >= together or line.number == skip:
+            yield block
+            block = []
     if block:
         yield block
 

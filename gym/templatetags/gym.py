@@ -164,6 +164,12 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
     "broken": ("badge-bad", "cross", "does not work"),
     "unchecked": ("badge-busy", "spinner", "being checked"),
     "unapproved": ("badge-warn", "clock", "waits for staff"),
+    "pass": ("badge-good", "check", "passed"),
+    "fail": ("badge-bad", "cross", "failed"),
+    "error": ("badge-warn", "alert", "error"),
+    "timeout": ("badge-warn", "clock", "timeout"),
+    "skipped": ("", "dash", "skipped"),
+    "flaky": ("badge-warn", "equal", "flaky"),
 }
 
 
@@ -225,10 +231,10 @@ def result_at(score: Any, position: int) -> Any:
 @register.filter
 def backend_label(kind: str) -> str:
     from models_registry.backends import BACKENDS
-    from models_registry.models import UPLOADED
+    from models_registry.models import AGENT, UPLOADED
 
-    if kind == UPLOADED:
-        return "uploaded results"
+    if kind in (AGENT, UPLOADED):
+        return "agent" if kind == AGENT else "uploaded results"
 
     return BACKENDS[kind].label if kind in BACKENDS else kind
 

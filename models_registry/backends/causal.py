@@ -133,6 +133,16 @@ class CausalBackend:
             results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
 
+    def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
+        """The likeliest continuation up to the end of a line, tokens read, tokens written."""
+        from models_registry.backends.continuing import greedy
+
+        limit = self.facts.context_length
+        with self._one_at_a_time:
+            return greedy(
+                self._reader, self._tokenizer, text, limit=limit, max_tokens=max_tokens, seconds=seconds
+            )
+
     def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
         """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
         doubled."""

@@ -47,7 +47,7 @@ def test_a_suite_is_authored_frozen_run_and_read(send, people):
     items = ok(send("get", f"{address}items/"))["results"]
     assert items[0] == {
         "item": 1,
-        "outcomes": [{"prediction": "Prediction 1", "outcome": "tie", "margin": 0.0}],
+        "outcomes": [{"prediction": "Prediction 1", "outcome": "tie", "margin": 0.0, "too_close": False}],
     }
     regions = ok(send("get", f"{address}regions/?limit=3"))
     assert (len(regions["results"]), regions["next"] is not None) == (3, True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.conversations.embedded import EmbeddedTransport
-from gym.conversations.judges import AgentJudge, ChatJudge, SurprisalJudge
+from gym.conversations.judges import AgentJudge, SurprisalJudge
 from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
 from gym.conversations.transport import TransportError
 from tests.conversations.helpers import Asks
@@ -98,11 +98,6 @@ def test_an_agent_judges():
     assert judge.judge("EQUIVOCATE", "The Beatles").verdict == "error"
     assert VotingJudge(AgentJudge(EmbeddedTransport(), "broken")).judge("c", "s").verdict == "error"
     assert VotingJudge(AgentJudge(EmbeddedTransport(), "nosuch")).judge("c", "s").verdict == "error"
-
-
-def test_a_chat_model_judges():
-    judge = VotingJudge(ChatJudge(lambda messages, deadline: ("pass", {"total_tokens": 3}), "m"))
-    assert judge.judge("c", "s").verdict == "pass"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The recorded cases give what was recorded: on the embedded agents, and on a real neuro-san server if one is there."""
+"""The recorded cases give what was recorded: on the embedded agents, and on a real neuro-san server if there is one."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ for raw in iter(sys.stdin.buffer.readline, b""):
         if MODE == "hang" and asked == 6:
             time.sleep(3600)
         reply = answer(fields[0], fields[1:])
+        if MODE == "steady":
+            time.sleep(0.01)
         if MODE == "huge":
             reply = "x" * 300_000 + "\t1"
         sys.stdout.buffer.write((reply + "\n").encode())

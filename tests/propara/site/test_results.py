@@ -66,6 +66,27 @@ def test_worst_processes_come_first_and_can_be_filtered(client, pair):
     assert [row["f1"] for row in moves] != [row["f1"] for row in found]
 
 
+def test_hostile_names_are_shown_as_text(client, people):
+    evil = "<script>alert(1)</script>"
+    text = LIGHT.replace("gas", evil).replace("soil", f"a {evil}")
+    version = make_version(people.alice, answers=text, sentences="", title=f"Light {evil}")
+    first, second = (hand_in(version, people.alice, text, system=f"{evil}{k}") for k in "ab")
+    addresses = [
+        version.get_absolute_url(),
+        first.get_absolute_url(),
+        reverse("propara-process", args=[first.key, 7]),
+        reverse("propara-answers", args=["light", 1, 7]),
+        reverse("propara-compare", args=[first.key, second.key]),
+        reverse("propara-compare-process", args=[first.key, second.key, 7]),
+        reverse("propara-compare-pick"),
+        reverse("propara-list"),
+    ]
+    for address in addresses:
+        html = client.get(address).content.decode()
+        assert evil not in html, address
+        assert "&lt;script&gt;" in html, address
+
+
 def test_a_process_page_shows_why(client, people):
     submission = hand_in(make_version(people.alice), people.alice)
     html = page(client, "propara-process", submission.key, 7)

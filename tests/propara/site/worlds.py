@@ -35,7 +35,7 @@ def make_set(owner: User, *, slug: str = "light", visibility: str = "public", **
         answers.encode(),
         sentences.encode(),
         actor=owner,
-        title=slug.capitalize(),
+        title=more.pop("title", slug.capitalize()),
         slug=slug,
         visibility=visibility,
         **more,
