@@ -9,7 +9,7 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from gym import env
+from gym import __version__, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
@@ -17,6 +17,7 @@ VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
 DEBUG = env.flag("GYM_DEBUG", False)
 INSECURE_SECRET_KEY = "insecure-laptop-key-set-GYM_SECRET_KEY-before-others-can-reach-this-site"  # noqa: S105
 SECRET_KEY = env.secret("GYM_SECRET_KEY", INSECURE_SECRET_KEY)
+GYM_SECRETS_KEY = env.secret("GYM_SECRETS_KEY")
 ALLOWED_HOSTS = env.words("GYM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
 HTTPS = env.flag("GYM_HTTPS", False)
@@ -33,16 +34,23 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "crispy_forms",
     "crispy_bootstrap5",
     "django_htmx",
     "csp",
     "gym",
+    "gym.api",
     "gym.jobs",
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.staff",
+    "gym.results",
+    "gym.scoring",
     "gym.propara",
+    "gym.conversations",
     "gym.lmchallenge",
     "gym.demo",
 ]
@@ -132,12 +140,20 @@ GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
+GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
+
+# --- the way out -----------------------------------------------------------------------------------------------
+GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 
 # --- models ----------------------------------------------------------------------------------------------------
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
 GYM_DEVICE = env.text("GYM_DEVICE", "auto")
+GYM_MODEL_MEMORY_MB = env.number("GYM_MODEL_MEMORY_MB", 0)
+GYM_TORCH_THREADS = env.number("GYM_TORCH_THREADS", 0)
+GYM_WORKERS = env.number("GYM_WORKERS", 1, least=1)
 GYM_HUB_ALLOWED = env.flag("GYM_HUB_ALLOWED", True)
-GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 64, least=1)
+GYM_LMZOO_COMMANDS = env.commands("GYM_LMZOO_COMMANDS")
+GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 0)
 
 # --- files -----------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
@@ -191,8 +207,26 @@ REST_FRAMEWORK = {
         "gym.api.permissions.TokenScope",
     ],
     "DEFAULT_THROTTLE_CLASSES": ["gym.api.throttles.Requests"],
-    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
-    "PAGE_SIZE": 50,
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "gym.api.schema.GymSchema",
+    "EXCEPTION_HANDLER": "gym.api.errors.handle",
+    "URL_FORMAT_OVERRIDE": "format",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "LM Gym",
+    "VERSION": __version__,
+    "DESCRIPTION": "Targeted tests for language models: suites, models, runs and results.",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENABLE_LIST_MECHANICS_ON_NON_2XX": False,
+    "POSTPROCESSING_HOOKS": [
+        "gym.api.schema.shared_components",
+    ],
 }
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -7,8 +7,12 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
+from gym.secrets import SecretsField
+
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
+AGENT = "agent"
+"""Backend of agents (gym.conversations): something one talks to, which has no surprisals and runs no suites."""
 
 
 class RegisteredModel(models.Model):
@@ -32,6 +36,7 @@ class RegisteredModel(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="models")
     backend = models.CharField(max_length=30)
     config = models.JSONField(default=dict)
+    secrets = SecretsField(help_text="what the configuration must not show, encrypted")
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC)
     tags = models.JSONField(default=list, blank=True)
 
@@ -43,6 +48,7 @@ class RegisteredModel(models.Model):
     parameters = models.BigIntegerField(null=True, blank=True)
     vocabulary_size = models.BigIntegerField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
+    load_seconds = models.FloatField(null=True, blank=True, help_text="how long a worker loaded it last time")
     check_job = models.ForeignKey(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="checked_models"
     )
@@ -64,12 +70,12 @@ class RegisteredModel(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("model-detail", args=[self.slug])
+        return reverse("agent-server" if self.backend == AGENT else "model-detail", args=[self.slug])
 
     @property
     def is_hosted(self) -> bool:
         """Can this site load it? Models known by uploaded results alone cannot be run."""
-        return self.backend != UPLOADED
+        return self.backend not in (UPLOADED, AGENT)
 
     @property
     def is_ready(self) -> bool:

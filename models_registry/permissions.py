@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from models_registry.models import RegisteredModel
+from models_registry.models import UPLOADED, RegisteredModel
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -33,4 +33,4 @@ def can_run(user: User | AnonymousUser, model: RegisteredModel) -> bool:
 
 def can_upload_to(user: User | AnonymousUser, model: RegisteredModel) -> bool:
     """Results that were computed elsewhere belong to models that this site does not host, and to their people."""
-    return not model.is_hosted and can_edit(user, model)
+    return model.backend == UPLOADED and can_edit(user, model)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q, QuerySet
 
-from models_registry.models import UPLOADED, RegisteredModel
+from models_registry.models import AGENT, UPLOADED, RegisteredModel
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -27,7 +27,7 @@ def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     """Models this user can start a run with now."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
-    return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend=UPLOADED)
+    return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend__in=[UPLOADED, AGENT])
 
 
 def uploadable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:

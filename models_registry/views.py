@@ -11,8 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.evaluations.selectors import latest_done, listed_runs, suite_scores
+from gym.evaluations.selectors import latest_done, listed_runs
 from gym.jobs.errors import TooManyJobs
+from gym.results.exports.cite import EXPORT_TABLES
+from gym.results.field_figures import against_others
+from gym.results.rules import RULES, rule_of
+from gym.results.selectors import scored_runs
 from models_registry import permissions, services
 from models_registry.backends import BACKENDS
 from models_registry.forms import CardForm, RegisterForm
@@ -39,6 +43,7 @@ def model_register(request: HttpRequest) -> HttpResponse:
                 name=given["name"],
                 backend=given["backend"],
                 config=given["config"],
+                secrets=given["secrets"],
                 **form.card(),
             )
         except (ValidationError, TooManyJobs) as error:
@@ -55,16 +60,22 @@ def model_register(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: model, backend (BackendSpec), facts, scores (SuiteScore, best first), may_edit, may_approve."""
+    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_approve,
+    and what gym.results.field_figures.against_others says."""
     model = _visible(request, slug)
     runs = latest_done(listed_runs(request.user).filter(model=model))
+    rule = rule_of(request.GET.get("rule", ""))
     context = {
         "model": model,
         "backend": BACKENDS.get(model.backend),
         "facts": model.facts,
-        "scores": suite_scores(runs),
+        "scores": scored_runs(runs, rule),
+        "rule": rule,
+        "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
         "may_approve": permissions.can_approve(request.user),
+        "export_tables": EXPORT_TABLES,
+        **against_others(request.user, model, rule),
     }
     return render(request, "models_registry/detail.html", context)
 
@@ -83,7 +94,9 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied("you may not edit this model")
     form = CardForm(request.POST or None, instance=model)
     if request.method == "POST" and form.is_valid():
-        form.save(commit=False).save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
+        saved = form.save(commit=False)
+        saved.save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
+        services.change_secrets(saved, form.secrets(), actor=request.user)
         messages.success(request, "Saved.")
         return redirect(model)
     context = {"model": model, "form": form}

@@ -121,9 +121,9 @@ def suite_formula(request: HttpRequest) -> HttpResponseBase:
         formula = parse(text)
     except FormulaError as error:
         nothing = {"prose": "", "chance": None, "pieces": [], "warnings": []}
-        return JsonResponse({"ok": False, "errors": [_error(error)], **nothing})
-    errors = [_error(error) for error in formula.check(named, conditions)]
-    return JsonResponse({"ok": not errors, "errors": errors, **_reading(formula, named, bool(errors))})
+        return JsonResponse({"ok": False, "errors": [error_shown(error)], **nothing})
+    errors = [error_shown(error) for error in formula.check(named, conditions)]
+    return JsonResponse({"ok": not errors, "errors": errors, **reading_shown(formula, named, bool(errors))})
 
 
 def _is_names(value: object) -> bool:
@@ -134,7 +134,8 @@ def _is_names(value: object) -> bool:
     )
 
 
-def _error(error: FormulaError) -> dict[str, Any]:
+def error_shown(error: FormulaError) -> dict[str, Any]:
+    """An error of a formula as JSON."""
     return {
         "message": error.message,
         "position": error.position,
@@ -143,7 +144,8 @@ def _error(error: FormulaError) -> dict[str, Any]:
     }
 
 
-def _reading(formula: Formula, regions: dict[int, str], broken: bool) -> dict[str, Any]:
+def reading_shown(formula: Formula, regions: dict[int, str], broken: bool) -> dict[str, Any]:
+    """Prose, chance level and pieces of a formula as JSON; `broken`: it names what is not there."""
     chance = None if broken else formula.chance_level()
     return {
         "prose": "" if broken else formula.describe(regions),

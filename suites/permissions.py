@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.core.exceptions import PermissionDenied
+
 from suites.models import Suite, SuiteCollaborator, Visibility
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ def can_edit(user: User | AnonymousUser, suite: Suite) -> bool:
     if not user.is_authenticated:
         return False
     return user.is_staff or suite.owner_id == user.pk or _role(user, suite) == SuiteCollaborator.Role.EDIT
+
+
+def require_edit(user: User | AnonymousUser, suite: Suite) -> None:
+    if not can_edit(user, suite):
+        raise PermissionDenied("you may not edit this suite")
 
 
 def can_run(user: User | AnonymousUser, suite: Suite) -> bool:

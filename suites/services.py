@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
@@ -211,6 +211,24 @@ def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: 
     )
 
 
+CARD = ("title", "language", "licence", "reference", "bibtex", "description", "comment")
+
+
+def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
+    """Change what a suite says about itself: any of CARD, `tags` and `visibility`. Checked before anything is saved."""
+    _require_edit(actor, suite)
+    with transaction.atomic():
+        fields = [name for name in CARD if name in changes]
+        for name in fields:
+            setattr(suite, name, changes[name])
+        suite.clean_fields(exclude=[field.name for field in Suite._meta.fields if field.name not in fields])
+        suite.save(update_fields=[*fields, "updated"])
+        if "tags" in changes:
+            set_tags(suite, changes["tags"])
+        if changes.get("visibility", suite.visibility) != suite.visibility:
+            set_visibility(suite, changes["visibility"], actor=actor)
+
+
 def delete_suite(suite: Suite, *, actor: User) -> None:
     """Delete a suite that nobody has run. A suite with runs stays, because results point to it."""
     if not permissions.can_delete(actor, suite):
@@ -219,7 +237,8 @@ def delete_suite(suite: Suite, *, actor: User) -> None:
         suite.delete()
     except ProtectedError as error:
         raise ValidationError(
-            "Models have been run on this suite, and their results point to it. Make it private instead."
+            "Models have been run on this suite, or a collection lists it, and results and papers point to it. "
+            "Make it private instead."
         ) from error
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import field_scores, latest_done, suite_scores
+from gym.evaluations.selectors import field_scores, newest_and_active
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.results.exports.cite import EXPORT_TABLES, citation
+from gym.results.rules import RULES, rule_of
+from gym.results.run_figures import models_figure, regions_figure
+from gym.results.selectors import Scored, scored_runs
 from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
-from suites.formulas import Formula, FormulaError, parse
-from suites.models import Prediction, Sentence, Suite, SuiteRevision
+from suites.models import Sentence, Suite, SuiteRevision
 from suites.selectors import (
     document_of,
     export_document,
@@ -32,6 +35,7 @@ from suites.selectors import (
     visible_to,
     with_shape,
 )
+from suites.shown import critical_regions, shown_prediction
 
 PER_PAGE = 50
 ITEMS_PER_PAGE = 40
@@ -78,42 +82,43 @@ def suite_import(request: HttpRequest) -> HttpResponse:
     )
 
 
-@dataclass(frozen=True)
-class ShownPrediction:
-    """A prediction for reading: `pieces` concatenate to the formula as typed; `error` when it cannot be read."""
-
-    prediction: Prediction
-    pieces: list[Any]
-    prose: str
-    chance: Any
-    error: str = ""
-
-
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings and put_aside (lint), scores (SuiteScore, best first),
+    critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
+    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs),
     runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
     downloads."""
     suite = _visible(request, slug)
-    revision = _revision(suite, number)
+    revisions = list(suite.revisions.order_by("-number"))
+    revision = _chosen(suite, revisions, number)
+    prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
     shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
-    runs = visible_runs(request.user).filter(revision=revision)
+    done, active = newest_and_active(
+        visible_runs(request.user).filter(revision=revision), results=len(shown) > 1
+    )
+    for run in done:
+        run.revision = revision  # with what is prefetched
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
+    rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
+    scores = scored_runs(done, rule)
     context = {
         "suite": suite,
         "revision": revision,
-        "revisions": suite.revisions.order_by("-number"),
+        "revisions": revisions,
         "predictions": shown,
-        "example": revision.sentences.filter(item=first_item).order_by("position"),
+        "example": [row for row in revision.sentences.all() if row.item == first_item],
         "critical": critical_regions(revision),
         "findings": [finding for finding in findings if not finding["ignored"]],
         "put_aside": [finding for finding in findings if finding["ignored"]],
-        "scores": suite_scores(latest_done(runs)),
-        "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
+        "scores": scores,
+        **_figures(revision, scores, request.GET.get("model", "")),
+        "rule": rule,
+        "rules": list(RULES.values()),
+        "runs": active,
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
         "may_edit": permissions.can_edit(request.user, suite),
@@ -122,9 +127,24 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "may_run": may_run,
         "n_items": len({row.item for row in document.sentences}),
         "n_sentences": len(document.sentences),
+        "export_tables": EXPORT_TABLES,
+        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url())),
         "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
     }
     return render(request, "suites/detail.html", context)
+
+
+def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
+    """models_figure: pass rates of all models; regions_figure: bits by region under one of them (`shown_run`)."""
+    drawable = [score.run for score in scores if score.run.has_surprisals]
+    run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
+    rated = [score for score in scores if score.rate is not None]
+    return {
+        "models_figure": models_figure(revision, scores, scores[0].rule) if len(rated) > 1 else None,
+        "regions_figure": regions_figure(run) if run is not None and run.region_summary else None,
+        "shown_run": run,
+        "drawable": drawable,
+    }
 
 
 @require_safe
@@ -228,6 +248,11 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     revision = _revision(suite, number)
     if form not in DOWNLOADS:
         raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
+    return export_text(revision, form)
+
+
+def export_text(revision: SuiteRevision, form: str) -> HttpResponse:
+    """A revision as a download, in one of DOWNLOADS."""
     _, extension, content_type = DOWNLOADS[form]
     document = export_document(revision)
     text = {
@@ -237,34 +262,7 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
         "csv": lambda: write_long_csv(document),
         "tsv": lambda: write_wide_tsv(document),
     }[form]()
-    return download(text, f"{suite.slug}-r{revision.number}.{extension}", content_type)
-
-
-def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPrediction:
-    try:
-        formula = parse(prediction.formula)
-    except FormulaError as error:
-        return ShownPrediction(prediction, [], "", None, str(error))
-    return ShownPrediction(
-        prediction, formula.pieces(regions), formula.describe(regions), formula.chance_level()
-    )
-
-
-def critical_regions(revision: SuiteRevision) -> set[int]:
-    """Numbers of the regions that some formula looks at; "*" marks none."""
-    found: set[int] = set()
-    for prediction in revision.predictions.all():
-        formula = _parsed(prediction)
-        if formula:
-            found |= {region for _, region in formula.references if isinstance(region, int)}
-    return found
-
-
-def _parsed(prediction: Prediction) -> Formula | None:
-    try:
-        return parse(prediction.formula)
-    except FormulaError:
-        return None
+    return download(text, f"{revision.suite.slug}-r{revision.number}.{extension}", content_type)
 
 
 def _visible(request: HttpRequest, slug: str) -> Suite:
@@ -278,6 +276,19 @@ def _editable(request: HttpRequest, slug: str) -> Suite:
     if not permissions.can_edit(request.user, suite):
         raise PermissionDenied("you may not edit this suite")
     return suite
+
+
+def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
+    """As `_revision`, among all revisions of the suite, the newest first."""
+    if number is not None:
+        found = next((row for row in revisions if row.number == number), None)
+    else:
+        found = next((row for row in revisions if row.is_frozen), revisions[0] if revisions else None)
+    if found is None:
+        raise Http404("This suite has no such revision.")
+    for row in revisions:
+        row.suite = suite
+    return found
 
 
 def _revision(suite: Suite, number: int | None) -> SuiteRevision:

@@ -27,12 +27,30 @@ PURE = (
     "models_registry.backends.hub",
     "models_registry.engine",
     "gym.evaluations.compute",
+    "gym.net",
+    "gym.results.rules",
+    "gym.results.stats",
     "gym.propara.report",
     "gym.propara.corrected",
     "gym.propara.bootstrap",
     "gym.propara.repair",
     "gym.propara.prompts",
     "gym.propara.cli",
+    "gym.propara.answers",
+    "gym.propara.digest",
+    "gym.propara.generate",
+    "gym.propara.intake",
+    "gym.propara.mistakes",
+    "gym.conversations.hocon",
+    "gym.conversations.cases",
+    "gym.conversations.driver",
+    "gym.conversations.over_http",
+    "gym.conversations.judges",
+    "gym.conversations.judging",
+    "gym.conversations.naming",
+    "gym.conversations.assessor",
+    "gym.conversations.reports",
+    "gym.conversations.embedded",
 )
 WRITERS = {"gym/exports.py", "suites/formats/write.py"}
 """The only files that write tables."""
@@ -45,16 +63,22 @@ def sources() -> list[Path]:
 
 
 def named(path: Path) -> set[str]:
-    """Every dotted name and import of a file."""
+    """Every dotted name and import of a file, less the variables it makes itself."""
     names: set[str] = set()
+    own: set[str] = set()
+    imported: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+            imported |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+        elif isinstance(node, ast.arg):
+            own.add(node.arg)
         elif isinstance(node, ast.Attribute | ast.Name):
             names.add(ast.unparse(node))
-    return names
+            if isinstance(node.ctx, ast.Store):
+                own.add(ast.unparse(node))
+    return (names - own) | imported
 
 
 def test_the_pure_rooms_know_no_django_and_no_torch():
@@ -74,13 +98,33 @@ def test_the_pure_rooms_know_no_django_and_no_torch():
         ({"csv.writer", "csv.DictWriter"}, WRITERS),
         ({"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "torch.load"}, set()),
         ({"eval", "exec", "os.system", "os.popen", "__import__"}, set()),
+        (
+            {
+                "httpx2",
+                "httpcore2",
+                "httpx",
+                "requests",
+                "urllib3",
+                "urllib.request",
+                "http.client",
+                "aiohttp",
+            },
+            {"gym/net/client.py", "gym/net/wire.py", "gym/net/answers.py", "gym/client/transport.py"},
+        ),
         ({"mark_safe", "django.utils.safestring.mark_safe", "django.utils.safestring.SafeString"}, set()),
     ],
-    ids=["tables", "pickles", "code", "markup"],
+    ids=["tables", "pickles", "code", "the way out", "markup"],
 )
 def test_dangerous_doors_are_used_nowhere_but_where_they_are_guarded(forbidden, allowed):
     users = {str(path.relative_to(ROOT)) for path in sources() if named(path) & forbidden}
     assert users == allowed
+
+
+def test_the_site_does_not_use_its_own_client():
+    """gym/client runs on other people's machines: it is no way out for the site."""
+    for path in sources():
+        if "client" not in path.parts:
+            assert not {name for name in named(path) if name.startswith("gym.client")}, path
 
 
 def test_templates_switch_escaping_off_nowhere():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import Any
 
 from rest_framework.exceptions import ParseError
@@ -9,10 +10,33 @@ from rest_framework.parsers import JSONParser as RestJSONParser
 
 
 class JSONParser(RestJSONParser):
-    """JSON whose depth cannot exhaust the stack: what is nested too deep is a 400 like other bad JSON."""
+    """JSON that can be kept: nested too deep, half characters, U+0000 and endless numbers are a 400 that says where."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
-            return super().parse(stream, media_type, parser_context)
+            data = super().parse(stream, media_type, parser_context)
+            _check(data, "$")
         except RecursionError as error:
             raise ParseError("JSON parse error - nested too deep") from error
+        return data
+
+
+def _check(value: Any, path: str) -> None:
+    if isinstance(value, str):
+        if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            raise ParseError(
+                f"{path} holds a character that no text has (U+0000 or half of a surrogate pair)."
+            )
+    elif isinstance(value, float):
+        if isinf(value):
+            raise ParseError(f"{path} is a number too large to be kept.")
+    elif isinstance(value, int):
+        if abs(value) >= 2**63:
+            raise ParseError(f"{path} is a number too large to be kept.")
+    elif isinstance(value, list):
+        for place, one in enumerate(value):
+            _check(one, f"{path}[{place}]")
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            _check(name, f"{path} (a name in it)")
+            _check(one, f"{path}.{name}")

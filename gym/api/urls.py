@@ -1,14 +1,27 @@
-from django.urls import path
+"""Every address of the API. A room adds its own: `<room>/api.py` or `<room>/api/urls.py` with `urlpatterns`, named in
+ROOMS; see docs/api.md."""
+
+from django.urls import include, path, re_path, register_converter
 
 from gym.api import views
+from gym.api.converters import UserName
+
+register_converter(UserName, "user")
+
+ROOMS = [
+    "suites.api.urls",
+    "models_registry.api.urls",
+    "gym.evaluations.api.urls",
+    "gym.scoring.api",
+    "gym.jobs.api",
+    "gym.propara.site.api.urls",
+    "gym.accounts.api",
+]
 
 urlpatterns = [
-    path("", views.index, name="api-root"),
-    path("suites/", views.SuiteList.as_view(), name="api-suites"),
-    path("suites/<slug:slug>/", views.SuiteDetail.as_view(), name="api-suite"),
-    path("models/", views.ModelList.as_view(), name="api-models"),
-    path("models/<slug:slug>/", views.ModelDetail.as_view(), name="api-model"),
-    path("runs/", views.RunList.as_view(), name="api-runs"),
-    path("runs/<slug:key>/", views.RunDetail.as_view(), name="api-run"),
-    path("runs/<slug:key>/results/", views.run_results, name="api-run-results"),
+    path("", views.Index.as_view(), name="api-root"),
+    path("schema/", views.Schema.as_view(), name="api-schema"),
+    path("docs/", views.docs, name="api-docs"),
+    *[path("", include(room)) for room in ROOMS],
+    re_path(r"^[\s\S]*/$", views.Missing.as_view()),
 ]

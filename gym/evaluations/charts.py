@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gym.evaluations.small_charts import margin_strip, rate_bar
 from gym.evaluations.svg import (
     Markup,
     Pen,
@@ -37,6 +38,8 @@ class Series:
     lows: Sequence[float | None] = ()
     highs: Sequence[float | None] = ()
     n: int | None = None
+    items: Sequence[Sequence[float | None]] = ()
+    """Per item its value in every region: drawn as thin lines behind the means."""
 
     def mean(self, region: int) -> float | None:
         return _at(self.means, region)
@@ -111,6 +114,8 @@ def region_chart(
         *_region_labels(pen, frame, labels, marked, regions, rotated=rotated),
     ]
     for index, one in enumerate(series):
+        body.append(_threads(pen, frame, index, one, len(series)))
+    for index, one in enumerate(series):
         body.append(_draw_series(pen, frame, index, one, len(series), regions, unit))
     body.extend(_key(pen, frame, series))
     note = _note(series, interval, has_critical=bool(marked))
@@ -134,6 +139,7 @@ def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float
         for k in columns:
             mean, spread = one.mean(k), one.interval(k)
             values.extend(v for v in (mean, *(spread or ())) if v is not None)
+            values.extend(v for item in one.items if (v := _at(item, k)) is not None)
     return nice_ticks(min(values), max(values))
 
 
@@ -196,6 +202,21 @@ def _region_labels(
         ]
         drawn.append(element("text", {"x": x, "y": base, **pen.style(*names, "c-mid")}, full, *spans))
     return drawn
+
+
+def _threads(pen: Pen, frame: _Frame, index: int, one: Series, count: int) -> Markup:
+    """A line per item, broken where a region has no value."""
+    offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
+    paths = []
+    for item in one.items:
+        d, gap = "", True
+        for column, k in enumerate(frame.columns):
+            value = _at(item, k)
+            if value is not None:
+                d += f"{'M' if gap else 'L'}{frame.x(column) + offset:.1f} {frame.y(value):.1f}"
+            gap = value is None
+        paths.append(pen.path(d, "c-thread", "c-color", series=index))
+    return element("g", None, *paths)
 
 
 def _draw_series(
@@ -275,8 +296,9 @@ def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str
         )
     has_intervals = any(finite(v) for s in series for v in s.lows)
     whiskers = f"; whiskers: {interval}" if has_intervals else ""
+    threads = "; thin lines: single items" if any(s.items for s in series) else ""
     shaded = "; shaded: regions the predictions compare" if has_critical else ""
-    return f"Points: mean{n}{whiskers}{shaded}"
+    return f"Points: mean{n}{whiskers}{threads}{shaded}"
 
 
 def _describe(
@@ -289,98 +311,3 @@ def _describe(
     what = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
     where = f"{len(columns)} region{'' if len(columns) == 1 else 's'}"
     return f"Mean surprisal in {unit} of {what} in {where}. {note}.{missing}"
-
-
-# --- small drawings inside table cells ----------------------------------------------------------------------------
-def rate_bar(
-    rate: float | None,
-    low: float | None = None,
-    high: float | None = None,
-    chance: float | None = None,
-    *,
-    width: float = 96.0,
-) -> Markup:
-    """A bar from 0 to 1 with its interval as a whisker and a tick at chance. The number stands beside it as text."""
-    height, inner = 14.0, width - 2.0
-
-    def x(share: float) -> float:
-        return 1.0 + inner * min(max(share, 0.0), 1.0)
-
-    parts = [element("rect", {"class": "rb-track", "x": 1.0, "y": 3.0, "width": inner, "height": 8.0})]
-    if rate is not None and finite(rate):
-        parts.append(
-            element("rect", {"class": "rb-bar", "x": 1.0, "y": 3.0, "width": x(rate) - 1.0, "height": 8.0})
-        )
-    if low is not None and high is not None and finite(low) and finite(high):
-        a, b = x(low), x(high)
-        d = f"M{a:.2f} 4.5v5M{a:.2f} 7H{b:.2f}M{b:.2f} 4.5v5"
-        parts.append(element("path", {"class": "rb-whisker", "d": d, "fill": "none"}))
-    if chance is not None and finite(chance):
-        c = x(chance)
-        tick = {"x1": c, "y1": 0.0, "x2": c, "y2": height}
-        parts.insert(2, element("line", {"class": "rb-halo", **tick}))
-        parts.insert(3, element("line", {"class": "rb-chance", **tick}))
-    attributes: dict[str, object] = {
-        "xmlns": "http://www.w3.org/2000/svg",
-        "class": "rate-bar",
-        "viewBox": f"0 0 {width:g} {height:g}",
-        "width": width,
-        "height": height,
-        "aria-hidden": "true",
-    }
-    return element("svg", attributes, *parts)
-
-
-_OUTCOME_CLASS = {0: "m-false", 1: "m-true", 2: "m-tie"}
-
-
-def margin_strip(
-    margins: Sequence[float | None],
-    outcomes: Sequence[int],
-    title: str = "Margins by item",
-    *,
-    labels: Sequence[str] = (),
-    width: float = 560.0,
-) -> Markup:
-    """One dot per item: how far, in bits, its prediction is from flipping. Right of zero it held.
-
-    Items without a margin are left out; items at nearly the same place are stacked.
-    """
-    pen = Pen(standalone=False)
-    shown = sorted(
-        (float(m), k) for k, m in enumerate(margins) if m is not None and finite(m) and k < len(outcomes)
-    )
-    ticks = nice_ticks(min([0.0, *(m for m, _ in shown)]), max([0.0, *(m for m, _ in shown)]), 6)
-    low, high = ticks[0], ticks[-1]
-    left, inner = 12.0, width - 24.0
-
-    def x(value: float) -> float:
-        return left + inner * (value - low) / (high - low)
-
-    piles: dict[int, int] = {}
-    dots, tallest = [], 1
-    for margin, k in shown:
-        slot = round(x(margin) / 7.0)
-        level = piles[slot] = piles.get(slot, 0) + 1
-        tallest = max(tallest, level)
-        dots.append((x(margin), level, k, margin))
-    rise = min(7.0, 112.0 / tallest)
-    radius = max(1.25, min(3.0, rise * 0.46))
-    base = 8.0 + rise * tallest
-    body = [
-        *(pen.line(x(t), base + 5.0, x(t), base + 9.0, "c-grid") for t in ticks),
-        *(pen.text(x(t), base + 21.0, tick_label(t), "c-tick", "c-mid") for t in ticks),
-        pen.line(left, base + 5.0, left + inner, base + 5.0, "c-grid"),
-        pen.line(x(0.0), 2.0, x(0.0), base + 9.0, "m-zero"),
-    ]
-    for cx, level, k, margin in dots:
-        name = labels[k] if k < len(labels) else f"item {k + 1}"
-        tip = element("title", None, f"{name}: {margin:+.2f} bits".replace("-", "−"))
-        kind = _OUTCOME_CLASS.get(int(outcomes[k]), "m-tie")
-        dot = {"cx": cx, "cy": base - rise * (level - 1) - 1.0, "r": radius, "class": kind}
-        body.append(element("g", None, tip, element("circle", dot)))
-    left_out = len(margins) - len(shown)
-    text = f"{len(shown)} items; right of zero the prediction held."
-    if left_out:
-        text += f" {left_out} without a margin left out."
-    return pen.canvas(width, base + 28.0, title, text, "chart margin-strip", body)

@@ -16,6 +16,7 @@ PAPER_COLOURS = ("#0a66a3", "#c04a08", "#0b7658", "#8d4a86", "#806600", "#1f7fb6
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 _INK, _QUIET, _RULE = "#1b1a18", "#57524a", "#ded9cf"
+_HEAT = ("#eff9fc", "#cee7f1", "#add4e5", "#8cc0d9", "#6aabce", "#4f9cc6", "#1474a8", "#046aa0", "#00548a")
 _PAPER: dict[str, dict[str, str]] = {
     "c-text": {"fill": _INK, "font-size": "12"},
     "c-muted": {"fill": _QUIET, "font-size": "11"},
@@ -33,6 +34,16 @@ _PAPER: dict[str, dict[str, str]] = {
     "c-whisker": {"fill": "none", "stroke-width": "1.25"},
     "c-shape": {"stroke-width": "1.5", "stroke-linejoin": "round"},
     "c-stroke": {"fill": "none", "stroke-width": "2", "stroke-linecap": "round"},
+    "c-thread": {"fill": "none", "stroke-width": "0.75", "stroke-opacity": "0.3"},
+    "c-ref": {"stroke": "#a83a17", "stroke-width": "1.5", "stroke-dasharray": "3 2"},
+    "m-zero": {"stroke": _INK, "stroke-width": "1"},
+    "m-true": {"fill": "#1474a8"},
+    "m-false": {"fill": "none", "stroke": "#b05220", "stroke-width": "1.5"},
+    "m-tie": {"fill": "none", "stroke": "#7d5a00", "stroke-width": "1.5"},
+    **{f"heat-{k}": {"fill": colour} for k, colour in enumerate(_HEAT)},
+    "heat-none": {"fill": "none", "stroke": _RULE},
+    "heat-ink": {"fill": _INK, "font-size": "11"},
+    "heat-paper": {"fill": "#ffffff", "font-size": "11"},
     "c-color": {"stroke": "{colour}"},
     "c-fill": {"fill": "{colour}"},
 }

@@ -14,20 +14,35 @@ from gym.evaluations import charts
 from gym.evaluations.svg import Markup
 from gym.templatetags import icons
 from gym.templatetags.numbers import (
+    NOTHING,
     bits,
     compact,
     duration,
     eta,
     grouped,
     number_or_none,
+    p_value,
     percent,
     plain_value,
+    points,
     quarter,
     signed,
 )
 
 register = template.Library()
-for _filter in (bits, compact, duration, eta, grouped, percent, plain_value, quarter, signed):
+for _filter in (
+    bits,
+    compact,
+    duration,
+    eta,
+    grouped,
+    p_value,
+    percent,
+    plain_value,
+    points,
+    quarter,
+    signed,
+):
     register.filter(_filter)
 
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
@@ -76,6 +91,19 @@ def get(mapping: Any, key: Any) -> Any:
         return mapping[int(key)]
     except (TypeError, ValueError, IndexError, KeyError):
         return None
+
+
+@register.filter
+def last_of(values: Sequence[Any]) -> Any:
+    return values[-1] if values else ""
+
+
+@register.filter
+def figure_cell(value: Any) -> str:
+    """A number of a chart's table as text"""
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("-", "−")
+    return NOTHING if value is None else str(value)
 
 
 @register.filter
@@ -136,6 +164,12 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
     "broken": ("badge-bad", "cross", "does not work"),
     "unchecked": ("badge-busy", "spinner", "being checked"),
     "unapproved": ("badge-warn", "clock", "waits for staff"),
+    "pass": ("badge-good", "check", "passed"),
+    "fail": ("badge-bad", "cross", "failed"),
+    "error": ("badge-warn", "alert", "error"),
+    "timeout": ("badge-warn", "clock", "timeout"),
+    "skipped": ("", "dash", "skipped"),
+    "flaky": ("badge-warn", "equal", "flaky"),
 }
 
 
@@ -197,10 +231,10 @@ def result_at(score: Any, position: int) -> Any:
 @register.filter
 def backend_label(kind: str) -> str:
     from models_registry.backends import BACKENDS
-    from models_registry.models import UPLOADED
+    from models_registry.models import AGENT, UPLOADED
 
-    if kind == UPLOADED:
-        return "uploaded results"
+    if kind in (AGENT, UPLOADED):
+        return "agent" if kind == AGENT else "uploaded results"
 
     return BACKENDS[kind].label if kind in BACKENDS else kind
 

@@ -109,3 +109,17 @@ def plain_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(plain_value(inner) for inner in value) or NOTHING
     return str(value)
+
+
+def points(value: Any, places: int = 1) -> str:
+    """A difference of rates in percentage points: 0.125 -> +12.5"""
+    number = number_or_none(value)
+    return NOTHING if number is None else signed(100 * number, places)
+
+
+def p_value(value: Any) -> str:
+    """0.0312 -> 0.031; very small ones as < 0.001"""
+    number = number_or_none(value)
+    if number is None:
+        return NOTHING
+    return "< 0.001" if number < 0.001 else f"{number:.3f}"

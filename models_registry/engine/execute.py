@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from models_registry.engine.blocks import attending, layout
 from models_registry.engine.forest import Chunk, Forest, Ints, cut, grow
 from models_registry.engine.plan import chunks
 from models_registry.engine.reader import ROWS_PER_BLOCK, Reader, look, to_device
@@ -28,6 +29,7 @@ _TOKENS = {"cpu": 512, "cuda": 8192}
 _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
 _TREE_TOKENS = {"cpu": 512, "cuda": 4096}
 _PACKED_TREE_TOKENS = 256
+_BLOCKED_TREE_TOKENS = {"cpu": 512, "cuda": 8192}
 
 
 class Computed(NamedTuple):
@@ -49,8 +51,10 @@ def default_budget(device: torch.device, vocabulary_size: int) -> int:
 
 
 def tree_budget(reader: Reader, budget: int) -> int:
-    """Positions per tree chunk within `budget`: smaller, because the mask grows with the square."""
+    """Positions per tree chunk within `budget`: smaller where the mask grows with the square."""
     kind = reader.device.type if reader.device.type in _TREE_TOKENS else "cpu"
+    if reader.blocks:
+        return min(budget, _BLOCKED_TREE_TOKENS[kind])
     best = _PACKED_TREE_TOKENS if reader.packed else _TREE_TOKENS[kind]
     return min(budget, best)
 
@@ -121,6 +125,7 @@ class _Job(NamedTuple):
 
     nodes, place  nodes to read (sorted), and the row of each in the flattened output
     edges, rows   numbers of the forest's edges and rows that are read
+    keys          which keys each block of queries sees (`blocks.Layout`); None = attention by the mask alone
     """
 
     inputs: dict[str, torch.Tensor]
@@ -128,6 +133,7 @@ class _Job(NamedTuple):
     place: Ints
     edges: Ints
     rows: Ints
+    keys: torch.Tensor | None = None
 
 
 class _Ledger(NamedTuple):
@@ -208,12 +214,22 @@ class _Trees:
         edges = np.arange(chunk.edges.start, chunk.edges.stop)
         rows = np.arange(chunk.rows.start, chunk.rows.stop)
         nodes = _read_nodes(self.forest, edges, rows)
+        place = nodes - chunk.first + chunk.node_at
+        token, position, keys = chunk.token, chunk.position, None
+        if self.reader.blocks:
+            plan = layout(chunk.end, self.reader.blocks)
+            more = (0, plan.size - len(token))
+            token, position = np.pad(token, more), np.pad(position, more)
+            mask = _additive(to_device(plan.hidden, device), self._dtype())[:, None]
+            keys = to_device(plan.keys, device)
+        else:
+            mask = tree_mask(to_device(chunk.end, device), self._dtype())
         inputs = {
-            "input_ids": to_device(chunk.token[None], device),
-            "attention_mask": tree_mask(to_device(chunk.end, device), self._dtype()),
-            "position_ids": to_device(chunk.position[None], device),
+            "input_ids": to_device(token[None], device),
+            "attention_mask": mask,
+            "position_ids": to_device(position[None], device),
         }
-        return _Job(inputs, nodes, nodes - chunk.first + chunk.node_at, edges, rows)
+        return _Job(inputs, nodes, place, edges, rows, keys)
 
     def _dtype(self) -> torch.dtype:
         found = getattr(self.reader.model, "dtype", torch.float32)
@@ -224,9 +240,12 @@ def tree_mask(end: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Additive mask [1, 1, n, n]: 0 where key j is visible to query i (j <= i < end[j]), else the least
     number of the dtype. Floats are faster than booleans on CPUs."""
     at = torch.arange(len(end), device=end.device)
-    hidden = (at[None, :] > at[:, None]) | (at[:, None] >= end[None, :])
-    mask = torch.zeros(hidden.shape, dtype=dtype, device=end.device)
-    return mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
+    return _additive((at[None, :] > at[:, None]) | (at[:, None] >= end[None, :]), dtype)[None, None]
+
+
+def _additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
+    return mask.masked_fill_(hidden, torch.finfo(dtype).min)
 
 
 class _Padded:
@@ -314,11 +333,12 @@ def _attempt(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | Non
 @torch.inference_mode()
 def _forward(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | None) -> _Work:
     """Body for all positions, head for the nodes that are read."""
-    states = reader.states(**job.inputs)
-    states = states.reshape(-1, states.shape[-1])[to_device(job.place, states.device)]
+    place = to_device(job.place, reader.device)
+    with attending(job.keys):
+        states = reader.states_at(place, **job.inputs)
     row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
     bits, mass = look(reader, states, row, forest.edge_token[job.edges], sets)
-    return _Work(job._replace(inputs={}), bits, mass)
+    return _Work(job._replace(inputs={}, keys=None), bits, mass)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

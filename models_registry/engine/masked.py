@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,43 @@ def masked_copies(
     return found
 
 
+class Distinct(NamedTuple):
+    """Copies without repeats: sentences that differ in one word are one input where that word is masked.
+
+    ids     what the model reads, masks put in
+    place   whose distribution is looked at
+    tokens  the tokens that are looked up there
+    """
+
+    ids: tuple[int, ...]
+    place: int
+    tokens: list[int]
+
+
+def distinct_copies(
+    sequences: Sequence[Sequence[int]], copies: Sequence[Copy], mask_id: int
+) -> tuple[list[Distinct], list[tuple[int, int]]]:
+    """Distinct inputs in order of appearance, and of each copy: its input, and which of that input's tokens it
+    is."""
+    numbers: dict[tuple[tuple[int, ...], int], int] = {}
+    found: list[Distinct] = []
+    places: list[tuple[int, int]] = []
+    for copy in copies:
+        own = list(sequences[copy.sequence])
+        token = own[copy.target]
+        for at in copy.masked:
+            own[at] = mask_id
+        key = (tuple(own), copy.target)
+        number = numbers.setdefault(key, len(found))
+        if number == len(found):
+            found.append(Distinct(*key, []))
+        tokens = found[number].tokens
+        if token not in tokens:
+            tokens.append(token)
+        places.append((number, tokens.index(token)))
+    return found, places
+
+
 def compute_masked(
     reader: Reader,
     sequences: Sequence[Sequence[int]],
@@ -66,34 +104,46 @@ def compute_masked(
     budget: int,
     rows: Rows | None = None,
 ) -> list[Floats | ScoringFailure]:
-    """Bits of each needed token; NaN = not asked for. Copies are sorted by length and batched under a budget of
-    padded tokens; when memory runs out it is halved. `rows` runs the model for one place per copy, see
-    `last_rows`."""
+    """Bits of each needed token; NaN = not asked for. Each distinct copy is run once; copies are sorted by
+    length and batched under a budget of padded tokens; when memory runs out it is halved. `rows` runs the model
+    for one place per copy, see `last_rows`."""
     copies = masked_copies(words, needed, method)
+    inputs, places = distinct_copies(sequences, copies, mask_id)
+    values = _run(reader, inputs, budget, rows or whole_rows(reader))
     results = [np.full(len(ids), np.nan) for ids in sequences]
     failed: dict[int, ScoringFailure] = {}
-    lengths = [len(sequences[copy.sequence]) for copy in copies]
+    for copy, (number, which) in zip(copies, places, strict=True):
+        bits = values[number]
+        if bits is None:
+            reason = (
+                f"Memory on {reader.device} ran out on this text alone ({len(inputs[number].ids)} tokens)."
+            )
+            failed.setdefault(copy.sequence, ScoringFailure(reason, transient=True))
+            continue
+        results[copy.sequence][copy.target] = bits[which]
+        if not math.isfinite(bits[which]):
+            reason = f"The model's value for token {copy.target + 1} is not a finite number."
+            failed.setdefault(copy.sequence, ScoringFailure(reason))
+    return [failed.get(number, one) for number, one in enumerate(results)]
+
+
+def _run(reader: Reader, inputs: Sequence[Distinct], budget: int, rows: Rows) -> list[list[float] | None]:
+    """Bits of the tokens of each input; None = memory ran out on it alone."""
+    found: list[list[float] | None] = [None] * len(inputs)
+    lengths = [len(one.ids) for one in inputs]
     pending = chunks(lengths, budget)[::-1]
     while pending:
         batch = pending.pop()
-        chosen = [copies[at] for at in batch]
-        bits = _attempt(reader, sequences, chosen, mask_id, rows or whole_rows(reader))
+        bits = _attempt(reader, [inputs[at] for at in batch], rows)
         if bits is not None:
-            for copy, value in zip(chosen, bits, strict=True):
-                results[copy.sequence][copy.target] = value
-                if not math.isfinite(value):
-                    reason = f"The model's value for token {copy.target + 1} is not a finite number."
-                    failed.setdefault(copy.sequence, ScoringFailure(reason))
-        elif len(batch) == 1:
-            size = lengths[batch[0]]
-            reason = f"Memory on {reader.device} ran out on this text alone ({size} tokens)."
-            failed.setdefault(chosen[0].sequence, ScoringFailure(reason))
-        else:
+            for at, own in zip(batch, bits, strict=True):
+                found[at] = own
+        elif len(batch) > 1:
             rest = [at for group in (batch, *reversed(pending)) for at in group]
             budget = max(1, min(budget, lengths[batch[-1]] * len(batch)) // 2)
             again = chunks([lengths[at] for at in rest], budget)
             pending = [[rest[place] for place in group] for group in again][::-1]
-    return [failed.get(number, one) for number, one in enumerate(results)]
+    return found
 
 
 Rows = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -110,12 +160,10 @@ def whole_rows(reader: Reader) -> Rows:
     return run
 
 
-def _attempt(
-    reader: Reader, sequences: Sequence[Sequence[int]], copies: Sequence[Copy], mask_id: int, rows: Rows
-) -> list[float] | None:
-    """One batch of copies, or None when memory ran out."""
+def _attempt(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list[float]] | None:
+    """One batch of inputs, or None when memory ran out."""
     try:
-        return _forward(reader, sequences, copies, mask_id, rows)
+        return _forward(reader, batch, rows)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -126,23 +174,19 @@ def _attempt(
 
 
 @torch.inference_mode()
-def _forward(
-    reader: Reader, sequences: Sequence[Sequence[int]], copies: Sequence[Copy], mask_id: int, rows: Rows
-) -> list[float]:
-    width = max(len(sequences[copy.sequence]) for copy in copies)
-    ids = np.zeros((len(copies), width), np.int64)
-    mask = np.zeros((len(copies), width), np.int64)
-    for line, copy in enumerate(copies):
-        own = sequences[copy.sequence]
-        ids[line, : len(own)] = own
-        ids[line, list(copy.masked)] = mask_id
-        mask[line, : len(own)] = 1
-    place = np.array([copy.target for copy in copies])
-    target = np.array([sequences[copy.sequence][copy.target] for copy in copies])
+def _forward(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list[float]]:
+    width = max(len(one.ids) for one in batch)
+    ids = np.zeros((len(batch), width), np.int64)
+    mask = np.zeros((len(batch), width), np.int64)
+    for line, one in enumerate(batch):
+        ids[line, : len(one.ids)] = one.ids
+        mask[line, : len(one.ids)] = 1
+    place = np.array([one.place for one in batch])
+    counts = [len(one.tokens) for one in batch]
+    tokens = np.array([token for one in batch for token in one.tokens])
     states = rows(*(to_device(part, reader.device) for part in (ids, mask, place)))
-    bits = look(reader, states, np.arange(len(copies)), target).bits
-    values: list[float] = bits.cpu().double().tolist()
-    return values
+    bits = iter(look(reader, states, np.repeat(np.arange(len(batch)), counts), tokens).bits.tolist())
+    return [list(islice(bits, count)) for count in counts]
 
 
 def last_rows(model: Any, reader: Reader) -> Rows | None:

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from models_registry.engine import blocks
 from models_registry.engine.execute import Computed, Floats, compute
+from models_registry.engine.narrow import Narrow
 from models_registry.engine.reader import Reader
 
 TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
@@ -22,6 +24,8 @@ _FLOOR_BITS = 3e-5
 _LEAK_SHARE = 0.1
 _BUDGET = 64
 _WIDE = 1024
+_PROBE_BLOCK = 16
+"""Queries per block while proving: so few that every probe crosses a border."""
 
 
 def make_reader(
@@ -37,6 +41,7 @@ def make_reader(
     allowed = tolerance(model) if allowed is None else allowed
     _split(reader, probes, plain, allowed)
     _try_trees(reader, probes, plain, allowed)
+    _try_narrow(reader, probes, plain, allowed)
     return reader
 
 
@@ -75,11 +80,19 @@ def batch_bits(model: Any, device: torch.device) -> Floats:
 
 
 def _bits(
-    reader: Reader, sequences: Sequence[Sequence[int]], *, alone: bool = False, budget: int = _BUDGET
+    reader: Reader,
+    sequences: Sequence[Sequence[int]],
+    *,
+    alone: bool = False,
+    budget: int = _BUDGET,
+    needed: Sequence[Sequence[bool]] | None = None,
 ) -> Floats:
-    """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
-    groups = [[ids] for ids in sequences] if alone else [sequences]
-    found = [one for group in groups for one in compute(reader, group, budget=budget)]
+    """Bits of all tokens after the first, one after the other; NaN where the model gave no number or none was
+    asked for."""
+    if alone:
+        found = [one for ids in sequences for one in compute(reader, [ids], budget=budget)]
+    else:
+        found = compute(reader, sequences, budget=budget, needed=needed)
     return np.concatenate(
         [
             one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
@@ -164,15 +177,15 @@ def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
-    """Switch tree masks on if they give the plain values, and much closer than a mask that leaks would."""
+    """Switch trees on if they give the plain values, and much closer than a mask that leaks would. Attention
+    by blocks is tried first, one mask for all queries then."""
     reader.tree = True
-    try:
-        gap = apart(_bits(reader, probes), plain)
-        leak = apart(_leaking(reader, probes, plain), plain)
-        problem = f"differ by {gap:.2g} bits from one sentence at a time"
-    except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
-        gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
-    allowed = min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak))
+    reader.blocks = _PROBE_BLOCK if blocks.install(reader.model) else 0
+    gap, allowed, problem = _tree_gap(reader, probes, plain, most)
+    if gap > allowed and reader.blocks:
+        blocks.uninstall(reader.model)
+        reader.blocks = 0
+        gap, allowed, problem = _tree_gap(reader, probes, plain, most)
     if gap > allowed:
         reader.tree = False
         reader.notes.append(
@@ -180,11 +193,42 @@ def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, m
             f"({allowed:.2g} allowed)."
         )
         return
+    if reader.blocks:
+        reader.blocks = blocks.WIDTH.get(reader.device.type, blocks.WIDTH["cpu"])
     reader.reach = _window(reader.model.config)
     beyond = f" for texts of up to {reader.reach} tokens, its attention window" if reader.reach else ""
     reader.notes.append(
         f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
     )
+
+
+def _try_narrow(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
+    """Run the last layer for wanted positions only if that gives the plain values."""
+    reader.narrow = Narrow.of(reader.body)
+    if reader.narrow is None:
+        return
+    flags = [[at % 3 == 2 for at in range(len(ids))] for ids in probes]
+    asked = np.concatenate([own[1:] for own in flags])
+    try:
+        gap = apart(_bits(reader, probes, needed=flags)[asked], plain[asked])
+    except Exception:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+        gap = float("inf")
+    if gap > most:
+        reader.narrow.remove()
+        reader.narrow = None
+
+
+def _tree_gap(
+    reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float
+) -> tuple[float, float, str]:
+    """How far trees are from the plain values in bits, how far they may be, and the difference in words."""
+    try:
+        gap = apart(_bits(reader, probes), plain)
+        leak = apart(_leaking(reader, probes, plain), plain)
+        problem = f"differ by {gap:.2g} bits from one sentence at a time"
+    except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+        gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
+    return gap, min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak)), problem
 
 
 def _leaking(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:

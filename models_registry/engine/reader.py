@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from models_registry.engine.narrow import PAYS, Narrow
+
 ROWS_PER_BLOCK = 128
 """Vocabulary rows per projection on a CPU: 25 MB of fp32 logits for 50,000 words, below the size from which
 the C library fetches fresh pages for every block."""
@@ -29,6 +31,8 @@ class Reader:
     body, head  its two parts, when head(body) was shown to be the model; else None: the model runs whole
     tree        whether it was shown to take tree attention masks and position ids
     reach       longest text in tokens for which that holds (a sliding window sees no farther); None = any
+    blocks      queries per block of tree attention (see `engine.blocks`); 0 = by one mask for the whole chunk
+    narrow      how to run the last layer's feed-forward part for wanted positions only; None = for all
     packed      whether its linear weights were repacked for the CPU's kernels
     notes       what was measured and decided, in words
     """
@@ -40,6 +44,8 @@ class Reader:
     head: Callable[[torch.Tensor], torch.Tensor] | None = None
     tree: bool = False
     reach: int | None = None
+    blocks: int = 0
+    narrow: Narrow | None = None
     packed: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -50,6 +56,15 @@ class Reader:
             return logits
         hidden: torch.Tensor = self.body(**inputs)[0]
         return hidden
+
+    def states_at(self, places: torch.Tensor, **inputs: torch.Tensor) -> torch.Tensor:
+        """Of what `states` gives, the rows at these places of the flattened [batch, width]."""
+        if self.narrow is not None and len(places) < PAYS * inputs["input_ids"].numel():
+            with self.narrow.wanting(places):
+                states = self.states(**inputs)
+        else:
+            states = self.states(**inputs)
+        return states.reshape(-1, states.shape[-1])[places.to(states.device)]
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """fp32 logits of some rows that `states` gave; the caller may overwrite them."""
@@ -83,21 +98,19 @@ def look(
     """Bits of tokens after the contexts whose hidden rows are `states` [rows, features].
 
     Edge k asks for token edge_token[k] after row edge_row[k]; edge_row is sorted. One projection per row,
-    however many edges it has, in blocks; the log-sum-exp runs in place, in fp32, after the row's maximum is
+    however many edges it has, in blocks; the log-sum-exp runs in fp32, after the row's maximum is
     taken off. `sets` [vocabulary, s] holds weights 0 or 1; its masses are taken for every row.
     """
     bits, mass = [], []
     for start in range(0, states.shape[0], reader.block):
         rows = states[start : start + reader.block]
         low, high = np.searchsorted(edge_row, (start, start + rows.shape[0]))
-        own = to_device(edge_row[low:high] - start, states.device)
-        logits = reader.logits(rows)
-        logits -= logits.amax(1, keepdim=True)
-        picked = logits[own, to_device(edge_token[low:high], states.device)]
-        total = logits.exp_().sum(1).log_()
-        bits.append((total[own] - picked).mul_(_PER_NAT).clamp_min_(0.0))
+        logs = torch.log_softmax(reader.logits(rows), 1)
+        own = to_device(edge_row[low:high] - start, logs.device)
+        picked = logs[own, to_device(edge_token[low:high], logs.device)]
+        bits.append(picked.mul_(-_PER_NAT).clamp_min_(0.0))
         if sets is not None:
-            mass.append((total[:, None] - (logits @ sets).log_()).mul_(_PER_NAT).clamp_min_(0.0))
+            mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
     empty = torch.zeros(0, device=states.device)
     return Looked(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 

@@ -7,6 +7,8 @@ import "./upload.js";
 import "./kinds.js";
 import "./announce.js";
 import "./menu.js";
+import "./heatmap.js";
+import "./figure.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {
@@ -20,7 +22,7 @@ const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const scrolls = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
     if (scrolls) target.tabIndex = 0;
-    else target.removeAttribute("tabindex");
+    else if (!target.closest("[data-figure]")) target.removeAttribute("tabindex");
   }
 });
 const observe = (root) => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gym.accounts.tokens import create_token
 from tests.api.worlds import make_world
 
 
@@ -25,3 +26,31 @@ def get(client, people):
         return response.json()
 
     return fetch
+
+
+@pytest.fixture
+def bearer(people):
+    """bearer(who, *scopes): headers with a new token."""
+
+    def headers(who="alice", *scopes, **more):
+        _, plain = create_token(
+            actor=getattr(people, who), name="test", scopes=scopes or ["read", "write", "run"], **more
+        )
+        return {"authorization": f"Bearer {plain}"}
+
+    return headers
+
+
+@pytest.fixture
+def send(client, people):
+    """send("post", address, body, who, **headers): the response; `who` is signed in."""
+
+    def act(method: str, address: str, body: object = None, who: str = "alice", **headers: str):
+        client.logout()
+        if who:
+            client.force_login(getattr(people, who))
+        extra = {"content_type": "application/json"} if body is not None else {}
+        data = {"data": body} if body is not None else {}
+        return getattr(client, method)(f"/api/v1/{address}", **data, **extra, headers=headers)
+
+    return act

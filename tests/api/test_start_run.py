@@ -64,33 +64,41 @@ def test_a_revision_is_named_by_its_number(post, people, world):
 @pytest.mark.parametrize(
     ("given", "field", "says"),
     [
-        ({"model": "open-model"}, "suite", "required"),
-        ({"suite": "public-suite"}, "model", "required"),
-        (ASKED | {"suite": "two words"}, "suite", "valid"),
-        (ASKED | {"suite": None}, "suite", "null"),
-        (ASKED | {"model": ["open-model"]}, "model", "valid"),
-        (ASKED | {"revision": "first"}, "revision", "integer"),
-        (ASKED | {"policy": "sum"}, "policy", "dictionary"),
-        (ASKED | {"policy": {"metric": "mode"}}, "policy", "metric is 'mode'"),
-        (ASKED | {"policy": {"bos": 1}}, "policy", "bos is 1"),
-        (ASKED | {"policy": {"eos": "yes"}}, "policy", "eos is 'yes'"),
-        (ASKED | {"policy": {"join": ["space"]}}, "policy", "join is ['space']"),
-        (ASKED | {"policy": {"temperature": 1}}, "policy", "no field 'temperature'"),
-        ([], "non_field_errors", "Invalid data"),
-        ("{", "detail", "JSON parse error"),
+        ({"model": "open-model"}, "$.suite", "required"),
+        ({"suite": "public-suite"}, "$.model", "required"),
+        (ASKED | {"suite": "two words"}, "$.suite", "valid"),
+        (ASKED | {"suite": None}, "$.suite", "null"),
+        (ASKED | {"model": ["open-model"]}, "$.model", "a text"),
+        (ASKED | {"modell": "x"}, "$.modell", "Did you mean “model”?"),
+        (ASKED | {"revision": "1"}, "$.revision", "whole number"),
+        (ASKED | {"revision": True}, "$.revision", "whole number"),
+        (ASKED | {"revision": -1}, "$.revision", "greater than or equal to 1"),
+        (ASKED | {"revision": 10**30}, "$", "too large"),
+        (ASKED | {"policy": "sum"}, "$.policy", "dictionary"),
+        (ASKED | {"policy": {"metric": "mode"}}, "$.policy.metric", "not a valid choice"),
+        (ASKED | {"policy": {"bos": 1}}, "$.policy.bos", "a text"),
+        (ASKED | {"policy": {"eos": "yes"}}, "$.policy.eos", "true or false"),
+        (ASKED | {"policy": {"join": ["space"]}}, "$.policy.join", "a text"),
+        (ASKED | {"policy": {"temperature": 1}}, "$.policy.temperature", "There is no field"),
+        ([], "$", "Invalid data"),
+        ("{", "$", "JSON parse error"),
     ],
 )
 def test_a_bad_field_is_a_400_that_names_it(post, counted, given, field, says):
     response = post(given)
     assert response.status_code == 400
-    assert says in str(response.json()[field])
+    [trouble] = response.json()["errors"]
+    assert trouble["where"] == field
+    assert says in trouble["message"]
     assert SuiteRun.objects.count() == counted
 
 
 def test_a_draft_is_a_400_at_its_field(post, people, counted):
     make_suite(people.alice, name="raw", frozen=False)
-    assert "no frozen revision" in str(post(ASKED | {"suite": "raw"}).json()["suite"])
-    assert "draft" in str(post(ASKED | {"suite": "raw", "revision": 1}).json()["revision"])
+    [without] = post(ASKED | {"suite": "raw"}).json()["errors"]
+    assert (without["where"], "no frozen revision" in without["message"]) == ("$.suite", True)
+    [draft] = post(ASKED | {"suite": "raw", "revision": 1}).json()["errors"]
+    assert (draft["where"], draft["hint"]) == ("$.revision", "Freeze it first.")
     assert SuiteRun.objects.count() == counted
 
 
@@ -98,7 +106,9 @@ def test_a_model_that_is_not_ready_is_a_400_with_its_reason(post, people, counte
     make_model(people.alice, slug="bad", status="broken", status_reason="There is no file")
     response = post(ASKED | {"model": "bad"})
     assert response.status_code == 400
-    assert "There is no file" in str(response.json()["model"])
+    [trouble] = response.json()["errors"]
+    assert trouble["where"] == "$.model"
+    assert "There is no file" in trouble["message"]
     assert SuiteRun.objects.count() == counted
 
 
@@ -115,8 +125,7 @@ def test_nobody_starts_runs_without_an_account(post, counted):
         ASKED | {"suite": "no-such-suite"},
         ASKED | {"model": "no-such-model"},
         ASKED | {"revision": 7},
-        ASKED | {"revision": -1},
-        ASKED | {"revision": 10**30},
+        ASKED | {"revision": 2**31 - 1},
     ],
 )
 def test_what_is_invisible_is_as_if_it_were_not_there(post, counted, given):

@@ -53,7 +53,7 @@ def test_a_suite_says_what_it_is_and_which_revisions_there_are(get, world):
     )
     suite = get("suites/public-suite/")
     revision = world.revisions["public"]
-    assert {key: suite[key] for key in suite if key not in ("updated", "revisions")} == {
+    assert {key: suite[key] for key in suite if key not in ("created", "updated", "revisions")} == {
         "slug": "public-suite",
         "title": "public-suite",
         "owner": "alice",
@@ -106,31 +106,33 @@ def three(people):
         ({"sort": "items"}, ["agreement", "islands", "binding"]),
         ({"sort": "-items"}, ["binding", "islands", "agreement"]),
         ({"sort": "-title"}, ["islands", "binding", "agreement"]),
-        ({"sort": "password"}, ["agreement", "binding", "islands"]),
-        ({"q": "\0"}, ["agreement", "binding", "islands"]),
     ],
 )
 def test_search_filter_and_sort(get, three, query, found):
     assert slugs(get("suites/", **query)) == found
 
 
-def test_a_list_comes_in_pages(get, people, settings):
-    for number in range(51):
-        Suite.objects.create(slug=f"s{number}", title=f"{number:02}", owner=people.alice, visibility="public")
-    first = get("suites/")
-    assert (first["count"], len(first["results"])) == (51, 50)
-    assert slugs(get("suites/", page="2")) == ["s50"]
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"sort": "password"}, "valid choice"),
+        ({"q": "\0"}, "Null characters"),
+        ({"tagg": "number"}, "Did you mean “tag”?"),
+        ({"limit": "0"}, "from 1 to 500"),
+        ({"limit": "many"}, "from 1 to 500"),
+        ({"cursor": "WyJ0aXRsZSJd"}, "not one of ours"),
+    ],
+)
+def test_a_wrong_parameter_is_a_400_that_names_it(client, db, query, says):
+    response = client.get("/api/v1/suites/", query)
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+    [trouble] = response.json()["errors"]
+    assert trouble["where"] == f"?{next(iter(query))}"
+    assert says in trouble["message"]
 
 
 def test_a_long_list_takes_as_many_queries_as_a_short_one(client, three, django_assert_max_num_queries):
     client.get("/api/v1/suites/")  # opens the address's allowance of requests
     with django_assert_max_num_queries(4):  # one for the allowance
-        assert client.get("/api/v1/suites/").json()["count"] == 3
-
-
-def test_a_suite_is_not_changed_through_the_api(client, people, world):
-    client.force_login(people.alice)
-    for method in ("post", "put", "patch", "delete"):
-        for address in ("suites/", "suites/public-suite/", "models/", "models/open-model/"):
-            answer = getattr(client, method)(f"/api/v1/{address}", {}, content_type="application/json")
-            assert answer.status_code == 405, (method, address)
+        assert len(client.get("/api/v1/suites/").json()["results"]) == 3

@@ -65,7 +65,7 @@ def test_every_kind_of_file_becomes_a_run_whose_pages_open(client, people, name)
     assert "woman" in item.content.decode()
     chart = client.get(reverse("run-chart", args=[run.key])).status_code
     assert chart == (404 if name == "outcomes.csv" else 200)
-    for address in ("matrix", "run-list", "home", "model-list"):
+    for address in ("leaderboard", "run-list", "home", "model-list"):
         assert "uploaded" in client.get(reverse(address)).content.decode(), address
     assert client.get(reverse("api-run", args=[run.key])).json()["source"] == "uploaded"
     assert client.get(reverse("api-run-results", args=[run.key])).status_code == 200
@@ -238,5 +238,5 @@ def test_hostile_names_are_shown_as_text(client, people):
     data = golden("outcomes.csv").decode().replace("elsewhere-lm", evil).encode()
     upload = keep(people.alice, f"{evil}.csv", data, make_revision(people.alice), visibility="public")
     client.force_login(people.alice)
-    for address in (upload.get_absolute_url(), upload.runs.get().get_absolute_url(), reverse("matrix")):
+    for address in (upload.get_absolute_url(), upload.runs.get().get_absolute_url(), reverse("leaderboard")):
         assert evil not in client.get(address).content.decode()

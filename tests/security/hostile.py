@@ -40,7 +40,7 @@ def plant(people: People) -> dict[str, object]:
         kind="check_model", state="failed", title=POLYGLOT[:200], error=POLYGLOT, finished=timezone.now()
     )
     RegisteredModel.objects.filter(pk=unchecked.pk).update(status="unchecked", check_job=job)
-    found: dict[str, object] = {}
+    found: dict[str, object] = {"api-run-job": job.pk}
     for name in ("public", "unlisted", "private"):
         suite = _suite(people.alice, name)
         found[f"{name}-run"] = runs.queue_run(suite.latest_frozen, open_model, actor=people.alice).key

@@ -19,7 +19,7 @@ PAGES = [
     "/about/",
     "/suites/",
     "/models/",
-    "/matrix/",
+    "/leaderboard/",
     "/queue/",
     "/accounts/login/",
     "/api/v1/",

@@ -32,7 +32,7 @@ client.force_login(staff)
 for address in ["/", "/about/", "/queue/", "/suites/", "/suites/import/", f"/suites/{suite.slug}/", "/suites/new/",
                 f"/suites/{suite.slug}/editor/", f"/suites/{suite.slug}/draft/", f"/suites/{suite.slug}/freeze/",
                 f"/suites/{suite.slug}/edit-text/", f"/suites/{suite.slug}/copy/", "/models/",
-                "/models/register/", "/models/demo-gpt2/", "/matrix/", "/runs/", f"/runs/{run.key}/",
+                "/models/register/", "/models/demo-gpt2/", "/leaderboard/", "/runs/", f"/runs/{run.key}/",
                 f"/runs/{run.key}/items/1/", f"/runs/{run.key}/download/json/", "/api/v1/runs/", "/admin/"]:
     answer = client.get(address)
     assert answer.status_code == 200, (address, answer.status_code)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gym.evaluations.compute import Scores, SentenceResult, sentence_result
+from gym.evaluations.columns import Scores
+from gym.evaluations.compute import SentenceResult, sentence_result
 from gym.evaluations.uploaded.parts import FileSentence, FileToken, ScorePart
-from gym.evaluations.uploaded.spec import TokenRules
-from gym.evaluations.uploaded.walk import Budget, Step, WalkError, walk
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from models_registry.engine.token_rules import TokenRules
+from models_registry.engine.walk import Budget, Step, WalkError, walk
 from suites.formats import SuiteDocument
 from suites.formats.documents import Report, count
 from suites.regions import JOIN_POLICIES, AlignmentError, JoinedSentence, align, join

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gym.evaluations.uploaded.parts import MAX_TOKENS, FileSentence, FileToken, ScorePart, Uploaded
-from gym.evaluations.uploaded.spec import TokenRules, read_spec
 from gym.evaluations.uploaded.table import bits, once, read_table, whole
+from models_registry.engine.token_rules import TokenRules, read_spec
 from suites.formats.documents import Report
 
 ROLES = {

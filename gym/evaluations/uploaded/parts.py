@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gym.evaluations.uploaded.spec import TokenRules
+from models_registry.engine.token_rules import TokenRules
 from suites.formats import Notice
 
 KINDS = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.evaluations.uploaded.spec import TokenRules, read_spec
-from gym.evaluations.uploaded.walk import MAX_STEPS, MAX_STEPS_OF_FILE, Budget, WalkError, walk
+from models_registry.engine.token_rules import TokenRules, read_spec
+from models_registry.engine.walk import MAX_STEPS, MAX_STEPS_OF_FILE, Budget, WalkError, walk
 from suites.formats import SuiteFormatError
 
 PLAIN = TokenRules(

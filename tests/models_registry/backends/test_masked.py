@@ -15,7 +15,7 @@ import torch
 from models_registry.backends import BackendError, load_backend, probe
 from models_registry.backends.masked import MaskedBackend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
-from models_registry.engine.masked import Copy, masked_copies, prove_masked
+from models_registry.engine.masked import Copy, distinct_copies, masked_copies, prove_masked
 from tests.models_registry import tiny
 
 TEXTS = ["The keys to the cabinet are on the table .", "nobodysaw Käsekuchenhorse", "No", "", "The keys"]
@@ -152,3 +152,11 @@ def test_a_shortcut_that_changes_values_is_not_taken(folder: Path) -> None:
     reader, rows = prove_masked(backend._reader.model, torch.device("cpu"), 4, np.zeros(5))
     assert (reader.body, rows) == (None, None)
     assert json.dumps(reader.notes)
+
+
+def test_sentences_that_differ_in_one_token_are_one_input_where_it_is_masked() -> None:
+    rows = [[1, 5, 7], [1, 6, 7], [1, 5, 7]]
+    copies = masked_copies([[-1, 0, 1]] * 3, [[True] * 3] * 3, "original")
+    inputs, places = distinct_copies(rows, copies, 99)
+    assert inputs == [((1, 99, 7), 1, [5, 6]), ((1, 5, 99), 2, [7]), ((1, 6, 99), 2, [7])]
+    assert places == [(0, 0), (1, 0), (0, 1), (2, 0), (0, 0), (1, 0)]

@@ -1,18 +1,132 @@
-"""Who gets what: the REST API."""
+"""Who gets what: the REST API. tests/api/test_every_operation.py fails for an operation without a row.
+
+A body that is missing is a 400 for those who may: who may not gets 401, 403 or 404 before anybody looks at it."""
 
 from __future__ import annotations
 
-from tests.permissions.rooms import HIDDEN, OPEN, Row
+from typing import Any
+
+from gym.evaluations.services import queue_run
+from gym.jobs.models import Job
+from gym.scoring.services import queue_scores
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+from suites.models import Suite, SuiteCollaborator
+from suites.services import open_draft
+from tests.factories import make_model, make_suite
+from tests.permissions.rooms import HIDDEN, NOT_THERE, OPEN, Row
+
+MEMBERS = (401, 200, 200, 200, 200, 200)
+SENDERS = (401, 400, 400, 400, 400, 400)
+OWNERS = (401, 404, 404, 404, 200, 200)
+ALICES = (404, 404, 404, 404, 200, 200)
+
+
+def furnish(people: Any, world: dict[str, Any]) -> None:
+    """A private suite of alice's with a draft, for bob to edit and dora to view; a run, and things to throw away."""
+    for name in ("api-work", "api-doomed"):
+        suite = make_suite(people.alice, name=name, visibility="private")
+        roles = ((people.bob, SuiteCollaborator.Role.EDIT), (people.dora, SuiteCollaborator.Role.VIEW))
+        for user, role in roles:
+            SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
+        open_draft(suite, actor=people.alice)
+    world["secret-address"] = make_suite(people.alice, name="api-unlisted", visibility="unlisted").slug
+    work = Suite.objects.get(slug="api-work")
+    model = RegisteredModel.objects.get(slug="public-model")
+    make_model(people.alice, slug="api-waiting", visibility="private", status="unapproved")
+    for name in ("api-run", "api-run-doomed"):
+        run = queue_run(work.latest_frozen, model, actor=people.alice)
+        world[name] = run.key
+        world[f"{name}-job"] = run.job_id
+    world["api-score"] = queue_scores(["The cat."], model, ScoringPolicy(), actor=people.alice).key
+    doomed = Job.objects.get(pk=world.pop("api-run-doomed-job"))
+    Job.objects.filter(pk=doomed.pk).update(state="failed", error="x", finished=doomed.created)
+
 
 ROWS: list[Row] = [
     ("GET", "api-root", [], OPEN),
+    ("GET", "api-schema", [], OPEN),
+    ("GET", "api-docs", [], OPEN),
+    ("GET", "api-me", [], MEMBERS),
+    ("GET", "api-tags", [], OPEN),
+    # suites
     ("GET", "api-suites", [], OPEN),
+    ("POST", "api-suites", [], SENDERS),
     ("GET", "api-suite", ["private"], HIDDEN),
+    ("GET", "api-suite", ["unlisted"], OPEN),
+    ("PATCH", "api-suite", ["private"], (401, 404, 403, 200, 200, 200)),
+    ("PATCH", "api-suite", ["public"], (401, 403, 403, 403, 200, 200)),
+    ("DELETE", "api-suite", ["private"], (401, 404, 403, 403, 400, 400)),
+    ("POST", "api-suite-copy", ["private"], (401, 404, 400, 400, 400, 400)),
+    ("POST", "api-suite-copy", ["public"], SENDERS),
+    ("POST", "api-suite-new-address", ["private"], (401, 404, 403, 400, 400, 400)),
+    ("POST", "api-suite-new-address", ["secret-address"], (401, 403, 403, 403, 201, 201)),
+    ("GET", "api-people", ["private"], (401, 404, 200, 200, 200, 200)),
+    ("GET", "api-people", ["public"], (401, 403, 403, 403, 200, 200)),
+    ("POST", "api-people", ["private"], (401, 404, 403, 403, 400, 400)),
+    ("PATCH", "api-person", ["private", "bob"], (401, 404, 403, 403, 400, 400)),
+    ("DELETE", "api-person", ["private", "charlie"], (401, 404, 403, 403, 404, 404)),
+    ("GET", "api-draft", ["api-work"], (401, 404, 403, 200, 200, 200)),
+    ("GET", "api-draft", ["public"], (401, 403, 403, 403, 404, 404)),
+    ("POST", "api-draft", ["api-work"], (401, 404, 403, 201, 201, 201)),
+    ("PUT", "api-draft", ["api-work"], (401, 404, 403, 400, 400, 400)),
+    ("GET", "api-draft-cells", ["api-work"], (401, 404, 403, 200, 200, 200)),
+    ("PATCH", "api-draft-cells", ["api-work"], (401, 404, 403, 400, 400, 400)),
+    ("GET", "api-lint", ["private"], HIDDEN),
+    ("POST", "api-lint", ["private"], (401, 404, 403, 400, 400, 400)),
+    ("GET", "api-diff", ["private", 1, 1], HIDDEN),
+    ("GET", "api-revisions", ["private"], HIDDEN),
+    ("GET", "api-revision", ["private", 1], HIDDEN),
+    ("PATCH", "api-revision", ["private", 1], (401, 404, 403, 400, 400, 400)),
+    ("GET", "api-sentences", ["private", 1], HIDDEN),
+    ("GET", "api-export", ["private", 1, "csv"], HIDDEN),
+    ("GET", "api-export", ["public", 1, "exe"], NOT_THERE),
+    ("POST", "api-formula-parse", [], SENDERS),
+    ("POST", "api-formula-explain", [], SENDERS),
+    ("POST", "api-formula-evaluate", [], SENDERS),
+    # models
     ("GET", "api-models", [], OPEN),
-    ("GET", "api-model", ["private-model"], (404, 404, 404, 404, 200, 200)),
+    ("POST", "api-models", [], SENDERS),
+    ("GET", "api-model", ["private-model"], ALICES),
+    ("PATCH", "api-model", ["private-model"], OWNERS),
+    ("PATCH", "api-model", ["public-model"], (401, 403, 403, 403, 200, 200)),
+    ("POST", "api-model-check", ["private-model"], (401, 404, 404, 404, 202, 202)),
+    ("POST", "api-model-check", ["api-waiting"], (401, 404, 404, 404, 403, 202)),
+    ("POST", "api-model-approve", ["api-waiting"], (401, 404, 404, 404, 403, 202)),
+    ("GET", "api-backends", [], OPEN),
+    ("GET", "api-backend", ["uniform"], OPEN),
+    # runs and results
     ("GET", "api-runs", [], OPEN),
-    ("POST", "api-runs", [], (401, 400, 400, 400, 400, 400)),
+    ("POST", "api-runs", [], SENDERS),
+    ("POST", "api-run-batch", [], SENDERS),
     ("GET", "api-run", ["private-run"], HIDDEN),
+    ("GET", "api-run", ["secret-run"], ALICES),
     ("GET", "api-run-results", ["private-run"], HIDDEN),
+    ("GET", "api-run-results", ["api-run"], NOT_THERE),
+    ("GET", "api-run-predictions", ["private-run"], HIDDEN),
+    ("GET", "api-run-items", ["private-run"], HIDDEN),
+    ("GET", "api-run-regions", ["private-run"], HIDDEN),
+    ("GET", "api-run-tokens", ["private-run"], HIDDEN),
+    ("GET", "api-leaderboard", [], OPEN),
+    ("GET", "api-uploads", [], MEMBERS),
+    ("POST", "api-uploads", [], SENDERS),
+    ("POST", "api-upload-plan", [], SENDERS),
+    ("GET", "api-upload", ["upload"], OWNERS),
+    ("POST", "api-scores", [], SENDERS),
+    ("GET", "api-score", ["api-score"], (401, 404, 404, 404, 202, 202)),
+    # jobs
+    ("GET", "api-jobs", [], MEMBERS),
+    ("GET", "api-job", ["api-run-job"], OWNERS),
+    ("POST", "api-run-cancel", ["api-run"], (401, 404, 403, 403, 200, 200)),
+    ("POST", "api-run-retry", ["api-run"], (401, 404, 403, 403, 200, 200)),
+    ("POST", "api-job-cancel", ["api-run-job"], OWNERS),
+]
+LAST: list[Row] = [
+    ("POST", "api-freeze", ["api-doomed"], (401, 404, 403, 201, 201, 201)),
+    ("DELETE", "api-draft", ["api-work"], (401, 404, 403, 204, 204, 204)),
+    ("DELETE", "api-suite", ["api-doomed"], (401, 404, 403, 403, 204, 204)),
+    ("DELETE", "api-run", ["api-run-doomed"], (401, 404, 403, 403, 204, 204)),
+    ("DELETE", "api-person", ["api-work", "dora"], (401, 404, 204, 403, 204, 204)),
+    ("DELETE", "api-upload", ["upload"], (401, 404, 404, 404, 204, 204)),
 ]
 FORMS = ("api",)

@@ -1,4 +1,4 @@
-"""Who gets what: runs, matrix, uploaded results."""
+"""Who gets what: runs, uploaded results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from tests.permissions.rooms import HIDDEN, MEMBERS, OPEN, Row
 ROWS: list[Row] = [
     ("POST", "suite-preview", ["drafted"], (401, 404, 403, 400, 400, 400)),
     ("POST", "suite-preview", ["public"], (401, 403, 403, 403, 400, 400)),
-    ("GET", "matrix", [], OPEN),
     ("GET", "matrix-download", ["csv"], OPEN),
     ("GET", "run-list", [], OPEN),
     ("GET", "results-upload", [], MEMBERS),

@@ -1,0 +1,17 @@
+from django.contrib import admin
+
+from gym.api.models import SentRequest
+
+
+@admin.register(SentRequest)
+class SentRequestAdmin(admin.ModelAdmin):
+    """What was sent with an Idempotency-Key in the last day; the answers themselves are not shown."""
+
+    list_display = ["key", "user", "status", "created"]
+    list_filter = ["status", "created"]
+    search_fields = ["key", "user__username"]
+    list_select_related = ["user"]
+    fields = readonly_fields = ["user", "key", "digest", "status", "created"]
+
+    def has_add_permission(self, request: object) -> bool:
+        return False

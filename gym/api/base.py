@@ -1,0 +1,184 @@
+"""What the views of all rooms are made of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from django.contrib.contenttypes.models import ContentType
+from django.db import models
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags, quote_etag
+from django.views.decorators.http import conditional_page
+from django_filters import ChoiceFilter, NumberFilter
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.generics import GenericAPIView
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.operations import Operation
+from gym.api.paging import Pages
+from gym.api.requests import read
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class ApiView(APIView):
+    """One address. Methods are described by `@operation`; GET answers carry an ETag and heed If-None-Match."""
+
+    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
+    path_examples: dict[str, Any] = {}
+    """Parts of the address that gym.api.schema.PATH_EXAMPLES does not know, as they look."""
+    operation: Operation
+    query: dict[str, Any]
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
+        return conditional_page(super().as_view(**initkwargs))
+
+    def given(self) -> dict[str, Any]:
+        """The body, as the operation's `takes` says."""
+        takes = self.operation.takes
+        if isinstance(takes, dict):
+            kind = (self.request.content_type or "").partition(";")[0].strip().lower()
+            takes = takes.get(kind) or next(iter(takes.values()))
+        return read(takes, self.request.data)
+
+    def list_parameters(self, known: Operation) -> Iterable[str]:
+        """Query parameters that are not the operation's own."""
+        return ()
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        patch_vary_headers(response, ["Accept", "Authorization", "Cookie"])
+        if (
+            response.status_code == 200
+            and request.method in {"GET", "HEAD"}
+            and not response.has_header("ETag")
+        ):
+            data = getattr(response, "data", None)
+            if isinstance(data, dict | list):
+                response["ETag"] = etag_of(data)
+        return response
+
+
+class AddressDecides(DefaultContentNegotiation):
+    """For addresses that say themselves in which format they answer: Accept is not asked."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class Filters(DjangoFilterBackend):
+    """Filters of django-filter; a wrong value is a 400 that names the parameter."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+        filterset = self.get_filterset(request, queryset, view)
+        if filterset is None:
+            return queryset
+        choices = (ChoiceFilter, NumberFilter)
+        empty = [
+            name
+            for name, one in filterset.filters.items()
+            if isinstance(one, choices) and request.query_params.get(name) == ""
+        ]
+        if empty:
+            raise invalid(*(Trouble(f"?{name}", "This is empty.") for name in empty))
+        if not filterset.is_valid():
+            raise invalid(
+                *(
+                    Trouble(f"?{name}", str(message))
+                    for name, messages in filterset.errors.items()
+                    for message in messages
+                )
+            )
+        return filterset.qs
+
+
+class ListView(ApiView, GenericAPIView):
+    """A list: `filterset_class` filters and sorts, pages come by cursor.
+
+    @operation("List suites", answers=SuiteSerializer, many=True, example=…)
+    def get(self, request): return self.page(suites, SuiteSerializer)
+    """
+
+    pagination_class = Pages
+    filter_backends = [Filters]
+    filterset_class: Any = None
+
+    def list_parameters(self, known: Operation) -> Iterable[str]:
+        if not known.many:
+            return ()
+        filters = self.filterset_class.base_filters if self.filterset_class else ()
+        return (*filters, "cursor", "limit")
+
+    def page(self, rows: Any, shown: type[BaseSerializer] | Callable[[list[Any]], Any]) -> Response:
+        """A page of a queryset (filtered) or of a sequence."""
+        if isinstance(rows, QuerySet):
+            rows = self.filter_queryset(rows)
+        found = self.paginate_queryset(rows)
+        assert found is not None
+        if isinstance(shown, type) and issubclass(shown, BaseSerializer):
+            data = shown(found, many=True, context=self.get_serializer_context()).data
+        else:
+            data = shown(found)
+        return self.get_paginated_response(data)
+
+    def get_queryset(self) -> Any:
+        """For the OpenAPI generator alone, which asks for the model behind the filters."""
+        model = self.filterset_class._meta.model if self.filterset_class else ContentType
+        return model.objects.none()
+
+
+def one(rows: QuerySet[Row], **which: Any) -> Row:
+    """The row, or 404. Begin with `visible_to(user)`: what one may not see is not there."""
+    row = rows.filter(**which).first()
+    if row is None:
+        raise Http404
+    return row
+
+
+# --- preconditions ---
+
+
+def etag_of(data: Any) -> str:
+    """The tag of an answer with this data: equal data, equal tag."""
+    return quote_etag(hashlib.md5(JSONRenderer().render(data), usedforsecurity=False).hexdigest())
+
+
+def check_match(request: Request, etag: str, *, needed: bool = False) -> None:
+    """412 when If-Match names another state than `etag`; 428 when it is `needed` and missing."""
+    given = request.headers.get("If-Match")
+    if given is None:
+        if needed:
+            raise Refusal(
+                428,
+                "This would replace what somebody may have changed. Send If-Match with the ETag of what you saw, "
+                "or If-Match: * to replace whatever there is.",
+                "if-match-needed",
+                [Trouble("If-Match", "This header is missing.")],
+            )
+        return
+    tags = parse_etags(given)
+    if tags != ["*"] and etag not in [tag.removeprefix("W/") for tag in tags]:
+        raise Refusal(
+            412,
+            "This was changed meanwhile. Get it again, look at the changes, and send yours with its new ETag.",
+            "changed-meanwhile",
+            [Trouble("If-Match", f"The tag is {etag} now.")],
+            headers={"ETag": etag},
+        )
+
+
+def renderers(*more: Any) -> list[Any]:
+    """JSON first, then these."""
+    return [*api_settings.DEFAULT_RENDERER_CLASSES, *more]

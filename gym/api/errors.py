@@ -1,0 +1,197 @@
+"""Every error of the API as problem+json (RFC 9457), made in this one place.
+
+A view raises what the services raise. A room that has errors of its own says once what they answer:
+
+    @answers(SuiteFormatError)
+    def unreadable(error: SuiteFormatError) -> Refusal: ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    ObjectDoesNotExist,
+    PermissionDenied,
+    RequestDataTooBig,
+    ValidationError,
+)
+from django.db import IntegrityError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+PROBLEM = "application/problem+json"
+MAX_TROUBLES = 100
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that is wrong. `where`: a JSON path into the body ($.policy.metric), ?name of a query parameter,
+    the name of a header, or a place in an uploaded file (line 17)."""
+
+    where: str
+    message: str
+    hint: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        return {"where": self.where, "message": self.message, "hint": self.hint}
+
+
+@dataclass
+class Refusal(Exception):
+    """An answer that is an error. `code` is for programs and does not change; `detail` is for people and may."""
+
+    status: int
+    detail: str
+    code: str = ""
+    troubles: Sequence[Trouble] = field(default_factory=tuple)
+    headers: dict[str, str] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.detail
+
+    def response(self) -> Response:
+        title = HTTPStatus(self.status).phrase
+        body = {
+            "type": "about:blank",
+            "title": title,
+            "status": self.status,
+            "code": self.code or title.lower().replace(" ", "-"),
+            "detail": self.detail,
+            "errors": [trouble.as_dict() for trouble in self.troubles[:MAX_TROUBLES]],
+            **self.more,
+        }
+        return Response(body, status=self.status, headers=self.headers, content_type=PROBLEM)
+
+
+def invalid(*troubles: Trouble, detail: str = "") -> Refusal:
+    """400: the request says something that cannot be."""
+    return Refusal(400, detail or _summary(troubles), "invalid", troubles)
+
+
+def _summary(troubles: Sequence[Trouble]) -> str:
+    if len(troubles) == 1:
+        return f"{troubles[0].where}: {troubles[0].message}"
+    return (
+        f"{len(troubles)} things are wrong with this request." if troubles else "This request is not valid."
+    )
+
+
+Known = TypeVar("Known", bound=Exception)
+_answers: dict[type[Exception], Callable[[Any], Refusal]] = {}
+
+
+def answers(kind: type[Known]) -> Callable[[Callable[[Known], Refusal]], Callable[[Known], Refusal]]:
+    """Register what an exception of this class (or a subclass without an own entry) answers."""
+
+    def register(function: Callable[[Known], Refusal]) -> Callable[[Known], Refusal]:
+        _answers[kind] = function
+        return function
+
+    return register
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """REST framework's exception handler. None lets an error of ours pass, so that it is logged as one."""
+    if isinstance(error, Refusal):
+        return error.response()
+    for kind in type(error).__mro__:
+        if kind in _answers:
+            return _answers[kind](error).response()
+    return None
+
+
+# --- what Django and REST framework raise ---
+
+
+@answers(exceptions.APIException)
+def _rest(error: exceptions.APIException) -> Refusal:
+    headers = {}
+    if header := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = header
+    if (wait := getattr(error, "wait", None)) is not None:
+        headers["Retry-After"] = str(max(1, int(wait)))
+    return Refusal(error.status_code, str(error.detail), str(error.get_codes()), headers=headers)
+
+
+@answers(exceptions.ParseError)
+def _unreadable(error: exceptions.ParseError) -> Refusal:
+    return invalid(Trouble("$", str(error.detail)))
+
+
+@answers(exceptions.ValidationError)
+def _rest_invalid(error: exceptions.ValidationError) -> Refusal:
+    return invalid(*flatten(error.detail))
+
+
+@answers(ValidationError)
+def _invalid(error: ValidationError) -> Refusal:
+    """The services' word. Fields of models are named as they are in the API."""
+    if hasattr(error, "error_dict"):
+        return invalid(
+            *(
+                Trouble("$" if name == NON_FIELD_ERRORS else f"$.{name}", message)
+                for name, messages in error.message_dict.items()
+                for message in messages
+            )
+        )
+    return invalid(*(Trouble("$", message) for message in error.messages))
+
+
+@answers(PermissionDenied)
+def _denied(error: PermissionDenied) -> Refusal:
+    return Refusal(403, f"This is not open to you: {error}." if str(error) else "This is not open to you.")
+
+
+@answers(Http404)
+def _missing(error: Http404) -> Refusal:
+    return Refusal(404, "There is nothing here, or not for you.")
+
+
+@answers(ObjectDoesNotExist)
+def _gone(error: ObjectDoesNotExist) -> Refusal:
+    """Somebody deleted it between our look and our lock."""
+    return Refusal(404, "There is nothing here, or not for you.")
+
+
+@answers(RequestDataTooBig)
+def _too_big(error: RequestDataTooBig) -> Refusal:
+    return Refusal(413, "This is too much at once. Send it in parts.", "too-large")
+
+
+@answers(IntegrityError)
+def _raced(error: IntegrityError) -> Refusal:
+    return Refusal(409, "Somebody changed this at the same moment. Look at it and try again.", "raced")
+
+
+def flatten(detail: Any, path: str = "$") -> list[Trouble]:
+    """REST framework's nested messages as a list with JSON paths."""
+    if isinstance(detail, dict):
+        return [
+            trouble
+            for name, inner in detail.items()
+            for trouble in flatten(inner, path if name == "non_field_errors" else _step(path, name))
+        ]
+    if isinstance(detail, list):
+        found: list[Trouble] = []
+        for place, inner in enumerate(detail):
+            if isinstance(inner, dict | list):
+                found += flatten(inner, f"{path}[{place}]")
+            else:
+                found.append(Trouble(path, str(inner)))
+        return found
+    return [Trouble(path, str(detail))]
+
+
+def _step(path: str, name: object) -> str:
+    if isinstance(name, int):
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if _PLAIN.match(str(name)) else f"{path}['{name}']"

@@ -1,0 +1,63 @@
+"""Tables as CSV and NDJSON beside JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework.renderers import BaseRenderer
+
+from gym.exports import csv_text
+
+CSV = "text/csv"
+NDJSON = "application/x-ndjson"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header; what a CSV or NDJSON answer is made of."""
+
+    header: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+
+class _TableRenderer(BaseRenderer):
+    charset = "utf-8"
+
+    def render(self, data: Any, media_type: Any = None, context: Any = None) -> bytes:
+        if not isinstance(data, Table):  # an error
+            return json.dumps(data).encode()
+        return self.text(data).encode("utf-8", "replace")
+
+    def text(self, table: Table) -> str:
+        raise NotImplementedError
+
+
+class CsvRenderer(_TableRenderer):
+    """RFC 4180, guarded against formulas like every table of the site."""
+
+    media_type = CSV
+    format = "csv"
+
+    def text(self, table: Table) -> str:
+        return csv_text(table.header, table.rows)
+
+
+class NdjsonRenderer(_TableRenderer):
+    """One JSON object per line."""
+
+    media_type = NDJSON
+    format = "ndjson"
+
+    def text(self, table: Table) -> str:
+        return "".join(
+            json.dumps(dict(zip(table.header, row, strict=True)), ensure_ascii=False, allow_nan=False) + "\n"
+            for row in table.rows
+        )
+
+
+def is_table(request: Any) -> bool:
+    """Whether the caller asked for a table rather than pages."""
+    return request.accepted_renderer.format in {"csv", "ndjson"}

@@ -1,0 +1,112 @@
+"""Idempotency-Key: a POST that is sent again because its answer was lost does nothing twice.
+
+The key is claimed in a transaction of its own. The work and its answer are then one transaction, so a process that
+dies in between leaves nothing behind but the claim, which counts for two minutes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
+
+from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.models import KEEP, SentRequest
+
+HEADER = "Idempotency-Key"
+PATTERN = r"^[\x21-\x7e]{1,200}$"
+KEPT_HEADERS = ("Location", "Retry-After", "ETag")
+
+
+def answer_once(request: Request, act: Callable[[], Response], *, atomic: bool = True) -> Response:
+    """Act, or give the answer that this request got before. `atomic=False` for views that wait for a worker."""
+    key = request.headers.get(HEADER)
+    if key is None:
+        return act()
+    if not re.match(PATTERN, key):
+        raise invalid(Trouble(HEADER, "A key has 1 to 200 printable ASCII characters without blanks."))
+    digest = digest_of(request)
+    claim = _claim(request.user, key, digest)
+    if claim.status is not None:
+        return Response(
+            claim.answer, status=claim.status, headers={**claim.headers, "Idempotency-Replayed": "true"}
+        )
+    try:
+        with transaction.atomic() if atomic else nullcontext():
+            response = act()
+            if response.status_code < 300:
+                _keep(claim, response)
+            elif atomic:
+                transaction.set_rollback(True)
+    except BaseException:
+        claim.delete()
+        raise
+    if response.status_code >= 300:
+        claim.delete()
+    return response
+
+
+def _claim(user: Any, key: str, digest: str) -> SentRequest:
+    """A new claim, or the one that was answered. Raises 409 while it is being answered, 422 for another request."""
+    SentRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()
+    for _ in range(3):
+        try:
+            with transaction.atomic():
+                return SentRequest.objects.create(user=user, key=key, digest=digest)
+        except IntegrityError:
+            known = SentRequest.objects.filter(user=user, key=key).first()
+        if known is None:
+            continue
+        if known.is_over:
+            SentRequest.objects.filter(pk=known.pk, created=known.created).delete()
+            continue
+        if known.digest != digest:
+            trouble = Trouble(HEADER, "This key was sent with another request.", "Use a new key for each.")
+            raise Refusal(422, trouble.message, "key-reused", [trouble])
+        if known.status is None:
+            break
+        return known
+    raise Refusal(
+        409,
+        "A request with this key is being answered. Ask again in a moment.",
+        "busy",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _keep(claim: SentRequest, response: Response) -> None:
+    claim.status = response.status_code
+    claim.headers = {name: response[name] for name in KEPT_HEADERS if response.has_header(name)}
+    claim.answer = json.loads(json.dumps(response.data, cls=JSONEncoder))
+    claim.save()
+
+
+def digest_of(request: Request) -> str:
+    """The same for the same request. Forms are compared by what is in them: their boundaries differ each time."""
+    data = request.data
+    if hasattr(data, "lists"):
+        body: Any = [[name, [_part(value) for value in values]] for name, values in sorted(data.lists())]
+    else:
+        body = data
+    parts = [request.method, request.get_full_path(), body]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _part(value: Any) -> Any:
+    if not isinstance(value, UploadedFile):
+        return value
+    digest = hashlib.sha256()
+    for chunk in value.chunks():
+        digest.update(chunk)
+    value.seek(0)
+    return [value.name, digest.hexdigest()]

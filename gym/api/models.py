@@ -1,0 +1,38 @@
+"""Requests that were sent with a key, and what was answered, so that sending them again does nothing twice."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+KEEP = timedelta(hours=24)
+BUSY = timedelta(minutes=2)
+"""No request takes longer; one that still looks unanswered after this was cut off, and its work rolled back."""
+
+
+class SentRequest(models.Model):
+    """A POST with an Idempotency-Key. `status` is empty while it is being answered."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=200)
+    digest = models.CharField(max_length=64, help_text="sha256 of method, address and body")
+    status = models.PositiveSmallIntegerField(null=True, blank=True)
+    headers = models.JSONField(default=dict, blank=True)
+    answer = models.JSONField(null=True, blank=True)
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["-created"]
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="key_once_per_user")]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def is_over(self) -> bool:
+        """Too old to count: its answer has expired, or it never got one."""
+        age = timezone.now() - self.created
+        return age > (BUSY if self.status is None else KEEP)

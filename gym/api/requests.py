@@ -1,0 +1,101 @@
+"""What callers send: bodies and query parameters, read strictly, so that a slip of the pen is an error, not a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from gym.api.errors import Trouble, invalid
+
+_TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
+
+
+class Body(serializers.Serializer):
+    """A JSON object (or a form with files). Unknown fields are refused, and nothing is converted: "3" is no number.
+
+    Declare the fields as for any serializer. For documents of free form use `serializers.JSONField`.
+    """
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            troubles: dict[str, Any] = {}
+            for name in data:
+                if name not in self.fields:
+                    troubles[str(name)] = [unknown(str(name), self.fields, "field")]
+            if not isinstance(data, QueryDict):
+                for name, field in self.fields.items():
+                    if name in data and (problem := type_problem(field, data[name])):
+                        troubles[name] = problem
+            if troubles:
+                raise serializers.ValidationError(troubles)
+        return super().to_internal_value(data)
+
+
+class Query(serializers.Serializer):
+    """Query parameters beside those of a list's filters. Texts are converted; unknown names are refused."""
+
+
+def type_problem(field: serializers.Field, value: Any) -> Any:
+    """What REST framework would convert silently; None when the JSON type is right."""
+    if value is None or value is empty:
+        return None
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        found = {
+            place: problem for place, one in enumerate(value) if (problem := type_problem(field.child, one))
+        }
+        return found or None
+    if isinstance(field, serializers.BooleanField):
+        return None if isinstance(value, bool) else ["This must be true or false."]
+    if isinstance(field, serializers.IntegerField):
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        return None if whole and not isinstance(value, bool) else ["This must be a whole number."]
+    if isinstance(field, serializers.FloatField):
+        return (
+            None
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else ["This must be a number."]
+        )
+    if isinstance(field, _TEXTS):
+        return None if isinstance(value, str) else ["This must be a text."]
+    return None
+
+
+def read(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+    """The values of a body; a problem with JSON paths when it is not as it must be."""
+    form = kind(data=data)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
+
+
+def read_query(
+    kind: type[serializers.Serializer] | None, given: QueryDict, others: Iterable[str]
+) -> dict[str, Any]:
+    """The values of the query; `others` are parameters that somebody else reads."""
+    fields = kind().fields if kind else {}
+    known = {*fields, *others}
+    wrong = [Trouble(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
+    if wrong:
+        raise invalid(*wrong)
+    if kind is None:
+        return {}
+    form = kind(data={name: given[name] for name in fields if name in given})
+    if not form.is_valid():
+        raise invalid(
+            *(
+                Trouble(f"?{name}", str(message))
+                for name, messages in form.errors.items()
+                for message in messages
+            )
+        )
+    return dict(form.validated_data)
+
+
+def unknown(name: str, known: Iterable[str], what: str) -> str:
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    hint = f"Did you mean “{near[0]}”?" if near else f"Known: {', '.join(sorted(known)) or 'none'}."
+    return f"There is no {what} “{name[:60]}”. {hint}"

@@ -1,0 +1,1 @@
+"""Conversations with agent servers: test cases, a driver, a judge and an assessor."""

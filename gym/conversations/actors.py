@@ -1,0 +1,253 @@
+"""Background work: asking a server who it is, running cases, scoring stored answers again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from django.utils import timezone
+
+from gym.conversations import scoring
+from gym.conversations.cases import CaseError, TestCase, read_case
+from gym.conversations.driver import Options, run_iterations
+from gym.conversations.judging import VotingJudge
+from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, CaseRun, JudgeOpinion
+from gym.conversations.results import IterationResult
+from gym.conversations.talking import judge_for, transport_for
+from gym.conversations.transport import Deadline, Transport, TransportError
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.registry import handler
+from gym.secrets import SecretError, reveal
+from models_registry.backends import BackendError
+from models_registry.models import RegisteredModel
+
+CHECK_SECONDS = 20.0
+MAX_AGENTS = 200
+MAX_GRAPHS = 20
+REMEMBERED = 20_000
+
+
+@handler("check_agent")
+def check_agent(context: JobContext) -> None:
+    """Ask for health, version, agents and their graphs; write down what was found, or why there is no answer."""
+    server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
+    if server is None:
+        raise PermanentFailure("The agent was deleted.")
+    try:
+        found = ask_server(transport_for(server))
+        status, reason = RegisteredModel.Status.READY, ""
+    except (TransportError, SecretError, BackendError) as error:
+        found, status, reason = {}, RegisteredModel.Status.BROKEN, str(error)
+        context.log(reason)
+    now = timezone.now()
+    with context.finish():
+        AgentServer.objects.filter(pk=server.pk).update(checked_at=now, **found)
+        RegisteredModel.objects.filter(pk=server.model_id).update(
+            status=status, status_reason=reason, checked_at=now
+        )
+
+
+def ask_server(transport: Transport) -> dict[str, Any]:
+    """Values of AgentServer's fields. Only the list of agents has to be there. Raises TransportError."""
+    deadline = Deadline(time.monotonic() + CHECK_SECONDS, "The check")
+    version = ""
+    try:
+        health = transport.get("/healthz", deadline)
+        versions = health.get("versions") if isinstance(health, dict) else None
+        if isinstance(versions, dict):
+            version = ", ".join(
+                f"{str(name)[:40]} {str(value)[:20]}" for name, value in list(versions.items())[:3]
+            )
+    except TransportError as error:
+        if error.trouble not in ("status", "encoding"):
+            raise
+    listed = transport.get("/api/v1/list", deadline)
+    rows = listed.get("agents") if isinstance(listed, dict) else None
+    if not isinstance(rows, list):
+        raise TransportError("protocol", "The server gives no list of agents: it is no agent server.")
+    agents = [_agent(row) for row in rows[:MAX_AGENTS] if isinstance(row, dict) and row.get("agent_name")]
+    graphs: dict[str, Any] = {}
+    for agent in agents[:MAX_GRAPHS]:
+        try:
+            graph = transport.get(f"/api/v1/{agent['agent_name']}/connectivity", deadline)
+        except TransportError:
+            continue
+        nodes = graph.get("connectivity_info") if isinstance(graph, dict) else None
+        graphs[agent["agent_name"]] = [_node(row) for row in (nodes or [])[:100] if isinstance(row, dict)]
+    return {"version": version[:100], "agents": agents, "graphs": graphs}
+
+
+def _agent(row: dict[str, Any]) -> dict[str, Any]:
+    tags = row.get("tags") or []
+    shown = [str(tag)[:40] for tag in tags[:10]] if isinstance(tags, list) else []
+    return {
+        "agent_name": str(row["agent_name"])[:200],
+        "description": str(row.get("description", ""))[:500],
+        "tags": shown,
+    }
+
+
+def _node(row: dict[str, Any]) -> dict[str, Any]:
+    tools = row.get("tools") or []
+    shown = [str(tool)[:200] for tool in tools[:50]] if isinstance(tools, list) else []
+    return {
+        "origin": str(row.get("origin", ""))[:200],
+        "tools": shown,
+        "display_as": str(row.get("display_as", ""))[:40],
+    }
+
+
+# --- runs ---
+
+
+def _run_of(context: JobContext) -> AgentRun:
+    found = AgentRun.objects.select_related("suite__judge", "server__model", "server__wraps", "rescored_from")
+    run = found.filter(pk=context.payload["run"]).first()
+    if run is None:
+        raise PermanentFailure("The run was deleted.")
+    return run
+
+
+def variables_of(suite: AgentSuite) -> dict[str, str]:
+    return {name: reveal(suite.variables, name) for name in suite.variables}
+
+
+class _Cache(dict[str, dict[str, Any]]):
+    """What the judge said before, in memory; `keep` writes what is new. Filled by many threads, written by one."""
+
+    def __init__(self, suite: AgentSuite) -> None:
+        super().__init__(suite.opinions.values_list("key", "opinion")[:REMEMBERED])
+        self.suite = suite
+        self.kept = set(self)
+
+    def keep(self) -> None:
+        new = [(key, self[key]) for key in list(self) if key not in self.kept]
+        rows = [JudgeOpinion(suite=self.suite, key=key, opinion=opinion) for key, opinion in new]
+        JudgeOpinion.objects.bulk_create(rows, ignore_conflicts=True)
+        self.kept |= {key for key, _ in new}
+
+
+@handler("agent_run")
+def agent_run(context: JobContext) -> None:
+    """Every case, every iteration; each is written as it ends, so that another worker can go on from there."""
+    run = _run_of(context)
+    cache = _Cache(run.suite)
+    try:
+        variables = variables_of(run.suite)
+        transport = transport_for(run.server)
+        options = _options(run, variables)
+        judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
+    except (SecretError, BackendError) as error:
+        raise PermanentFailure(str(error)) from error
+    if not run.server_version:  # the check may have been queued just before
+        AgentRun.objects.filter(pk=run.pk).update(server_version=run.server.version)
+    for case_run in run.case_runs.filter(outcome="").order_by("name"):
+        context.check()
+        _run_case(context, case_run, variables, transport, judge, options, cache)
+    with context.finish():
+        AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())
+
+
+def _options(run: AgentRun, variables: dict[str, str]) -> Options:
+    given = run.options
+    return Options(
+        reading=given.get("reading", "document"),
+        early_stop=given.get("early_stop", False),
+        parallel=given.get("parallel", 4),
+        secrets=tuple(variables.values()),
+    )
+
+
+def _run_case(
+    context: JobContext,
+    case_run: CaseRun,
+    variables: dict[str, str],
+    transport: Transport,
+    judge: VotingJudge | None,
+    options: Options,
+    cache: _Cache,
+) -> None:
+    case = _case_of(context, case_run, variables)
+    if case is None:
+        return
+    before = case_run.results()
+    numbers = sorted(set(range(1, case.ratio.iterations + 1)) - {result.number for result in before})
+    resumed, spent = time.monotonic(), case_run.spent
+    over = threading.Event()
+    try:
+        made = run_iterations(
+            case, transport, judge, options, numbers=numbers, before=before, stop=over.is_set, spent=spent,
+            tick=context.check,
+        )  # fmt: skip
+        for result in made:
+            with context.transaction(brings_forward=True):
+                _store(case_run, result)
+                cache.keep()
+                case_run.spent = spent + time.monotonic() - resumed
+                CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
+            context.progress(
+                CaseIteration.objects.filter(case_run__run=case_run.run_id).count(), unit="iterations"
+            )
+    finally:
+        over.set()
+    with context.transaction(brings_forward=True):
+        summarise(case_run, case)
+
+
+def _case_of(context: JobContext, case_run: CaseRun, variables: dict[str, str]) -> TestCase | None:
+    """The case, or None where it cannot be read any more; that is its outcome then."""
+    try:
+        return read_case(case_run.text, variables)
+    except CaseError as error:
+        with context.transaction():
+            CaseRun.objects.filter(pk=case_run.pk).update(outcome="error", error=str(error))
+        return None
+
+
+def _store(case_run: CaseRun, result: IterationResult) -> None:
+    values = {"outcome": result.outcome, "data": result.as_dict()}
+    CaseIteration.objects.update_or_create(case_run=case_run, number=result.number, defaults=values)
+
+
+def summarise(case_run: CaseRun, case: TestCase) -> None:
+    """Write the sums over the iterations that are there."""
+    result = case_run.result(case)
+    case_run.outcome = result.outcome
+    case_run.passed, case_run.made, case_run.checks_made = result.passed, result.n, result.n_checks
+    case_run.seconds, case_run.tokens = result.seconds, result.tokens
+    case_run.save()
+
+
+@handler("agent_rescore")
+def agent_rescore(context: JobContext) -> None:
+    """The answers of an earlier run, scored by the cases and the judge as they are now."""
+    run = _run_of(context)
+    before = run.rescored_from
+    if before is None:
+        raise PermanentFailure("The run whose answers are to be scored again was deleted.")
+    cache = _Cache(run.suite)
+    try:
+        variables = variables_of(run.suite)
+        options = _options(run, variables)
+        judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
+    except (SecretError, BackendError) as error:
+        raise PermanentFailure(str(error)) from error
+    answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
+    for case_run in run.case_runs.filter(outcome="").order_by("name"):
+        context.check()
+        case = _case_of(context, case_run, variables)
+        if case is None:
+            continue
+        earlier = answers.get(case_run.case_id)
+        for result in earlier.results() if earlier else []:
+            context.check()
+            again = scoring.rescore(case, result, judge, options.reading)
+            with context.transaction(brings_forward=True):
+                _store(case_run, again)
+                cache.keep()
+        with context.transaction(brings_forward=True):
+            summarise(case_run, case)
+    with context.finish():
+        AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())

@@ -1,0 +1,111 @@
+"""Folders of test cases as zip archives: read with limits, written so that reading gives the same texts. Pure.
+
+Nothing is unpacked to a disk, so a name with `..` in it harms nobody here; it is refused all the same.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from gym.conversations.hocon import MAX_BYTES, HoconError, decode
+
+MAX_FILES = 500
+MAX_TOTAL = 20_000_000
+MAX_ENTRIES = 5_000
+SUFFIXES = (".hocon", ".conf", ".json")
+LINK = 0o120000
+PIECE = 65_536
+
+
+class ArchiveError(ValueError):
+    """An archive that cannot be taken; says why."""
+
+
+def name_of(path: str) -> str:
+    """The name of a case, from the path of its file. Raises ArchiveError for paths that lead elsewhere."""
+    pure = PurePosixPath(path.replace("\\", "/"))
+    if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
+        raise ArchiveError(f"{path!r} leads out of the archive.")
+    name = str(pure)
+    name = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    if not name or len(name) > 200:
+        raise ArchiveError(f"{path[:60]!r} is no name for a case.")
+    return name
+
+
+def read_archive(data: bytes) -> dict[str, str]:
+    """{name: text} of the cases in a zip archive; files of other kinds are passed over. Raises ArchiveError."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        raise ArchiveError("This is no zip archive.") from None
+    infos = archive.infolist()
+    if len(infos) > MAX_ENTRIES:
+        raise ArchiveError(f"The archive has more than {MAX_ENTRIES:,} entries.")
+    files: dict[str, str] = {}
+    total = 0
+    for info in infos:
+        if info.is_dir() or not info.filename.endswith(SUFFIXES) or "__MACOSX" in info.filename:
+            continue
+        name = name_of(info.filename)
+        content = _content(archive, info)
+        total += len(content)
+        if total > MAX_TOTAL or len(files) >= MAX_FILES:
+            raise ArchiveError(
+                f"The archive holds more than {MAX_FILES} cases or {MAX_TOTAL // 1_000_000} MB."
+            )
+        if name in files:
+            raise ArchiveError(f"The archive holds {name!r} twice.")
+        files[name] = text_of(content, info.filename)
+    if not files:
+        raise ArchiveError(f"The archive holds no file that ends in {', '.join(SUFFIXES)}.")
+    return files
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """The bytes of one entry, never more than a case may have, whatever its header says."""
+    if info.flag_bits & 1:
+        raise ArchiveError(f"{info.filename!r} is encrypted.")
+    if (info.external_attr >> 16) & 0o170000 == LINK:
+        raise ArchiveError(f"{info.filename!r} is a link.")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ArchiveError(f"{info.filename!r} is packed in a way that is not read here.")
+    parts, length = [], 0
+    try:
+        with archive.open(info) as file:
+            while piece := file.read(PIECE):
+                length += len(piece)
+                if length > MAX_BYTES:
+                    raise ArchiveError(f"{info.filename!r} has more than {MAX_BYTES:,} bytes.")
+                parts.append(piece)
+    except ArchiveError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
+        raise ArchiveError(f"{info.filename!r} is damaged.") from None
+    return b"".join(parts)
+
+
+def text_of(content: bytes, path: str) -> str:
+    try:
+        text = decode(content)
+    except HoconError as error:
+        raise ArchiveError(f"{path}: {error}") from None
+    if "\0" in text:
+        raise ArchiveError(f"{path}: Text cannot hold the character U+0000.")
+    return text
+
+
+def write_archive(files: Mapping[str, str]) -> bytes:
+    """A zip archive of the cases, byte for byte the same for the same cases."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(f"{name}.hocon", (1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, files[name].encode())
+    return out.getvalue()

@@ -1,0 +1,38 @@
+"""Test cases: their format, what is wrong with one, and what is odd about it. Pure.
+
+The format is neuro-san's (docs/test_case_hocon_reference.md there). Where its document and its code disagree, a
+`Reading` says which of them is followed.
+"""
+
+from gym.conversations.cases.model import (
+    CONNECTIONS,
+    PARTS,
+    READINGS,
+    TESTS,
+    CaseError,
+    Check,
+    Interaction,
+    Problem,
+    Ratio,
+    Reading,
+    TestCase,
+)
+from gym.conversations.cases.read import look_at, read_case
+from gym.conversations.cases.write import write_case
+
+__all__ = [
+    "CONNECTIONS",
+    "PARTS",
+    "READINGS",
+    "TESTS",
+    "CaseError",
+    "Check",
+    "Interaction",
+    "Problem",
+    "Ratio",
+    "Reading",
+    "TestCase",
+    "look_at",
+    "read_case",
+    "write_case",
+]

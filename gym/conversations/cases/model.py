@@ -1,0 +1,128 @@
+"""A test case as it is run: what to say to an agent, and what must be true of its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Reading = Literal["document", "reference-compatible"]
+READINGS: tuple[Reading, ...] = ("document", "reference-compatible")
+"""Where the reference code contradicts its document: follow the document, or the code (neuro-san 0.7.15)."""
+
+PARTS = ("text", "structure", "sly_data")
+"""Parts of an answer, in the order in which they are tested."""
+TESTS = (
+    "value", "not_value", "less", "not_less", "greater", "not_greater",
+    "keywords", "not_keywords", "gist", "not_gist",
+)  # fmt: skip
+CONNECTIONS = ("direct", "http", "https")
+UNSUPPORTED = {"grpc": "grpc", "service": "grpc", "mcp": "mcp"}
+FILTERS = ("MINIMAL", "MAXIMAL")
+MAX_ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing to say about a case. `where` is a path such as interactions[0].response.text; lines count from 1."""
+
+    severity: Literal["error", "warning", "info"]
+    code: str
+    where: str
+    line: int
+    column: int
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"line {self.line}, " if self.line else ""
+        place += self.where or "the document"
+        return f"{place}: {self.message}" + (f" {self.hint}" if self.hint else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+class CaseError(ValueError):
+    """A document that is no test case; all problems at once."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(map(str, problems)))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`needed` of `iterations` have to succeed. `text` is what the file says."""
+
+    needed: int
+    iterations: int
+    text: str
+
+    def required(self, reading: Reading) -> int:
+        """By the code of 0.7.15 nothing passes without one success, even where 0 are needed."""
+        return max(1, self.needed) if reading == "reference-compatible" else self.needed
+
+    @property
+    def rate(self) -> float:
+        return self.needed / self.iterations
+
+
+@dataclass(frozen=True)
+class Check:
+    """One expectation: `test` applied to what stands at `path` of a `part` of the answer.
+
+    Of a list of expectations each element is a check of its own; `element` is its index there. With `only_present`
+    the list was empty, and the value has to be there, whatever it is. `skipped` says why the check is never made.
+    """
+
+    part: str
+    path: tuple[str, ...]
+    test: str
+    expected: Any = None
+    element: int | None = None
+    only_present: bool = False
+    skipped: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        """The key path in the file, below the interaction."""
+        return ".".join(["response", self.part, *self.path, self.test]).rstrip(".")
+
+
+@dataclass(frozen=True)
+class Interaction:
+    text: str | None = None
+    sly_data: dict[str, Any] | None = None
+    timeout: float | None = None
+    chat_filter: str = "MINIMAL"
+    continues: bool = True
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True)
+class TestCase:
+    __test__ = False  # no test of ours, whatever pytest thinks of the name
+
+    agent: str
+    connections: tuple[str, ...] = ("direct",)
+    ratio: Ratio = Ratio(1, 1, "1/1")
+    use_direct: bool = False
+    metadata: dict[str, Any] | None = None
+    timeout: float | None = None
+    interactions: tuple[Interaction, ...] = ()
+    findings: tuple[Problem, ...] = ()
+    variables: frozenset[str] = frozenset()
+    document: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_checks(self) -> int:
+        return sum(not check.skipped for turn in self.interactions for check in turn.checks)
+
+    @property
+    def needs_judge(self) -> bool:
+        return any(
+            check.test.endswith("gist") and not check.skipped
+            for turn in self.interactions
+            for check in turn.checks
+        )

@@ -1,0 +1,332 @@
+"""Holding the conversations of a test case: iterations, connections, turns. Pure; what carries the bytes is injected.
+
+    for result in run_iterations(case, transport, judge, options, numbers=range(case.ratio.iterations)): ...
+
+Timeouts end a request while it is under way. An iteration in which one connection or one turn brought no answer stops
+there, since what follows would belong to another conversation; its remaining checks are `skipped`.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gym.conversations.cases import Interaction, Reading, TestCase
+from gym.conversations.cases.model import UNSUPPORTED
+from gym.conversations.protocol import Answer, AnswerReader, ProtocolError, request_body
+from gym.conversations.redact import Redactor, redactor, tested_only
+from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
+from gym.conversations.scoring import Judge, score_turn
+from gym.conversations.transport import Deadline, Transport, TransportError, earliest
+
+NO_INTERACTIONS = "There are no interactions."
+NO_CONNECTIONS = "There are no connections."
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a case is run.
+
+    early_stop: end as soon as enough iterations succeeded, or can no longer succeed. Without it all are made.
+    parallel: iterations under way at the same time. transcripts: ask the server for everything (MAXIMAL), which is
+    where transcript, tokens and cost come from; the answer is the same. request_seconds: the longest a request may take
+    where the case sets no limit. user_id: what the reference-compatible reading sends where a case has no metadata.
+    """
+
+    reading: Reading = "document"
+    early_stop: bool = False
+    parallel: int = 4
+    transcripts: bool = True
+    request_seconds: float = 300.0
+    user_id: str = "lm-gym"
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass
+class _Session:
+    """One conversation: what the next request has to carry."""
+
+    context: dict[str, Any] | None = None
+    sly_data: dict[str, Any] | None = None
+
+
+class Driver:
+    """Runs single iterations of one case. Safe to use from several threads, one iteration each."""
+
+    def __init__(
+        self,
+        case: TestCase,
+        transport: Transport,
+        judge: Judge | None,
+        options: Options,
+        *,
+        deadline: Deadline | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.case = case
+        self.transport = transport
+        self.judge = judge
+        self.options = options
+        self.deadline = deadline
+        self.stop = stop
+        self.clean: Redactor = redactor([*options.secrets, *transport.secrets])
+
+    def iteration(self, number: int) -> IterationResult:
+        started = time.monotonic()
+        case = self.case
+        deadline = self.deadline
+        if deadline is None and case.timeout is not None:
+            deadline = Deadline(started + case.timeout, "The test")
+        if not case.interactions or not case.connections:
+            message = NO_CONNECTIONS if case.interactions else NO_INTERACTIONS
+            return IterationResult(number, "fail", message=message)
+        checks: list[CheckResult] = []
+        turns: list[TurnResult] = []
+        trouble = ""
+        for place, connection in enumerate(case.connections):
+            session = _Session()
+            for index, interaction in enumerate(case.interactions):
+                turn, agent_error = self._turn(
+                    place, connection, index, interaction, session, deadline, trouble
+                )
+                answered = not turn.trouble
+                found = score_turn(
+                    interaction, turn, self.judge, self.options.reading, agent_error, self._judging(deadline)
+                )
+                checks += [_cleaned(check, self.clean) for check in found]
+                if answered or not trouble:
+                    turns.append(self._kept(turn, index))
+                if not answered:
+                    trouble = trouble or turn.trouble
+        message = next((turn.error for turn in turns if turn.trouble), "")
+        seconds = round(time.monotonic() - started, 3)
+        return IterationResult(
+            number, outcome_of(checks, trouble), tuple(checks), tuple(turns), seconds, message
+        )
+
+    def _judging(self, deadline: Deadline | None) -> Deadline:
+        return earliest(deadline, Deadline(time.monotonic() + self.options.request_seconds, "The judge"))
+
+    def _turn(
+        self, place: int, connection: str, index: int, interaction: Interaction, session: _Session,
+        deadline: Deadline | None, trouble: str,
+    ) -> tuple[TurnResult, str]:  # fmt: skip
+        """One request and its answer; never raises. Also the agent's own error, where its answer is one."""
+        empty = TurnResult(place, index, interaction.text)
+        if trouble:
+            return replace(
+                empty, trouble="stopped", error="Not reached: the conversation had broken off."
+            ), ""
+        started = time.monotonic()
+        try:
+            if connection in UNSUPPORTED:
+                message = f"Connections by {UNSUPPORTED[connection]} are not supported; use http."
+                raise TransportError("refused", message)
+            answer = self._ask(interaction, session, deadline)
+        except TransportError as error:
+            seconds = round(time.monotonic() - started, 3)
+            return replace(empty, trouble=error.trouble, error=error.message, seconds=seconds), ""
+        self._carry_on(interaction, session, answer)
+        turn = replace(
+            empty,
+            text=answer.text,
+            structure=answer.structure,
+            sly_data=answer.sly_data,
+            messages=tuple(answer.messages),
+            tokens=answer.tokens,
+            retries=answer.retries,
+            error=answer.agent_error(self.case.agent),
+            seconds=round(time.monotonic() - started, 3),
+        )
+        return turn, turn.error
+
+    def _ask(self, interaction: Interaction, session: _Session, deadline: Deadline | None) -> Answer:
+        if self.options.reading == "reference-compatible":
+            if interaction.sly_data:
+                session.sly_data = dict(interaction.sly_data)
+            sly_data, chat_filter = session.sly_data, interaction.chat_filter
+        else:
+            sly_data = interaction.sly_data
+            chat_filter = "MAXIMAL" if self.options.transcripts else interaction.chat_filter
+        body = request_body(interaction.text, chat_filter, sly_data, session.context)
+        now = time.monotonic()
+        limit = Deadline(now + self.options.request_seconds)
+        if interaction.timeout is not None:
+            limit = Deadline(now + interaction.timeout, "The interaction")
+        until = earliest(limit, deadline)
+        if until.passed:
+            raise until.error()
+        if self.stop():
+            raise TransportError("stopped", "The run was stopped.")
+        return self._exchange(body, until)
+
+    def _exchange(self, body: dict[str, Any], until: Deadline) -> Answer:
+        reader = AnswerReader()
+        headers = headers_for(self.case, self.options)
+        try:
+            for data in self.transport.chat(self.case.agent, body, headers, until, self.stop):
+                reader.feed(data)
+                if until.passed:
+                    raise until.error()
+                if self.stop():
+                    raise TransportError("stopped", "The run was stopped.")
+            answer = reader.finish()
+        except ProtocolError as error:
+            raise TransportError("protocol", str(error)) from None
+        if answer.error:
+            raise TransportError("protocol", f"The server reported an error: {answer.error}")
+        return answer
+
+    def _carry_on(self, interaction: Interaction, session: _Session, answer: Answer) -> None:
+        """`continue_conversation` is about the next turn: false lets that one start clean."""
+        session.context = answer.chat_context if interaction.continues else None
+        if (
+            self.options.reading == "reference-compatible"
+            and interaction.continues
+            and isinstance(answer.sly_data, dict)
+        ):
+            session.sly_data = {**(session.sly_data or {}), **answer.sly_data}
+
+    def _kept(self, turn: TurnResult, index: int) -> TurnResult:
+        """The turn as it may be stored: no secrets, and of private data only what is tested."""
+        return replace(
+            turn,
+            said=self.clean(turn.said),
+            text=self.clean(turn.text),
+            structure=self.clean(turn.structure),
+            sly_data=self.clean(tested_only(turn.sly_data, self.case, index)),
+            messages=tuple(self.clean(message) for message in turn.messages),
+            error=self.clean(turn.error),
+        )
+
+
+def _cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
+    return replace(
+        check,
+        expected=clean(check.expected),
+        actual=clean(check.actual),
+        comparison=clean(check.comparison),
+        message=clean(check.message),
+        judge=clean(check.judge),
+    )
+
+
+def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
+    """The case's metadata as request headers. Raises TransportError where the reference's client would break."""
+    compatible = options.reading == "reference-compatible"
+    metadata = case.metadata
+    if metadata is None and compatible:
+        metadata = {"user_id": options.user_id}
+    headers = {}
+    for name, value in (metadata or {}).items():
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            if compatible:
+                message = f"neuro-san's client cannot send the number {value!r} as the header {name}."
+                raise TransportError("refused", message)
+            value = str(value).lower() if isinstance(value, bool) else str(value)
+        headers[name] = value
+    return headers
+
+
+def run_iterations(
+    case: TestCase,
+    transport: Transport,
+    judge: Judge | None,
+    options: Options,
+    *,
+    numbers: Iterable[int],
+    before: Iterable[IterationResult] = (),
+    stop: Callable[[], bool] = lambda: False,
+    spent: float = 0.0,
+    tick: Callable[[], None] = lambda: None,
+    poll: float = 0.2,
+) -> Iterator[IterationResult]:
+    """Make these iterations, several at a time; they come as they end. `before` are earlier ones (of a run that was
+    interrupted), which count for the early stop; `spent` are the seconds of the test's time they took. `stop` is asked
+    by all threads, `tick` is called by the caller's own several times a second, and may raise.
+
+    By the document the test's timeout is for all iterations together, by the code for each. When `stop` says so, the
+    iterator ends at once; requests that hang are left to their deadlines. Never raises.
+    """
+    deadline = None
+    if case.timeout is not None and options.reading == "document":
+        deadline = Deadline(time.monotonic() + case.timeout - spent, "The test")
+    over = threading.Event()
+    driver = Driver(case, transport, judge, options, deadline=deadline, stop=lambda: over.is_set() or stop())
+    waiting = list(numbers)[::-1]
+    results: queue.SimpleQueue[IterationResult] = queue.SimpleQueue()
+    known = list(before)
+    running: set[int] = set()
+    try:
+        while waiting or running:
+            tick()
+            ended = deadline is not None and deadline.passed
+            while waiting and len(running) < max(1, options.parallel) and not ended:
+                number = waiting.pop()
+                running.add(number)
+                threading.Thread(target=_work, args=(driver, number, results), daemon=True).start()
+            if not running:
+                yield from _never_made(waiting, known)
+                return
+            try:
+                result = results.get(timeout=poll)
+            except queue.Empty:
+                if stop():
+                    return
+                continue
+            running.discard(result.number)
+            known.append(result)
+            yield result
+            if stop() or (options.early_stop and is_decided(case, options.reading, known)):
+                return
+    finally:
+        over.set()
+
+
+def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[IterationResult]:
+    """Iterations for which the test had no time left. The first stands for the timeout if nothing else does."""
+    timed_out = any(result.outcome == "timeout" for result in known)
+    for place, number in enumerate(reversed(waiting)):
+        message = "The test's time was used up before this iteration."
+        yield IterationResult(number, "skipped" if timed_out or place else "timeout", message=message)
+
+
+def _work(driver: Driver, number: int, results: queue.SimpleQueue[IterationResult]) -> None:
+    try:
+        results.put(driver.iteration(number))
+    except Exception as error:  # noqa: BLE001  a bug of ours ends one iteration, by name, and never the run
+        message = driver.clean(f"This iteration could not be made: {type(error).__name__}: {error}")
+        results.put(IterationResult(number, "error", message=message))
+
+
+def is_decided(case: TestCase, reading: Reading, known: Iterable[IterationResult]) -> bool:
+    """Have enough succeeded, or can no longer enough succeed?"""
+    made = [result for result in known if result.outcome != "skipped"]
+    passed = sum(result.outcome == "pass" for result in made)
+    needed = case.ratio.required(reading)
+    return (passed >= needed and passed > 0) or passed + case.ratio.iterations - len(made) < needed
+
+
+def run_case(
+    case: TestCase,
+    transport: Transport,
+    judge: Judge | None = None,
+    options: Options = Options(),
+    *,
+    stop: Callable[[], bool] = lambda: False,
+) -> CaseResult:
+    """All iterations of a case, in their order."""
+    numbers = range(1, case.ratio.iterations + 1)
+    found = list(run_iterations(case, transport, judge, options, numbers=numbers, stop=stop))
+    return summarise(case, options, found)
+
+
+def summarise(case: TestCase, options: Options, iterations: Iterable[IterationResult]) -> CaseResult:
+    ordered = tuple(sorted(iterations, key=lambda iteration: iteration.number))
+    return CaseResult(case.agent, case.ratio, options.reading, ordered, case.ratio.iterations)

@@ -1,0 +1,198 @@
+"""The embedded agent server: neuro-san's addresses and stream, as a WSGI application and as a transport. Pure.
+
+`python -m gym.conversations.embedded --port 8080` serves it; `EmbeddedTransport` talks to it without any network.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from gym.conversations.embedded import agents
+from gym.conversations.transport import Deadline, TransportError
+
+VERSION = "1.0"
+MAX_BODY = 2_000_000
+MAX_PAUSE = 600.0
+SLICE = 0.05
+
+
+class EmbeddedServer:
+    """State is one counter: FLAKY alternates over the life of the server."""
+
+    def __init__(self, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.flaky = itertools.count()
+        self.sleep = sleep
+
+    # --- what it knows ---
+
+    def get(self, path: str) -> Any:
+        """JSON of a GET, or None for an address that is none."""
+        if path in ("/", "/healthz", "/readyz", "/livez"):
+            return {"service": "gym.Agent", "status": "ok", "versions": {"lm-gym-embedded": VERSION}}
+        if path == "/api/v1/list":
+            return {
+                "agents": [
+                    {"agent_name": name, "description": agent.description, "tags": ["demo"]}
+                    for name, agent in agents.AGENTS.items()
+                    if agent.public
+                ]
+            }
+        name, _, what = path.removeprefix("/api/v1/").rpartition("/")
+        agent = agents.find(name)
+        if agent is None or not path.startswith("/api/v1/"):
+            return None
+        if what == "function":
+            return {"function": {"description": agent.description}}
+        if what == "connectivity":
+            front = {"origin": name, "tools": list(agent.tools), "display_as": "llm_agent"}
+            tools = [{"origin": tool, "tools": [], "display_as": "coded_tool"} for tool in agent.tools]
+            return {"connectivity_info": [front, *tools], "metadata": {"description": agent.description}}
+        return None
+
+    # --- what it says ---
+
+    def lines(self, name: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The JSON lines of an answer. The agent has to exist."""
+        agent = agents.find(name)
+        assert agent is not None
+        message = body.get("user_message")
+        if not isinstance(message, dict):
+            yield {}
+            return
+        text = message.get("text")
+        if text is None:
+            yield {}
+            return
+        history = _history(body.get("chat_context"))
+        sly_data = body.get("sly_data")
+        heard = agents.Heard(str(text), history, sly_data if isinstance(sly_data, dict) else {}, self.flaky)
+        if pause := agents.PAUSE.search(heard.text):
+            self.sleep(min(float(pause[1]), MAX_PAUSE))
+        said = agent.answer(heard)
+        yield from self._told(name, body, heard, said)
+
+    def _told(
+        self, name: str, body: dict[str, Any], heard: agents.Heard, said: agents.Said
+    ) -> Iterator[dict[str, Any]]:
+        origin = [{"tool": name, "instantiation_index": 1}]
+        given = (body.get("chat_filter") or {}).get("chat_filter_type", "MINIMAL")
+        maximal = str(given).upper() == "MAXIMAL"
+
+        def line(kind: str, text: str, **more: Any) -> dict[str, Any]:
+            told: dict[str, Any] = {"response": {"type": kind, "text": text, "origin": origin, **more}}
+            return {**told, "request": body} if maximal else told
+
+        for _ in range(said.retries):
+            yield line(
+                "AGENT_FRAMEWORK",
+                "Retrying: the model returned an error - Connection error.",
+                chat_context={},
+            )
+        if maximal:
+            yield line("SYSTEM", agents.AGENTS[agents.ALIASES.get(name, name)].description)
+            yield line("HUMAN", heard.text)
+            for step in said.steps:
+                yield line(
+                    step["type"], step["text"], **{k: v for k, v in step.items() if k not in ("type", "text")}
+                )
+            prompt, completion = (
+                len(heard.text.split()),
+                len((said.text or json.dumps(said.structure)).split()),
+            )
+            counts = {
+                "prompt_tokens": prompt,
+                "completion_tokens": completion,
+                "total_tokens": prompt + completion,
+            }
+            yield line("AGENT", "", structure={**counts, "total_cost": 0.0, "successful_requests": 1})
+        turns = [*((body.get("chat_context") or {}).get("chat_histories") or [{}])[0].get("messages", [])]
+        turns += [
+            {"type": "HUMAN", "text": heard.text},
+            {"type": "AI", "text": said.text or json.dumps(said.structure)},
+        ]
+        more: dict[str, Any] = {"chat_context": {"chat_histories": [{"origin": origin, "messages": turns}]}}
+        if said.structure is not None:
+            more["structure"] = said.structure
+        if said.sly_data is not None:
+            more["sly_data"] = said.sly_data
+        yield line("AGENT_FRAMEWORK", said.text, **more)
+
+    # --- WSGI ---
+
+    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        path, method = environ.get("PATH_INFO", "/"), environ.get("REQUEST_METHOD", "GET")
+        if method == "POST" and path.startswith("/api/v1/") and path.endswith("/streaming_chat"):
+            return self._chat(path.removeprefix("/api/v1/").removesuffix("/streaming_chat"), environ, start)
+        found = self.get(path) if method == "GET" else None
+        if found is None:
+            start("404 Not Found", [("Content-Type", "application/json"), ("Content-Length", "0")])
+            return []
+        start("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(found).encode()]
+
+    def _chat(self, name: str, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        raw = environ["wsgi.input"].read(min(length, MAX_BODY))
+        if agents.find(name) is None:
+            start("404 Not Found", [("Content-Length", "0")])
+            return []
+        try:
+            body = json.loads(raw or b"{}")
+            if not isinstance(body, dict):
+                raise ValueError
+        except ValueError:
+            start("400 Bad Request", [("Content-Type", "application/json")])
+            return [b'{"error": "Invalid JSON format"}']
+        start("200 OK", [("Content-Type", "application/json-lines")])
+        return (json.dumps(line).encode() + b"\n" for line in self.lines(name, body))
+
+
+class EmbeddedTransport:
+    """Talks to an embedded server in this process, and keeps the deadline while the agent sleeps."""
+
+    secrets: tuple[str, ...] = ()
+
+    def __init__(self, server: EmbeddedServer | None = None) -> None:
+        self.server = server or EmbeddedServer()
+
+    def chat(
+        self,
+        agent: str,
+        body: dict[str, Any],
+        headers: Mapping[str, str],
+        deadline: Deadline,
+        stop: Callable[[], bool],
+    ) -> Iterator[bytes]:
+        if agents.find(agent) is None:
+            raise TransportError("status", f"The server has no agent {agent!r} (404).")
+
+        def sleep(seconds: float) -> None:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                if deadline.passed:
+                    raise deadline.error()
+                if stop():
+                    raise TransportError("stopped", "The run was stopped.")
+                time.sleep(min(SLICE, max(0.0, until - time.monotonic())))
+
+        serving = EmbeddedServer(sleep)
+        serving.flaky = self.server.flaky
+        for line in serving.lines(agent, json.loads(json.dumps(body))):
+            yield json.dumps(line).encode() + b"\n"
+
+    def get(self, path: str, deadline: Deadline) -> Any:
+        found = self.server.get(path)
+        if found is None:
+            raise TransportError("status", "The server knows no such address (404).")
+        return found
+
+
+def _history(context: Any) -> list[str]:
+    """What was said earlier in this conversation."""
+    histories = context.get("chat_histories") if isinstance(context, dict) else None
+    messages = histories[0].get("messages", []) if isinstance(histories, list) and histories else []
+    return [str(message.get("text", "")) for message in messages if message.get("type") == "HUMAN"]

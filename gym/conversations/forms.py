@@ -1,0 +1,217 @@
+"""Forms of agent servers, suites and cases."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.text import slugify
+
+from gym.conversations.archives import MAX_TOTAL, ArchiveError, name_of, read_archive, text_of
+from gym.conversations.cases.fields import HEADER, TAKEN
+from gym.conversations.models import AgentCase, AgentServer, AgentSuite
+from gym.conversations.selectors import judges_for, servers_usable_by
+from gym.uploads import read_upload
+from models_registry.selectors import runnable_by
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
+MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
+KEEP = "Values are encrypted and never shown again; a line with the name alone keeps what is stored."
+
+
+def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
+    """Lines `NAME: value` (or NAME = value); a name alone has the value "". Raises ValidationError."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, _, value = re.sub(r"\s*[:=]\s*", ":", line, count=1).partition(":")
+        allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
+        if not allowed:
+            raise ValidationError(
+                f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
+            )
+        if headers and not (value.isascii() and value.isprintable()):
+            raise ValidationError(f"The value of {name} holds characters a header cannot hold.")
+        found[name] = value
+    return found
+
+
+def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
+    """What `sealed` wants: names that are gone are taken away."""
+    return {**{name: None for name in stored if name not in given}, **given}
+
+
+class SecretLines(forms.CharField):
+    """Named secrets, a line each."""
+
+    def __init__(self, *, headers: bool, **more: Any) -> None:
+        self.headers = headers
+        super().__init__(required=False, widget=forms.Textarea(attrs=MONO), **more)
+
+    def clean(self, value: Any) -> Any:
+        return read_secrets(super().clean(value), headers=self.headers)
+
+
+class ServerForm(forms.ModelForm):
+    kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
+    name = forms.CharField(max_length=200)
+    slug = forms.SlugField(
+        max_length=80, required=False, help_text="Short name used in addresses; made of the name."
+    )
+    visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
+    description = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    secret_headers = SecretLines(
+        headers=True, label="Secret headers", help_text="One per line, e.g. Authorization: Bearer … " + KEEP
+    )
+
+    class Meta:
+        model = AgentServer
+        fields = ["kind", "url", "chat_model", "wraps"]
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["wraps"].queryset = runnable_by(user).filter(backend="causal")
+        self.fields["wraps"].label = "Model that answers"
+        self.fields[
+            "url"
+        ].help_text = "Such as https://agents.example.org:8080; of a chat endpoint with its /v1."
+        self.fields[
+            "chat_model"
+        ].help_text = "Name the chat endpoint knows its model by; empty: the case's agent."
+        if self.instance.pk:
+            for name in ("kind", "name", "slug", "visibility", "description", "wraps"):
+                del self.fields[name]
+            self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
+
+    def clean_slug(self) -> str:
+        return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("name", ""))[:80] or "agent"
+
+
+class SuiteForm(forms.ModelForm):
+    variable_lines = SecretLines(
+        headers=False,
+        label="Variables",
+        help_text="What ${NAME} in the cases may stand for, e.g. API_KEY: … " + KEEP,
+    )
+
+    class Meta:
+        model = AgentSuite
+        fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 2})}
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        judge = self.fields["judge"]
+        judge.queryset = judges_for(user)
+        judge.empty_label = "no judge: gist cannot be checked"
+        judge.help_text = (
+            "An agent that answers pass or fail, or a model, asked which word surprises it less."
+        )
+        self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
+        self.fields["judge_votes"].help_text = "Asked so many times; the majority decides."
+        self.fields["slug"].required = False
+        self.fields["slug"].help_text = "Short name used in addresses; made of the title."
+        self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
+
+    def clean_slug(self) -> str:
+        return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:80] or "agent-tests"
+
+    def clean_judge_votes(self) -> int:
+        votes: int = self.cleaned_data["judge_votes"]
+        if not 1 <= votes <= 15:
+            raise ValidationError("Between 1 and 15 votes.")
+        return votes
+
+
+class CaseForm(forms.ModelForm):
+    class Meta:
+        model = AgentCase
+        fields = ["name", "text"]
+        widgets = {"text": forms.Textarea(attrs={**MONO, "rows": 22})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["text"].strip = False
+        self.fields["text"].label = "Test case (HOCON)"
+        self.fields["name"].help_text = "A path such as music/beatles."
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"].replace("\r\n", "\n")
+        if "\0" in text:
+            raise ValidationError("Text cannot hold the character U+0000.")
+        return text
+
+    def clean_name(self) -> str:
+        try:
+            return name_of(self.cleaned_data["name"].strip().strip("/"))
+        except ArchiveError as error:
+            raise ValidationError(str(error)) from None
+
+
+class _Several(forms.FileField):
+    """Several files; `clean` gives the list of them."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        return [super(_Several, self).clean(file, initial) for file in data or []]
+
+
+class _SeveralInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return files.getlist(name) if hasattr(files, "getlist") else files.get(name)
+
+
+class ImportForm(forms.Form):
+    """Files or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
+
+    files = _Several(
+        label="Test cases",
+        required=False,
+        widget=_SeveralInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
+        help_text="One or several .hocon files, or a .zip of a folder. Cases of the same name are replaced.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        uploads = cleaned.get("files") or []
+        if not uploads and not self.errors:
+            raise ValidationError("Choose at least one file.")
+        cases: dict[str, str] = {}
+        try:
+            for upload in uploads:
+                data = read_upload(upload, MAX_TOTAL)
+                if str(upload.name).lower().endswith(".zip"):
+                    cases |= read_archive(data)
+                else:
+                    cases[name_of(str(upload.name))] = text_of(data, str(upload.name))
+        except ArchiveError as error:
+            raise ValidationError(str(error)) from None
+        cleaned["cases"] = cases
+        return cleaned
+
+
+class RunForm(forms.Form):
+    server = forms.ModelChoiceField(AgentServer.objects.none(), label="Agent", empty_label=None)
+    reading = forms.ChoiceField(
+        choices=[("document", "by the document"), ("reference-compatible", "as neuro-san's code does")],
+        label="Reading",
+        required=False,
+    )
+    early_stop = forms.BooleanField(required=False, label="Stop as soon as the ratio is decided")
+    parallel = forms.IntegerField(
+        min_value=1, max_value=16, initial=4, required=False, label="At the same time"
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["server"].queryset = servers_usable_by(user)
+
+    def options(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        return {
+            "reading": given["reading"] or "document",
+            "early_stop": given["early_stop"],
+            "parallel": given["parallel"] or 4,
+        }

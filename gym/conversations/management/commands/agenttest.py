@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from gym.conversations import reports
+from gym.conversations.cases import CaseError, Ratio
+from gym.conversations.driver import run_case
+from gym.conversations.management import options as shared
+from gym.conversations.results import CaseResult
+
+
+class Command(BaseCommand):
+    help = (
+        "Run agent test cases (HOCON) against an agent server. Exit status: 0 when all passed, 1 when some did not, "
+        "2 when something could not be read."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "files", nargs="+", type=Path, metavar="FILE", help="test cases, or folders of them"
+        )
+        parser.add_argument("--format", choices=reports.FORMATS, default="table")
+        parser.add_argument(
+            "--early-stop", action="store_true", help="stop when enough iterations passed or no longer can"
+        )
+        shared.add_arguments(parser)
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        server = shared.transport(given["server"], given)
+        judge = shared.judge(given, server)
+        options = shared.options(given, early_stop=given["early_stop"])
+        results: list[tuple[str, CaseResult]] = []
+        wrong = False
+        for path in shared.files(given["files"]):
+            try:
+                case = shared.read(path, given, lambda line: self.stderr.write(line))
+            except CaseError as error:
+                message = shared.explain(path, error)
+                self.stderr.write(message)
+                results.append((str(path), CaseResult("", Ratio(1, 1, ""), options.reading, error=message)))
+                wrong = True
+            else:
+                results.append((str(path), run_case(case, server, judge, options)))
+        text = reports.render(results, given["format"])
+        if given["output"]:
+            given["output"].write_text(text, encoding="utf-8")
+        else:
+            self.stdout.write(text, ending="")
+        if wrong or not reports.all_passed(results):
+            sys.exit(shared.WRONG if wrong else 1)

@@ -1,0 +1,153 @@
+"""What the commands on agents share: where the server is, who judges, which files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+
+from gym import net
+from gym.conversations.cases import CaseError, Reading, TestCase, read_case
+from gym.conversations.driver import Options
+from gym.conversations.embedded import EmbeddedTransport
+from gym.conversations.hocon import MAX_BYTES
+from gym.conversations.judges import AgentJudge, reference_prompt
+from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
+from gym.conversations.over_http import HTTPTransport, server_address_problem
+from gym.conversations.redact import redactor
+from gym.conversations.transport import Transport
+
+EMBEDDED = "embedded"
+WRONG = 2
+"""Exit status when nothing could be run."""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    parser.add_argument("--server", required=True, metavar="URL", help='an agent server, or "embedded"')
+    parser.add_argument(
+        "--reference-compatible",
+        action="store_true",
+        help="where neuro-san's code and its document differ, follow the code (0.7.15)",
+    )
+    parser.add_argument(
+        "--judge", metavar="AGENT", help="agent that judges gist; without one gist is an error"
+    )
+    parser.add_argument("--judge-server", metavar="URL", help="where the judge is; default: the same server")
+    parser.add_argument("--votes", type=int, default=1, help="ask the judge so many times, majority decides")
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME=VARIABLE",
+        help="send the value of this environment variable as a header; it is shown nowhere",
+    )
+    parser.add_argument(
+        "--variable",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="environment variable that ${NAME} in the files may stand for; it is shown nowhere",
+    )
+    parser.add_argument("--parallel", type=int, default=4, help="iterations under way at the same time")
+    parser.add_argument("--seconds", type=float, default=300.0, help="longest time for one request")
+    parser.add_argument("--output", "-o", type=Path, help="default: standard output")
+
+
+def from_environment(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise CommandError(f"The environment variable {name} is not set.", returncode=WRONG)
+    return value
+
+
+def variables(given: dict[str, Any]) -> dict[str, str]:
+    return {name: from_environment(name) for name in given["variable"]}
+
+
+def transport(url: str, given: dict[str, Any]) -> Transport:
+    """The server at `url`. Who types an address on this machine may reach it, whatever GYM_NET_ALLOW says."""
+    if url == EMBEDDED:
+        return EmbeddedTransport()
+    if problem := server_address_problem(url):
+        raise CommandError(f"{url}: {problem}", returncode=WRONG)
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else str(parts.hostname)
+    entry = f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+
+    def policy(**limits: Any) -> net.NetPolicy:
+        return net.NetPolicy.allowing(*settings.GYM_NET_ALLOW, entry, **limits)
+
+    headers = {}
+    for pair in given["header"]:
+        name, sign, variable = pair.partition("=")
+        if not sign:
+            raise CommandError(f"{pair} is not NAME=VARIABLE.", returncode=WRONG)
+        headers[name] = from_environment(variable)
+    return HTTPTransport(url, policy=policy, headers=headers, secrets=tuple(headers.values()))
+
+
+def reading(given: dict[str, Any]) -> Reading:
+    return "reference-compatible" if given["reference_compatible"] else "document"
+
+
+def options(given: dict[str, Any], **more: Any) -> Options:
+    return Options(
+        reading=reading(given),
+        parallel=max(1, given["parallel"]),
+        request_seconds=given["seconds"],
+        secrets=tuple(variables(given).values()),
+        **more,
+    )
+
+
+def judge(given: dict[str, Any], server: Transport) -> VotingJudge | None:
+    if not given["judge"]:
+        return None
+    there = transport(given["judge_server"], given) if given["judge_server"] else server
+    compatible = given["reference_compatible"]
+    return VotingJudge(
+        AgentJudge(there, given["judge"], given["judge_server"] or given["server"]),
+        votes=given["votes"],
+        cache={},
+        read=reference_verdict if compatible else verdict_of,
+        prompt=reference_prompt if compatible else prompt_for,
+        clean=redactor([*there.secrets, *variables(given).values()]),
+    )
+
+
+def files(paths: list[Path]) -> list[Path]:
+    """The files, folders being looked through for .hocon, .conf and .json."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += sorted(
+                p for p in path.rglob("*") if p.suffix in (".hocon", ".conf", ".json") and p.is_file()
+            )
+        else:
+            found.append(path)
+    if not found:
+        raise CommandError("There are no test cases there.", returncode=WRONG)
+    return found
+
+
+def read(path: Path, given: dict[str, Any], warn: Callable[[str], Any]) -> TestCase:
+    """The case in a file; what is odd about it goes to `warn`. Raises CaseError and CommandError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}.", returncode=WRONG) from None
+    case = read_case(data, variables(given))
+    for finding in case.findings:
+        if finding.severity == "warning":
+            warn(f"{path}: {finding}")
+    return case
+
+
+def explain(path: Path, error: CaseError) -> str:
+    return "\n".join(f"{path}: {problem}" for problem in error.problems)

@@ -1,0 +1,209 @@
+"""What is said to an agent server, and what its stream of JSON lines means. Pure: bytes in, an answer out.
+
+neuro-san's `streaming_chat` (0.6 to 0.7.15), and its client's rules for what the answer is.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_LINE = 4_000_000
+MAX_BYTES = 16_000_000
+MAX_MESSAGES = 2_000
+MAX_DEPTH = 100
+MAX_KEPT_TEXT = 20_000
+TYPES = {
+    0: "UNKNOWN", 1: "SYSTEM", 2: "HUMAN", 4: "AI", 100: "AGENT", 101: "AGENT_FRAMEWORK",
+    103: "AGENT_TOOL_RESULT", 104: "AGENT_PROGRESS",
+}  # fmt: skip
+TOKEN_KEYS = ("total_tokens", "prompt_tokens", "completion_tokens", "successful_requests", "total_cost",
+              "time_taken_in_seconds")  # fmt: skip
+
+
+class ProtocolError(ValueError):
+    """An answer that is not in the protocol."""
+
+
+@dataclass
+class Answer:
+    """What an agent answered. `text` is None when it said nothing; `error` when the stream itself told of one."""
+
+    text: str | None = None
+    structure: Any = None
+    sly_data: Any = None
+    chat_context: dict[str, Any] | None = None
+    tokens: dict[str, Any] | None = None
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    retries: int = 0
+    error: str = ""
+
+    def agent_error(self, agent: str) -> str:
+        """The agent's or its model's error: servers send it as an answer like any other, with status 200."""
+        text = self.text or ""
+        first = text.split("\n", 1)[0]
+        if first.startswith("Error from ") and ":" in first:
+            return first[:500]
+        if isinstance(self.structure, dict) and {"error", "tool", "details"} <= set(self.structure):
+            return f"Error from {self.structure['tool']}: {self.structure['error']}"[:500]
+        return ""
+
+
+def request_body(
+    text: str | None, chat_filter: str, sly_data: dict[str, Any] | None, chat_context: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The body of one request. Private data and context are sent only when there are some."""
+    body: dict[str, Any] = {"user_message": {"type": "HUMAN", "text": text}}
+    if sly_data:
+        body["sly_data"] = sly_data
+    if chat_context:
+        body["chat_context"] = chat_context
+    body["chat_filter"] = {"chat_filter_type": chat_filter}
+    return body
+
+
+def depth_of(value: Any, limit: int = MAX_DEPTH) -> int:
+    """How deep JSON is nested, up to `limit + 1`. Not recursive."""
+    depth, layer = 0, [value]
+    while layer and depth <= limit:
+        layer = [
+            below
+            for item in layer
+            if isinstance(item, dict | list)
+            for below in (item.values() if isinstance(item, dict) else item)
+        ]
+        depth += 1
+    return depth
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def loads(text: str) -> Any:
+    """JSON from somebody else. Raises ProtocolError for anything odd: NaN, depth, huge numbers."""
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ProtocolError("JSON is nested too deep.") from None
+    except ValueError as error:
+        raise ProtocolError(f"This is no JSON: {str(error)[:100]}.") from None
+    if depth_of(value) > MAX_DEPTH:
+        raise ProtocolError("JSON is nested too deep.")
+    return value
+
+
+class AnswerReader:
+    """Feed it the bytes as they come; `finish()` gives the answer. Raises ProtocolError."""
+
+    def __init__(self) -> None:
+        self.answer = Answer()
+        self._rest = b""
+        self._bytes = 0
+
+    def feed(self, data: bytes) -> None:
+        self._bytes += len(data)
+        if self._bytes > MAX_BYTES:
+            raise ProtocolError(f"The answer has more than {MAX_BYTES:,} bytes.")
+        *lines, last = data.split(b"\n")
+        for line in lines:
+            self._line(self._rest + line)
+            self._rest = b""
+        self._rest += last
+        if len(self._rest) > MAX_LINE:
+            raise ProtocolError(f"A line of the answer has more than {MAX_LINE:,} bytes.")
+
+    def finish(self) -> Answer:
+        self._line(self._rest)
+        self._rest = b""
+        return self.answer
+
+    def _line(self, line: bytes) -> None:
+        try:
+            text = line.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise ProtocolError("The answer is no UTF-8.") from None
+        for value in self._values(text):
+            if not isinstance(value, dict):
+                raise ProtocolError("A line of the answer is no JSON object.")
+            self._message(value)
+
+    @staticmethod
+    def _values(text: str) -> list[Any]:
+        """The values of a line: one, or in theory several side by side."""
+        if not text:
+            return []
+        try:
+            return [loads(text)]
+        except ProtocolError:
+            values = _side_by_side(text)
+            if len(values) < 2:
+                raise
+            return values
+
+    def _message(self, line: dict[str, Any]) -> None:
+        if "error" in line and "response" not in line:
+            self.answer.error = str(line["error"])[:500]
+            return
+        message = line.get("response") or {}
+        if not isinstance(message, dict):
+            raise ProtocolError("The response in a line of the answer is no JSON object.")
+        kind, origin = _kind(message), message.get("origin") or []
+        nested = isinstance(origin, list) and len(origin) > 1
+        text, structure = message.get("text"), message.get("structure")
+        if text is not None and not isinstance(text, str):
+            raise ProtocolError("The text of an answer is no text.")
+        self._keep(kind, origin, text, structure)
+        answer = self.answer
+        if kind in ("AI", "AGENT_FRAMEWORK") and not nested and (text is not None or structure is not None):
+            if text is not None:
+                answer.text = text
+            answer.structure = structure
+        if kind == "AGENT_FRAMEWORK" and message.get("chat_context") is not None:
+            context = message["chat_context"]
+            answer.chat_context = context if isinstance(context, dict) else None
+            if message.get("sly_data") is not None:
+                answer.sly_data = message["sly_data"]
+            answer.retries += bool(text and text.startswith("Retrying:"))
+        counts = isinstance(structure, dict) and structure.get("total_tokens") is not None
+        if kind == "AGENT" and not nested and isinstance(structure, dict) and counts:
+            answer.tokens = {key: structure[key] for key in TOKEN_KEYS if _is_number(structure.get(key))}
+
+    def _keep(self, kind: str, origin: Any, text: str | None, structure: Any) -> None:
+        """For the transcript: who said what. Never private data, nor the echo of the request."""
+        if (
+            kind == "AGENT_PROGRESS"
+            or (not text and structure is None)
+            or len(self.answer.messages) >= MAX_MESSAGES
+        ):
+            return
+        tools = [str(step.get("tool", "")) for step in origin if isinstance(step, dict)] if origin else []
+        kept: dict[str, Any] = {"type": kind, "origin": tools, "text": (text or "")[:MAX_KEPT_TEXT]}
+        if structure is not None:
+            kept["structure"] = structure
+        self.answer.messages.append(kept)
+
+
+def _side_by_side(text: str) -> list[Any]:
+    """Several JSON values in a row; an empty list when the text is something else."""
+    decoder = json.JSONDecoder(parse_constant=_refuse)
+    values, at = [], 0
+    try:
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            values.append(value)
+            while at < len(text) and text[at] in " \t\r":
+                at += 1
+    except (ValueError, RecursionError):
+        return []
+    return values if depth_of(values) <= MAX_DEPTH else []
+
+
+def _kind(message: dict[str, Any]) -> str:
+    kind = message.get("type")
+    return TYPES.get(kind, "UNKNOWN") if isinstance(kind, int) else str(kind or "UNKNOWN")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,119 @@
+"""Pages of agent servers."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.conversations import selectors, services
+from gym.conversations.forms import ServerForm, changed_secrets
+from gym.conversations.graphs import drawn
+from gym.conversations.models import AgentServer
+from gym.conversations.views import add_errors
+from gym.jobs.errors import TooManyJobs
+from models_registry import permissions as model_permissions
+
+
+def _visible(request: HttpRequest, slug: str) -> AgentServer:
+    return get_object_or_404(selectors.servers_visible_to(request.user), model__slug=slug)
+
+
+def _editable(request: HttpRequest, slug: str) -> AgentServer:
+    server = _visible(request, slug)
+    if not model_permissions.can_edit(request.user, server.model):
+        raise PermissionDenied("you may not change this agent")
+    return server
+
+
+@require_safe
+def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: server, model, graphs [(agent, Tree)], runs, may_edit (who also sees address and names of secrets)."""
+    server = _visible(request, slug)
+    context = {
+        "server": server,
+        "model": server.model,
+        "graphs": [(name, drawn(nodes)) for name, nodes in server.graphs.items() if nodes],
+        "runs": selectors.runs_visible_to(request.user).filter(server=server)[:20],
+        "may_edit": model_permissions.can_edit(request.user, server.model),
+    }
+    return render(request, "conversations/server.html", context)
+
+
+@require_safe
+def server_status(request: HttpRequest, slug: str) -> HttpResponse:
+    """The status line alone, polled while a check is under way. Context: server, model."""
+    server = _visible(request, slug)
+    return render(request, "conversations/_server_status.html", {"server": server, "model": server.model})
+
+
+@login_required
+def server_new(request: HttpRequest) -> HttpResponse:
+    """Context: form."""
+    form = ServerForm(request.POST or None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        fields = (
+            "kind",
+            "name",
+            "slug",
+            "url",
+            "chat_model",
+            "wraps",
+            "visibility",
+            "description",
+            "secret_headers",
+        )
+        try:
+            server = services.register_server(actor=request.user, **{name: given[name] for name in fields})
+        except ValidationError as error:
+            add_errors(form, error)
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Registered. The check is queued.")
+            return redirect(server)
+    status = 400 if form.errors else 200
+    return render(request, "conversations/server_form.html", {"form": form, "server": None}, status=status)
+
+
+@login_required
+def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: form, server."""
+    server = _editable(request, slug)
+    form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk), user=request.user)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            services.change_server(
+                server,
+                actor=request.user,
+                url=given["url"],
+                chat_model=given["chat_model"],
+                secret_headers=changed_secrets(server.secrets, given["secret_headers"]),
+            )
+        except ValidationError as error:
+            add_errors(form, error)
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Saved. The check is queued.")
+            return redirect(server)
+    status = 400 if form.errors else 200
+    return render(request, "conversations/server_form.html", {"form": form, "server": server}, status=status)
+
+
+@login_required
+@require_POST
+def server_check(request: HttpRequest, slug: str) -> HttpResponse:
+    server = _editable(request, slug)
+    try:
+        services.queue_check(server, actor=request.user)
+    except TooManyJobs as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The check is queued.")
+    return redirect(server)

@@ -1,0 +1,294 @@
+"""Use cases: register servers, write and import cases, queue runs, score again, name failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from gym.conversations import permissions
+from gym.conversations.cases import READINGS, look_at
+from gym.conversations.models import (
+    AgentCase,
+    AgentRun,
+    AgentServer,
+    AgentSuite,
+    CaseRun,
+    FailureMode,
+)
+from gym.conversations.over_http import server_address_problem
+from gym.conversations.selectors import judges_for, servers_usable_by
+from gym.jobs import services as jobs
+from gym.secrets import sealed
+from models_registry import permissions as model_permissions
+from models_registry.models import AGENT, RegisteredModel
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+MAX_CASES = 500
+Kind = AgentServer.Kind
+
+
+def register_server(
+    *,
+    actor: User,
+    name: str,
+    slug: str,
+    kind: str,
+    url: str = "",
+    chat_model: str = "",
+    wraps: RegisteredModel | None = None,
+    secret_headers: dict[str, str] | None = None,
+    **card: Any,
+) -> AgentServer:
+    """A registered model of the kind agent; its check is queued. Whoever may sign in may register one: where requests
+    may go is the site's rule (GYM_NET_ALLOW), not the user's."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to register an agent")
+    _require_sense(kind, url, wraps, actor)
+    with transaction.atomic():
+        model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
+        model.full_clean(exclude=["facts", "config"])
+        model.save()
+        server = AgentServer.objects.create(
+            model=model,
+            kind=kind,
+            url=url,
+            chat_model=chat_model,
+            wraps=wraps,
+            secrets=sealed({}, secret_headers or {}),
+        )
+        queue_check(server, actor=actor)
+    return server
+
+
+def _require_sense(kind: str, url: str, wraps: RegisteredModel | None, actor: User) -> None:
+    if kind in (Kind.SERVER, Kind.CHAT) and (problem := server_address_problem(url)):
+        raise ValidationError({"url": problem})
+    if kind == Kind.MODEL and wraps is None:
+        raise ValidationError({"wraps": "Choose the model that answers."})
+    if wraps is not None and (not model_permissions.can_run(actor, wraps) or wraps.backend != "causal"):
+        raise ValidationError({"wraps": "Choose a causal model that you may run."})
+
+
+def change_server(
+    server: AgentServer, *, actor: User, url: str, chat_model: str, secret_headers: dict[str, str | None]
+) -> None:
+    """An empty secret stays as it is; None takes it away. A new address takes all secrets away that are not given
+    again, since they were meant for the old one."""
+    if not model_permissions.can_edit(actor, server.model):
+        raise PermissionDenied("this agent belongs to somebody else")
+    _require_sense(server.kind, url, server.wraps, actor)
+    kept = server.secrets if url == server.url else {}
+    with transaction.atomic():
+        server.url, server.chat_model = url, chat_model
+        server.secrets = sealed(kept, secret_headers)
+        server.save()
+        queue_check(server, actor=actor)
+
+
+def queue_check(server: AgentServer, *, actor: User) -> None:
+    """Ask the server who it is and which agents it has."""
+    if not model_permissions.can_edit(actor, server.model):
+        raise PermissionDenied("this agent belongs to somebody else")
+    model = server.model
+    if model.check_job is not None and model.check_job.is_active:
+        return
+    with transaction.atomic():
+        model.status, model.status_reason = RegisteredModel.Status.UNCHECKED, ""
+        model.check_job = jobs.enqueue(
+            "check_agent", {"server": server.pk}, owner=actor, title=f"Check {model.slug}"
+        )
+        model.save()
+
+
+def _require_edit(actor: User, suite: AgentSuite) -> None:
+    if not permissions.can_edit(actor, suite):
+        raise PermissionDenied("this suite belongs to somebody else")
+
+
+def save_suite(
+    suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
+) -> AgentSuite:
+    """Create or change a suite. An empty variable stays as it is; None takes it away."""
+    if suite.pk is None:
+        if not actor.is_authenticated:
+            raise PermissionDenied("sign in to write tests")
+        suite.owner = actor
+    else:
+        _require_edit(actor, suite)
+    if suite.judge is not None and not judges_for(actor).filter(pk=suite.judge.pk).exists():
+        raise ValidationError({"judge": "You may not use this judge."})
+    suite.variables = sealed(suite.variables, variables or {})
+    suite.full_clean(exclude=["owner"])
+    suite.save()
+    return suite
+
+
+def delete_suite(suite: AgentSuite, *, actor: User) -> None:
+    _require_edit(actor, suite)
+    if any(run.job is not None and run.job.is_active for run in suite.runs.select_related("job")):
+        raise ValidationError("A run of this suite is not finished. Cancel it first.")
+    suite.delete()
+
+
+def save_case(case: AgentCase, *, actor: User) -> AgentCase:
+    """Create or change a case. Its text has to be a test case; what is merely odd is not held against it."""
+    _require_edit(actor, case.suite)
+    if case.pk is None and case.suite.cases.count() >= MAX_CASES:
+        raise ValidationError(f"A suite holds at most {MAX_CASES} cases.")
+    read, problems = case.look()
+    if read is None:
+        raise ValidationError({"text": [str(problem) for problem in problems if problem.severity == "error"]})
+    case.agent = read.agent
+    case.full_clean()
+    case.save()
+    return case
+
+
+def delete_case(case: AgentCase, *, actor: User) -> None:
+    """Its results stay in the runs, which keep the text."""
+    _require_edit(actor, case.suite)
+    case.delete()
+
+
+def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
+    """Add or replace cases by name: all of them, or none, with every problem named."""
+    _require_edit(actor, suite)
+    given = {name: f"${{{name}}}" for name in suite.variable_names}
+    problems = []
+    agents = {}
+    for name, text in files.items():
+        case, found = look_at(text, given)
+        if case is None:
+            problems += [f"{name}: {problem}" for problem in found if problem.severity == "error"]
+        else:
+            agents[name] = case.agent
+    there = {case.name: case for case in suite.cases.all()}
+    if len(set(there) | set(files)) > MAX_CASES:
+        problems.append(f"A suite holds at most {MAX_CASES} cases.")
+    if problems:
+        raise ValidationError(problems)
+    saved = []
+    with transaction.atomic():
+        for name, text in files.items():
+            case = there.get(name) or AgentCase(suite=suite, name=name)
+            case.text, case.agent = text, agents[name]
+            case.full_clean()
+            case.save()
+            saved.append(case)
+    return saved
+
+
+def queue_run(
+    suite: AgentSuite,
+    server: AgentServer,
+    *,
+    actor: User,
+    cases: list[AgentCase] | None = None,
+    reading: str = "document",
+    early_stop: bool = False,
+    parallel: int = 4,
+    unchecked: bool = False,
+) -> AgentRun:
+    """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued, before this run.
+    Raises TooManyJobs."""
+    if not permissions.can_view(actor, suite) or not actor.is_authenticated:
+        raise PermissionDenied("you may not run this suite")
+    if not unchecked and not servers_usable_by(actor).filter(pk=server.pk).exists():
+        raise ValidationError(f"{server} is not ready, or not for you: {server.model.get_status_display()}.")
+    if suite.variables and not permissions.can_edit(actor, suite):
+        raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
+    if reading not in READINGS:
+        raise ValidationError(f"There is no reading {reading!r}.")
+    chosen = list(suite.cases.all()) if cases is None else cases
+    if not chosen:
+        raise ValidationError("There is no case to run.")
+    with transaction.atomic():
+        run = AgentRun.objects.create(
+            suite=suite,
+            server=server,
+            owner=actor,
+            server_version=server.version,
+            options={"reading": reading, "early_stop": early_stop, "parallel": max(1, min(16, parallel))},
+        )
+        total = sum(_add_case(run, case).asked for case in chosen)
+        run.job = jobs.enqueue(
+            "agent_run", {"run": run.pk}, owner=actor, title=f"{suite.slug} on {server}", total=total
+        )
+        run.save(update_fields=["job"])
+    return run
+
+
+def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
+    read, problems = case.look()
+    error = (
+        "\n".join(str(problem) for problem in problems if problem.severity == "error") if read is None else ""
+    )
+    made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent, error=error)
+    if read is not None:
+        made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
+        made.needed = read.ratio.required(run.options["reading"])
+    made.save()
+    return made
+
+
+def queue_rescoring(run: AgentRun, *, actor: User) -> AgentRun:
+    """Score the stored answers of a run again, by the cases and the judge as they are now. No agent is asked."""
+    if not permissions.can_steer(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")
+    if not run.is_done:
+        raise ValidationError("This run is not finished.")
+    with transaction.atomic():
+        new = AgentRun.objects.create(
+            suite=run.suite,
+            server=run.server,
+            owner=actor,
+            options=run.options,
+            server_version=run.server_version,
+            rescored_from=run,
+        )
+        cases = [
+            case_run.case for case_run in run.case_runs.select_related("case") if case_run.case is not None
+        ]
+        if not cases:
+            raise ValidationError("The cases of this run were deleted.")
+        total = sum(_add_case(new, case).asked for case in cases)
+        new.job = jobs.enqueue(
+            "agent_rescore", {"run": new.pk}, owner=actor, title=f"Score {run} again", total=total
+        )
+        new.save(update_fields=["job"])
+    return new
+
+
+def cancel_run(run: AgentRun, *, actor: User) -> None:
+    """Iterations that ended are kept."""
+    if not permissions.can_steer(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")
+    if run.job is not None:
+        jobs.request_cancel(run.job, actor=actor)
+
+
+def retry_run(run: AgentRun, *, actor: User) -> None:
+    """Go on where a failed or cancelled run ended."""
+    if not permissions.can_steer(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")
+    if run.job is None:
+        raise ValidationError("This run has no job any more. Start a new run.")
+    jobs.retry(run.job, actor=actor)
+
+
+def change_mode(
+    suite: AgentSuite, case_name: str, mode: str, *, actor: User, name: str, merged_into: str
+) -> None:
+    """Name a failure mode, or say which other one it belongs to; empty is as it was grouped."""
+    _require_edit(actor, suite)
+    if merged_into == mode:
+        raise ValidationError("A failure mode cannot be merged into itself.")
+    if not name and not merged_into:
+        FailureMode.objects.filter(suite=suite, case_name=case_name, mode=mode).delete()
+        return
+    values = {"name": name[:300], "merged_into": merged_into[:12]}
+    FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode[:12], defaults=values)

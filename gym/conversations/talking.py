@@ -1,0 +1,113 @@
+"""From rows to something one can talk to: transports of servers, judges of suites. Worker only, where models load."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any
+
+from gym.conversations.cases import Reading
+from gym.conversations.embedded import EmbeddedServer, EmbeddedTransport
+from gym.conversations.judges import AgentJudge, SurprisalJudge, reference_prompt
+from gym.conversations.judging import Asked, VotingJudge, prompt_for, reference_verdict, verdict_of
+from gym.conversations.models import AgentServer, AgentSuite
+from gym.conversations.over_chat import ChatTransport, ContinuingTransport
+from gym.conversations.over_http import HTTPTransport
+from gym.conversations.redact import redactor
+from gym.conversations.transport import Transport
+from gym.net import NetPolicy
+from gym.secrets import reveal
+from models_registry.models import RegisteredModel
+
+EMBEDDED = EmbeddedServer()
+"""One for the process, so that its flaky agent alternates."""
+MAX_NEW_TOKENS = 60
+
+
+def transport_for(server: AgentServer) -> Transport:
+    """Raises SecretError and BackendError."""
+    if server.kind == AgentServer.Kind.EMBEDDED:
+        return EmbeddedTransport(EMBEDDED)
+    if server.kind == AgentServer.Kind.MODEL:
+        assert server.wraps is not None
+        return ContinuingTransport(server.wraps.slug, continuing(server.wraps))
+    headers = {name: reveal(server.secrets, name) for name in server.secrets}
+    hidden = tuple(value for value in headers.values()) + tuple(
+        value.removeprefix("Bearer ") for value in headers.values() if value.startswith("Bearer ")
+    )
+    if server.kind == AgentServer.Kind.CHAT:
+        return ChatTransport(
+            server.url, server.chat_model, policy=NetPolicy.from_settings, headers=headers, secrets=hidden
+        )
+    return HTTPTransport(server.url, policy=NetPolicy.from_settings, headers=headers, secrets=hidden)
+
+
+def judge_for(
+    suite: AgentSuite, reading: Reading, cache: MutableMapping[str, dict[str, Any]], hidden: Sequence[str]
+) -> VotingJudge | None:
+    """The suite's judge, or None. Raises SecretError and BackendError."""
+    model = suite.judge
+    if model is None:
+        return None
+    server = AgentServer.objects.filter(model=model).select_related("wraps", "model").first()
+    ask: Asked
+    secrets: tuple[str, ...] = ()
+    if server is not None:
+        transport = transport_for(server)
+        secrets = transport.secrets
+        agent = suite.judge_agent or server.chat_model or "judge"
+        ask = AgentJudge(transport, agent, f"{model.slug} {server.version}")
+    else:
+        ask = SurprisalJudge(bits_of(model), f"{model.slug} {model.fingerprint}")
+    compatible = reading == "reference-compatible"
+    return VotingJudge(
+        ask,
+        votes=suite.judge_votes,
+        cache=cache,
+        read=reference_verdict if compatible else verdict_of,
+        prompt=reference_prompt if compatible and server is not None else prompt_for,
+        clean=redactor([*secrets, *hidden]),
+    )
+
+
+def bits_of(model: RegisteredModel) -> Callable[[str, Sequence[str]], list[float | None]]:
+    """Bits of each continuation after a prompt. The model is loaded once, and asked by one thread at a time."""
+    from models_registry.engine import ScoringFailure, ScoringPolicy
+    from models_registry.warm import load_pinned
+
+    backend = load_pinned(model)
+    lock = threading.Lock()
+
+    def bits(prompt: str, words: Sequence[str]) -> list[float | None]:
+        texts = [prompt + word for word in words]
+        spans = [[(len(prompt), len(text))] for text in texts]
+        with lock:
+            scored = backend.score(texts, ScoringPolicy(), spans)
+        found: list[float | None] = []
+        for result in scored:
+            if isinstance(result, ScoringFailure):
+                found.append(None)
+                continue
+            values = [
+                value
+                for value, (_, end), special in zip(result.bits, result.offsets, result.special, strict=True)
+                if end > len(prompt) and not special
+            ]
+            found.append(
+                None if not values or None in values else sum(value for value in values if value is not None)
+            )
+        return found
+
+    return bits
+
+
+def continuing(model: RegisteredModel) -> Callable[[str, float], tuple[str, int, int]]:
+    """Greedy continuation of a text by a causal model, up to the end of a line."""
+    from models_registry.warm import load_pinned
+
+    backend: Any = load_pinned(model)
+
+    def continue_text(text: str, seconds: float) -> tuple[str, int, int]:
+        return backend.continue_text(text + "\n", max_tokens=MAX_NEW_TOKENS, seconds=seconds)  # type: ignore[no-any-return]
+
+    return continue_text

@@ -1,0 +1,159 @@
+"""Pages of suites of agent tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.conversations import permissions, selectors, services
+from gym.conversations.archives import write_archive
+from gym.conversations.forms import ImportForm, RunForm, SuiteForm, changed_secrets
+from gym.conversations.models import AgentSuite
+from gym.jobs.errors import TooManyJobs
+
+
+def visible_suite(request: HttpRequest, slug: str) -> AgentSuite:
+    return get_object_or_404(selectors.visible_to(request.user), slug=slug)
+
+
+def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
+    suite = visible_suite(request, slug)
+    if not permissions.can_edit(request.user, suite):
+        raise PermissionDenied("you may not edit these tests")
+    return suite
+
+
+def add_errors(form: Any, error: ValidationError) -> None:
+    """Errors of a service, at their fields where the form has them."""
+    if not hasattr(error, "error_dict"):
+        form.add_error(None, error.messages)
+        return
+    for field, found in error.message_dict.items():
+        form.add_error(field if field in form.fields else None, found)
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Context: suites, servers."""
+    context = {
+        "suites": selectors.listed(request.user),
+        "servers": selectors.servers_visible_to(request.user),
+    }
+    return render(request, "conversations/home.html", context)
+
+
+@require_safe
+def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: suite, columns (AgentServer), rows (selectors.Row), runs, may_edit, run_form (or None)."""
+    suite = visible_suite(request, slug)
+    columns, rows = selectors.matrix(suite, request.user)
+    may_edit = permissions.can_edit(request.user, suite)
+    may_run = request.user.is_authenticated and (may_edit or not suite.variables)
+    context = {
+        "suite": suite,
+        "columns": columns,
+        "rows": rows,
+        "runs": selectors.runs_visible_to(request.user).filter(suite=suite)[:20],
+        "may_edit": may_edit,
+        "run_form": RunForm(user=request.user) if may_run else None,
+        "usable": selectors.servers_usable_by(request.user).exists(),
+    }
+    return render(request, "conversations/suite.html", context)
+
+
+@login_required
+def suite_new(request: HttpRequest) -> HttpResponse:
+    return _suite_form(request, AgentSuite())
+
+
+@login_required
+def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    return _suite_form(request, editable_suite(request, slug))
+
+
+def _suite_form(request: HttpRequest, suite: AgentSuite) -> HttpResponse:
+    """Context: suite (None when new), form."""
+    form = SuiteForm(request.POST or None, instance=suite, user=request.user)
+    new = suite.pk is None
+    if request.method == "POST" and form.is_valid():
+        changed = form.save(commit=False)
+        try:
+            variables = changed_secrets(changed.variables, form.cleaned_data["variable_lines"])
+            services.save_suite(changed, actor=request.user, variables=variables)
+        except ValidationError as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, "Saved. Now write or import its cases." if new else "Saved.")
+            return redirect(changed)
+    context = {"suite": None if new else suite, "form": form}
+    return render(request, "conversations/suite_form.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    try:
+        services.delete_suite(suite, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(suite)
+    messages.success(request, f"{suite.title} is deleted, with its runs.")
+    return redirect("agent-home")
+
+
+@login_required
+def suite_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: suite, form, problems."""
+    suite = editable_suite(request, slug)
+    form = ImportForm(request.POST or None, request.FILES or None)
+    problems: list[str] = []
+    if request.method == "POST" and form.is_valid():
+        try:
+            cases = services.import_cases(suite, form.cleaned_data["cases"], actor=request.user)
+        except ValidationError as error:
+            problems = error.messages
+        else:
+            messages.success(request, f"{len(cases)} case{'' if len(cases) == 1 else 's'} imported.")
+            return redirect(suite)
+    context = {"suite": suite, "form": form, "problems": problems}
+    status = 400 if request.method == "POST" else 200
+    return render(request, "conversations/suite_import.html", context, status=status)
+
+
+@require_safe
+def suite_download(request: HttpRequest, slug: str) -> HttpResponse:
+    """All cases as files in a zip archive, as they were given."""
+    suite = visible_suite(request, slug)
+    data = write_archive({case.name: case.text for case in suite.cases.all()})
+    response = HttpResponse(data, content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{suite.slug}.zip"'
+    return response
+
+
+@login_required
+@require_POST
+def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queue the chosen cases (all, unless some are chosen) on the chosen agent."""
+    suite = visible_suite(request, slug)
+    form = RunForm(request.POST, user=request.user)
+    if not form.is_valid():
+        for problems in form.errors.values():
+            messages.error(request, " ".join(problems))
+        return redirect(suite)
+    chosen = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
+    cases = list(suite.cases.filter(pk__in=chosen)) if chosen else None
+    try:
+        run = services.queue_run(
+            suite, form.cleaned_data["server"], actor=request.user, cases=cases, **form.options()
+        )
+    except (ValidationError, TooManyJobs) as error:
+        messages.error(request, " ".join(getattr(error, "messages", [str(error)])))
+        return redirect(suite)
+    return redirect(run)

@@ -1,0 +1,1 @@
+"""Runs, results, uploads, scores and the leaderboard in the REST API."""

@@ -1,0 +1,237 @@
+"""Runs: list, queue one or a batch, read, cancel, retry, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Prefetch, QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, ListView, one
+from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.operations import operation
+from gym.api.requests import Body
+from gym.evaluations import services
+from gym.evaluations.api import examples
+from gym.evaluations.api.shown import BatchSerializer, RunSerializer
+from gym.evaluations.filters import RunFilter
+from gym.evaluations.limits import TooManyRuns
+from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.evaluations.selectors import listed_runs, visible_to
+from gym.jobs.errors import TooManyJobs
+from models_registry.engine import ScoringPolicy
+from models_registry.engine.policy import BOS_POLICIES, JOIN_POLICIES, METRICS, WHITESPACE_POLICIES
+from models_registry.models import RegisteredModel
+from models_registry.selectors import visible_to as visible_models
+from suites.models import Suite, SuiteRevision
+from suites.selectors import visible_to as visible_suites
+
+MAX_CELLS = 1_000
+
+
+class PolicyBody(Body):
+    """What differs from the suite's own policy."""
+
+    bos = serializers.ChoiceField(BOS_POLICIES, required=False)
+    eos = serializers.BooleanField(required=False)
+    join = serializers.ChoiceField(JOIN_POLICIES, required=False)
+    metric = serializers.ChoiceField(METRICS, required=False)
+    whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
+
+
+class RunBody(Body):
+    suite = serializers.SlugField(max_length=80)
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
+    )
+    model = serializers.SlugField(max_length=80)
+    policy = PolicyBody(required=False)
+
+
+class BatchBody(Body):
+    suites = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_CELLS
+    )
+    models = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_CELLS
+    )
+    policy = PolicyBody(required=False)
+    all_or_nothing = serializers.BooleanField(
+        default=False, help_text="queue nothing when any cell is refused"
+    )
+
+
+def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
+    """With the aggregates of their predictions, less the lists of items."""
+    rows = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
+        "prediction"
+    )
+    return runs.defer("region_summary").prefetch_related(Prefetch("prediction_results", queryset=rows))
+
+
+def run_of(request: Request, key: str) -> SuiteRun:
+    return one(with_results(visible_to(request.user)), key=key)
+
+
+class RunList(ListView):
+    filterset_class = RunFilter
+    token_scope = Scope.RUN
+
+    @operation("List runs", answers=RunSerializer, many=True, example=examples.RUN)
+    def get(self, request: Request) -> Response:
+        """Runs of suites that are listed for you, newest first, with the pass rates of their predictions."""
+        return self.page(with_results(listed_runs(request.user)), RunSerializer)
+
+    @operation(
+        "Queue a run",
+        takes=RunBody,
+        sends={"suite": "agreement_orc", "model": "demo-gpt2", "policy": {"eos": True}},
+        answers=RunSerializer,
+        status=201,
+        example=examples.RUN | {"state": "queued", "completed_at": None, "predictions": []},
+    )
+    def post(self, request: Request) -> Response:
+        """One model on one frozen revision. Ask the run until its state is done, failed or cancelled."""
+        given = self.given()
+        suite = one(visible_suites(request.user), slug=given["suite"])
+        model = one(visible_models(request.user), slug=given["model"])
+        revision = _revision(suite, given.get("revision"))
+        try:
+            run = services.queue_run(
+                revision, model, _policy(revision, given.get("policy", {})), actor=request.user
+            )
+        except TooManyRuns:
+            raise
+        except ValidationError as error:
+            raise invalid(*(Trouble("$.model", message) for message in error.messages)) from error
+        place = reverse("api-run", args=[run.key], request=request)
+        return Response(RunSerializer(run).data, status=201, headers={"Location": place})
+
+
+def _revision(suite: Suite, number: int | None) -> SuiteRevision:
+    revision = suite.latest_frozen if number is None else one(suite.revisions.all(), number=number)
+    if revision is None:
+        raise invalid(Trouble("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first."))
+    if not revision.is_frozen:
+        raise invalid(Trouble("$.revision", "This revision is a draft.", "Freeze it first."))
+    revision.suite = suite
+    return revision
+
+
+def _policy(revision: SuiteRevision, changes: dict[str, Any]) -> ScoringPolicy:
+    return ScoringPolicy.from_dict(services.default_policy(revision).to_dict() | changes)
+
+
+class RunBatch(ApiView):
+    token_scope = Scope.RUN
+
+    @operation(
+        "Queue models on suites",
+        takes=BatchBody,
+        sends={"suites": ["agreement_orc"], "models": ["demo-gpt2", "gpt2"]},
+        answers=BatchSerializer,
+        status=201,
+        example=examples.BATCH,
+    )
+    def post(self, request: Request) -> Response:
+        """Every model on the newest frozen revision of every suite. Each cell says what became of it; with
+        `all_or_nothing` one refused cell refuses them all (409)."""
+        given = self.given()
+        suites, models = list(dict.fromkeys(given["suites"])), list(dict.fromkeys(given["models"]))
+        if len(suites) * len(models) > MAX_CELLS:
+            message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs at a time."
+            raise invalid(Trouble("$", message))
+        with transaction.atomic():
+            cells = _queue(request, suites, models, given.get("policy", {}))
+            refused = [cell for cell in cells if cell["error"]]
+            if refused and given["all_or_nothing"]:
+                troubles = [
+                    Trouble("$", f"{cell['model']} on {cell['suite']}: {cell['error']}") for cell in refused
+                ]
+                raise Refusal(
+                    409,
+                    f"{len(refused)} of {len(cells)} are refused; nothing was queued.",
+                    "refused",
+                    troubles,
+                )
+        queued = len(cells) - len(refused)
+        data = {"queued": queued, "refused": len(refused), "cells": cells}
+        return Response(data, status=201, headers={"Location": reverse("api-runs", request=request)})
+
+
+def _queue(
+    request: Request, suites: list[str], models: list[str], changes: dict[str, Any]
+) -> list[dict[str, Any]]:
+    found = {suite.slug: suite for suite in visible_suites(request.user).filter(slug__in=suites)}
+    frozen = SuiteRevision.objects.filter(suite__in=found.values(), state=SuiteRevision.State.FROZEN)
+    newest = {row.suite_id: row for row in frozen.select_related("suite").order_by("number")}
+    known = {model.slug: model for model in visible_models(request.user).filter(slug__in=models)}
+    cells: list[dict[str, Any]] = []
+    for suite in suites:
+        revision = newest.get(found[suite].pk) if suite in found else None
+        policy = _policy(revision, changes) if revision else None
+        for model in models:
+            run, error = None, None
+            if suite not in found:
+                error = "There is no such suite."
+            elif revision is None:
+                error = "This suite has no frozen revision yet."
+            elif model not in known:
+                error = "There is no such model."
+            else:
+                run, error = _cell(revision, known[model], policy, request.user)
+            cells.append({"suite": suite, "model": model, "run": run and run.key, "error": error})
+    return cells
+
+
+def _cell(
+    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: Any
+) -> tuple[SuiteRun | None, str | None]:
+    try:
+        with transaction.atomic():
+            return services.queue_run(revision, model, policy, actor=actor), None
+    except ValidationError as error:
+        return None, " ".join(error.messages)
+    except (TooManyJobs, PermissionDenied) as error:
+        return None, str(error)
+
+
+class RunDetail(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Read a run", answers=RunSerializer, example=examples.RUN)
+    def get(self, request: Request, key: str) -> Response:
+        """State, progress, how it was made, and the pass rates of its predictions."""
+        return Response(RunSerializer(run_of(request, key)).data)
+
+    @operation("Delete a run", status=204)
+    def delete(self, request: Request, key: str) -> Response:
+        """With its results. For who queued it, when it has ended."""
+        services.delete_run(run_of(request, key), actor=request.user)
+        return Response(status=204)
+
+
+class RunCancel(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Cancel a run", answers=RunSerializer, example=examples.RUN | {"state": "cancelled"})
+    def post(self, request: Request, key: str) -> Response:
+        """It stops after the sentences it is working on; what they scored is kept for later runs."""
+        services.cancel_run(run_of(request, key), actor=request.user)
+        return Response(RunSerializer(run_of(request, key)).data)
+
+
+class RunRetry(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Try a run again", answers=RunSerializer, example=examples.RUN | {"state": "queued"})
+    def post(self, request: Request, key: str) -> Response:
+        """A failed or cancelled one; it goes on where it was."""
+        services.retry_run(run_of(request, key), actor=request.user)
+        return Response(RunSerializer(run_of(request, key)).data)

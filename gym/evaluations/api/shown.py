@@ -1,0 +1,239 @@
+"""What the API says about runs and their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from gym.evaluations.models import PredictionResult, ResultUpload, SuiteRun
+from gym.evaluations.report import OUTCOME_NAMES
+from gym.jobs.models import Job
+
+STATES = Job.State.values
+
+
+class PredictionResultSerializer(serializers.ModelSerializer):
+    """How one prediction fared over all items; `ties` and `not_evaluable` count as failures."""
+
+    formula = serializers.CharField(source="prediction.formula")
+    name = serializers.CharField(source="prediction.name")
+    rate = serializers.FloatField(allow_null=True)
+
+    class Meta:
+        model = PredictionResult
+        fields = [
+            "name",
+            "formula",
+            "passed",
+            "total",
+            "rate",
+            "ci_low",
+            "ci_high",
+            "chance",
+            "ties",
+            "too_close",
+            "not_evaluable",
+            "mean_margin",
+        ]
+        read_only_fields = fields
+
+
+class ProgressSerializer(serializers.Serializer):
+    job = serializers.UUIDField(source="pk")
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+    eta_seconds = serializers.FloatField(allow_null=True)
+    error = serializers.CharField()
+
+
+class RunSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    suite = serializers.CharField(source="revision.suite.slug")
+    revision = serializers.IntegerField(source="revision.number")
+    model = serializers.CharField(source="model.slug")
+    owner = serializers.SerializerMethodField(help_text="null when the account is gone")
+    state = serializers.ChoiceField(STATES)
+    policy = serializers.DictField()
+    provenance = serializers.DictField()
+    progress = ProgressSerializer(source="job", allow_null=True)
+    predictions = PredictionResultSerializer(source="prediction_results", many=True)
+
+    class Meta:
+        model = SuiteRun
+        fields = [
+            "id",
+            "suite",
+            "revision",
+            "model",
+            "owner",
+            "state",
+            "source",
+            "policy",
+            "provenance",
+            "progress",
+            "created",
+            "completed_at",
+            "filling",
+            "n_sentences",
+            "n_unscored",
+            "predictions",
+        ]
+        read_only_fields = fields
+
+    def get_owner(self, run: SuiteRun) -> str | None:
+        return run.owner.username if run.owner else None
+
+
+class CellSerializer(serializers.Serializer):
+    """What became of one model on one suite of a batch: a run, or the reason why there is none."""
+
+    suite = serializers.CharField()
+    model = serializers.CharField()
+    run = serializers.CharField(allow_null=True, help_text="id of the run")
+    error = serializers.CharField(allow_null=True)
+
+
+class BatchSerializer(serializers.Serializer):
+    queued = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    cells = CellSerializer(many=True)
+
+
+class OutcomeSerializer(serializers.Serializer):
+    prediction = serializers.CharField()
+    outcome = serializers.ChoiceField(OUTCOME_NAMES)
+    margin = serializers.FloatField(allow_null=True, help_text="bits")
+    too_close = serializers.BooleanField(help_text="the margin is inside the bound on the numeric error")
+
+
+class ItemSerializer(serializers.Serializer):
+    item = serializers.IntegerField()
+    outcomes = OutcomeSerializer(many=True)
+
+
+class RegionSerializer(serializers.Serializer):
+    region = serializers.IntegerField()
+    name = serializers.CharField()
+    content = serializers.CharField()
+    bits = serializers.FloatField(allow_null=True)
+    corrected_bits = serializers.FloatField(
+        allow_null=True, help_text="with the whitespace correction, if asked for"
+    )
+    pending = serializers.BooleanField(help_text="the value is still to come")
+
+
+class SentenceHead(serializers.Serializer):
+    item = serializers.IntegerField(source="sentence.item")
+    condition = serializers.CharField(source="sentence.condition")
+    text = serializers.CharField(help_text="as the model read it")
+    total_bits = serializers.FloatField(allow_null=True)
+    special_bits = serializers.FloatField()
+    failure = serializers.CharField(help_text="why there are no scores, or empty")
+
+
+class SentenceRegionsSerializer(SentenceHead):
+    regions = serializers.SerializerMethodField()
+
+    @extend_schema_field(RegionSerializer(many=True))
+    def get_regions(self, row: Any) -> list[dict[str, Any]]:
+        corrected = row.corrected or [None] * len(row.regions)
+        waits = {row.tokens[number][5] for number in row.pending}
+        cells = zip(self.context["regions"], row.sentence.contents, row.regions, corrected, strict=True)
+        return [
+            {
+                "region": number,
+                "name": name,
+                "content": content,
+                "bits": bits,
+                "corrected_bits": beside,
+                "pending": number - 1 in waits,
+            }
+            for number, (name, content, bits, beside) in enumerate(cells, start=1)
+        ]
+
+
+class ScoredTokenSerializer(serializers.Serializer):
+    token = serializers.CharField()
+    id = serializers.IntegerField(allow_null=True)
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    bits = serializers.FloatField(allow_null=True)
+    region = serializers.IntegerField(allow_null=True, help_text="null for start and end tokens")
+    straddles = serializers.BooleanField(help_text="belongs to two regions")
+    pending = serializers.BooleanField(help_text="the value is still to come")
+
+
+class SentenceTokensSerializer(SentenceHead):
+    tokens = serializers.SerializerMethodField()
+
+    @extend_schema_field(ScoredTokenSerializer(many=True))
+    def get_tokens(self, row: Any) -> list[dict[str, Any]]:
+        waits = set(row.pending)
+        return [
+            {
+                "token": token,
+                "id": number,
+                "start": start,
+                "end": end,
+                "bits": bits,
+                "region": region + 1 if isinstance(region, int) and region >= 0 else None,
+                "straddles": bool(straddles),
+                "pending": place in waits,
+            }
+            for place, (token, number, start, end, bits, region, straddles) in enumerate(row.tokens)
+        ]
+
+
+class UploadSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    runs = serializers.SlugRelatedField("key", many=True, read_only=True)
+    files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
+    report = serializers.DictField(help_text="what matched no suite, what was refused, notices")
+
+    class Meta:
+        model = ResultUpload
+        fields = ["id", "kind", "files", "report", "created", "runs"]
+        read_only_fields = fields
+
+
+class PlannedSerializer(serializers.Serializer):
+    suite = serializers.CharField()
+    revision = serializers.IntegerField()
+    model = serializers.CharField(help_text="as the file calls it; empty when it does not say")
+    predictions = serializers.ListField(child=serializers.DictField())
+    missing = serializers.ListField(child=serializers.CharField())
+    n_failed = serializers.IntegerField(help_text="sentences that could not be matched")
+    notices = serializers.ListField(child=serializers.CharField())
+
+
+class PlanSerializer(serializers.Serializer):
+    report = serializers.DictField()
+    runs = PlannedSerializer(many=True)
+
+
+class BoardCellSerializer(serializers.Serializer):
+    suite = serializers.CharField()
+    revision = serializers.IntegerField()
+    run = serializers.CharField()
+    rate = serializers.FloatField(allow_null=True, help_text="mean over the suite's predictions")
+    low = serializers.FloatField(
+        allow_null=True, help_text="of the 95 % interval, for suites of one prediction"
+    )
+    high = serializers.FloatField(allow_null=True)
+    chance = serializers.FloatField(allow_null=True)
+    n = serializers.IntegerField(help_text="items")
+    ties = serializers.IntegerField()
+    not_evaluable = serializers.IntegerField()
+
+
+class BoardRowSerializer(serializers.Serializer):
+    """A model, best first, on the newest frozen revision of every suite that it has run."""
+
+    model = serializers.CharField()
+    name = serializers.CharField()
+    mean = serializers.FloatField(allow_null=True, help_text="unweighted, over its suites")
+    n_suites = serializers.IntegerField()
+    of_suites = serializers.IntegerField(help_text="suites that could be run")
+    cells = BoardCellSerializer(many=True)

@@ -1,0 +1,162 @@
+"""Results that were computed elsewhere: look at what a file comes to, keep it, take it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import ApiView, ListView, one
+from gym.api.errors import Trouble, invalid
+from gym.api.operations import operation
+from gym.api.permissions import TokenScope
+from gym.api.requests import Body
+from gym.evaluations import uploads
+from gym.evaluations.api import examples
+from gym.evaluations.api.shown import PlanSerializer, UploadSerializer
+from gym.evaluations.models import ResultUpload
+from gym.evaluations.uploaded import KINDS, MAX_BYTES
+from gym.evaluations.uploads import GivenFile, ModelChoice, Plan
+from gym.uploads import read_upload
+from models_registry.models import RegisteredModel
+from models_registry.selectors import uploadable_by
+from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
+from suites.selectors import visible_to as visible_suites
+
+FORM = "multipart/form-data"
+SENT = {"file": "results.csv", "kind": "auto", "unit": "bits"}
+
+
+class ResultsFile(Body):
+    """See docs/uploading-results.md for the files that are read."""
+
+    file = serializers.FileField()
+    spec = serializers.FileField(required=False, help_text="spec.json of LM Zoo files")
+    kind = serializers.ChoiceField(["auto", *KINDS], default="auto")
+    unit = serializers.ChoiceField(["bits", "nats", "log10"], default="bits")
+    suite = serializers.SlugField(
+        max_length=80, required=False, help_text="default: the suites that the file names"
+    )
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
+    )
+
+
+class ResultsUpload(ResultsFile):
+    model = serializers.SlugField(max_length=80, required=False, help_text="one that this site does not run")
+    name = serializers.CharField(
+        max_length=200, required=False, help_text="of a new model; default: as the file calls it"
+    )
+    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, default="private")
+
+
+def plan_of(request: Request, given: dict[str, Any]) -> Plan:
+    revision = None
+    if "suite" in given:
+        suite = one(visible_suites(request.user), slug=given["suite"])
+        number = given.get("revision")
+        revision = suite.latest_frozen if number is None else one(suite.revisions.all(), number=number)
+        if revision is None:
+            raise invalid(
+                Trouble("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
+            )
+    spec = given.get("spec")
+    return uploads.plan_upload(
+        GivenFile(given["file"].name, read_upload(given["file"], MAX_BYTES)),
+        actor=request.user,
+        revision=revision,
+        spec=GivenFile(spec.name, read_upload(spec, MAX_SPEC_BYTES)) if spec else None,
+        kind=given["kind"],
+        unit=given["unit"],
+    )
+
+
+def own(request: Request, key: str) -> ResultUpload:
+    upload = one(ResultUpload.objects.prefetch_related("runs"), key=key)
+    if not uploads.may_see(request.user, upload):
+        raise Http404
+    return upload
+
+
+class UploadPlan(ApiView):
+    parser_classes = [MultiPartParser]
+
+    @operation(
+        "Look at what a file of results comes to",
+        takes={FORM: ResultsFile},
+        sends={FORM: SENT},
+        answers=PlanSerializer,
+        example=examples.PLAN,
+    )
+    def post(self, request: Request) -> Response:
+        """Saves nothing: which suites it fits, the pass rates, what is missing, what is refused and why."""
+        plan = plan_of(request, self.given())
+        found = uploads.report_of(plan)
+        runs = []
+        for run in plan.good:
+            assert run.applied is not None
+            results = run.applied.result.predictions
+            runs.append(
+                {
+                    "suite": run.revision.suite.slug,
+                    "revision": run.revision.number,
+                    "model": run.part.model,
+                    "predictions": [
+                        {"formula": row.formula, "passed": row.passed, "total": row.total} for row in results
+                    ],
+                    "missing": list(run.applied.missing),
+                    "n_failed": len(run.applied.failures),
+                    "notices": uploads.said(run, found["notices"]),
+                }
+            )
+        return Response({"report": found, "runs": runs})
+
+
+class UploadList(ListView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    parser_classes = [MultiPartParser]
+
+    @operation("List your uploads", answers=UploadSerializer, many=True, example=examples.UPLOAD)
+    def get(self, request: Request) -> Response:
+        """Files of results that you uploaded, newest first, and the runs they became."""
+        rows = ResultUpload.objects.filter(owner=request.user).prefetch_related("runs")
+        return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
+
+    @operation(
+        "Upload results",
+        takes={FORM: ResultsUpload},
+        sends={FORM: SENT | {"name": "Our LSTM", "visibility": "private"}},
+        answers=UploadSerializer,
+        status=201,
+        example=examples.UPLOAD,
+    )
+    def post(self, request: Request) -> Response:
+        """Each pair of model and suite in the file becomes a run, marked as uploaded."""
+        given = self.given()
+        model = one(uploadable_by(request.user), slug=given["model"]) if "model" in given else None
+        plan = plan_of(request, given)
+        choice = ModelChoice(model=model, name=given.get("name", "").strip(), visibility=given["visibility"])
+        upload = uploads.save_upload(plan, choice, actor=request.user)
+        place = reverse("api-upload", args=[upload.key], request=request)
+        return Response(UploadSerializer(upload).data, status=201, headers={"Location": place})
+
+
+class UploadDetail(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation("Read an upload", answers=UploadSerializer, example=examples.UPLOAD)
+    def get(self, request: Request, key: str) -> Response:
+        """What became of a file. For who sent it."""
+        return Response(UploadSerializer(own(request, key)).data)
+
+    @operation("Take an upload back", status=204)
+    def delete(self, request: Request, key: str) -> Response:
+        """With all its runs; the models' cards stay."""
+        uploads.delete_upload(own(request, key), actor=request.user)
+        return Response(status=204)

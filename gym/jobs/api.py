@@ -1,0 +1,145 @@
+"""Jobs in the REST API: your own, and how they fare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, ListView, one
+from gym.api.errors import Refusal, answers
+from gym.api.operations import operation
+from gym.api.permissions import TokenScope
+from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.models import Job
+from gym.jobs.selectors import position_in_queue
+from gym.jobs.services import request_cancel
+
+WAIT = 60
+
+
+@answers(TooManyJobs)
+def _too_many(error: TooManyJobs) -> Refusal:
+    """`wait` on the error: seconds until this much is allowed again; None when waiting does not help."""
+    wait = getattr(error, "wait", WAIT)
+    return Refusal(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
+
+
+@answers(WrongState)
+def _wrong_state(error: WrongState) -> Refusal:
+    return Refusal(409, str(error), "wrong-state")
+
+
+def jobs_of(user: Any) -> QuerySet[Job]:
+    """A job's title and log may name private things: it is for its owner and staff."""
+    return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user)
+
+
+class JobSerializer(serializers.ModelSerializer):
+    percent = serializers.IntegerField(allow_null=True)
+    eta_seconds = serializers.FloatField(allow_null=True)
+
+    class Meta:
+        model = Job
+        fields = [
+            "id",
+            "kind",
+            "title",
+            "queue",
+            "state",
+            "done",
+            "total",
+            "unit",
+            "percent",
+            "eta_seconds",
+            "error",
+            "cancel_requested",
+            "created",
+            "started",
+            "finished",
+        ]
+        read_only_fields = fields
+
+
+class JobDetailSerializer(JobSerializer):
+    position = serializers.SerializerMethodField(help_text="1 = next; null when it does not wait")
+
+    class Meta(JobSerializer.Meta):
+        fields = [*JobSerializer.Meta.fields, "log", "position"]
+        read_only_fields = fields
+
+    def get_position(self, job: Job) -> int | None:
+        return position_in_queue(job)
+
+
+class JobFilter(django_filters.FilterSet):
+    state = django_filters.ChoiceFilter(choices=Job.State.choices, label="State")
+    kind = django_filters.CharFilter(label="Kind, e.g. suite_run")
+
+    class Meta:
+        model = Job
+        fields: list[str] = []
+
+
+JOB = {
+    "id": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
+    "kind": "suite_run",
+    "title": "demo-gpt2 on Agreement r1",
+    "queue": "default",
+    "state": "running",
+    "done": 40,
+    "total": 160,
+    "unit": "sentences",
+    "percent": 25,
+    "eta_seconds": 12.5,
+    "error": "",
+    "cancel_requested": False,
+    "created": "2026-03-01T09:00:00Z",
+    "started": "2026-03-01T09:00:01Z",
+    "finished": None,
+}
+DETAIL = JOB | {"log": "", "position": None}
+
+
+class JobList(ListView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    filterset_class = JobFilter
+
+    @operation("List jobs", answers=JobSerializer, many=True, example=JOB)
+    def get(self, request: Request) -> Response:
+        """Your own, newest first; staff sees everybody's."""
+        return self.page(jobs_of(request.user).order_by("-created"), JobSerializer)
+
+
+class JobDetail(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation("Read a job", answers=JobDetailSerializer, example=DETAIL)
+    def get(self, request: Request, job: str) -> Response:
+        """How it fares: state, progress, place in the queue, log."""
+        return Response(JobDetailSerializer(one(jobs_of(request.user), pk=job)).data)
+
+
+class JobCancel(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    token_scope = Scope.RUN
+
+    @operation("Cancel a job", answers=JobDetailSerializer, example=DETAIL)
+    def post(self, request: Request, job: str) -> Response:
+        """A waiting job is cancelled at once, a running one is asked to stop; 409 when it has ended."""
+        stopped = request_cancel(one(jobs_of(request.user), pk=job), actor=request.user)
+        return Response(JobDetailSerializer(stopped).data)
+
+
+urlpatterns = [
+    path("jobs/", JobList.as_view(), name="api-jobs"),
+    path("jobs/<uuid:job>/", JobDetail.as_view(), name="api-job"),
+    path("jobs/<uuid:job>/cancel/", JobCancel.as_view(), name="api-job-cancel"),
+]

@@ -1,0 +1,32 @@
+from django.contrib import admin
+
+from gym.results.models import Collection, CollectionEntry, RunScore
+
+
+@admin.register(RunScore)
+class RunScoreAdmin(admin.ModelAdmin):
+    list_display = ["run", "rule", "n", "passed", "judged", "rate", "chance"]
+    list_filter = ["rule"]
+    list_select_related = ["run__model", "run__revision__suite"]
+    search_fields = ["run__key", "run__revision__suite__slug", "run__model__slug"]
+    readonly_fields = [field.name for field in RunScore._meta.fields]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
+class CollectionEntryInline(admin.TabularInline):
+    model = CollectionEntry
+    extra = 0
+    readonly_fields = ["revision", "position"]
+    can_delete = False
+
+
+@admin.register(Collection)
+class CollectionAdmin(admin.ModelAdmin):
+    list_display = ["slug", "title", "owner", "published_at"]
+    list_filter = ["published_at"]
+    list_select_related = ["owner"]
+    search_fields = ["slug", "title", "owner__username"]
+    readonly_fields = ["sha256", "published_at"]
+    inlines = [CollectionEntryInline]

@@ -1,0 +1,202 @@
+"""Charts over many models and suites: of the leaderboard, and of one model against the field."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+from gym.results.board_tables import LONG_HEADER, long_rows, note
+from gym.results.draw.heat import heat_chart
+from gym.results.draw.rows import RowMark, interval_rows
+from gym.results.draw.xy import Point, xy_chart
+from gym.results.figures import Figure
+from gym.results.leaderboard import Board, leaderboard
+from gym.results.options import Options
+from gym.results.profile import (
+    against_field,
+    checkpoints,
+    robust_pairs,
+    robustness,
+    row_of,
+    tag_rows,
+)
+from gym.results.rules import Rule
+from models_registry.models import RegisteredModel
+
+
+def _query(board: Board, **more: str) -> dict[str, str]:
+    return dict(parse_qsl(board.options.query())) | more
+
+
+def heat_figure(board: Board) -> Figure:
+    draw = partial(
+        heat_chart,
+        [row.name for row in board.rows],
+        [column.suite.slug for column in board.columns],
+        [[cell.rate if cell else None for cell in row.cells] for row in board.rows],
+        "Models on suites",
+        note=f"Scoring rule: {board.options.rule.label}.",
+    )
+    return Figure(
+        "leaderboard-heat",
+        "Models on suites",
+        draw,
+        LONG_HEADER,
+        long_rows(board),
+        _query(board),
+        note(board),
+    )
+
+
+def scores_figure(board: Board) -> Figure:
+    """SG scores with their intervals."""
+    known = [(row, row.score) for row in board.rows if row.score is not None]
+    marks = [
+        RowMark(row.name, mean.rate, mean.low, mean.high, note=f"{mean.n} of {mean.of} suites")
+        for row, mean in known
+    ]
+    draw = partial(
+        interval_rows,
+        marks,
+        "SG score",
+        unit="mean suite accuracy",
+        note=f"Scoring rule: {board.options.rule.label}",
+    )
+    rows = [(row.name, mean.rate, mean.low, mean.high, mean.n, mean.of) for row, mean in known]
+    header = ("model", "sg_score", "ci_low_95", "ci_high_95", "suites_run", "suites")
+    return Figure("leaderboard-scores", "SG score", draw, header, rows, _query(board), note(board))
+
+
+def tags_figure(board: Board, model: RegisteredModel) -> Figure:
+    """Pass rates by tag (circuit), beside the mean of the other models."""
+    found = tag_rows(board, model)
+    marks = [
+        RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
+        for row in found
+    ]
+    title = f"{model.name} by tag"
+    draw = partial(
+        interval_rows,
+        marks,
+        title,
+        unit="mean suite accuracy",
+        reference="mean of the other models",
+        note=f"Scoring rule: {board.options.rule.label}",
+    )
+    rows = [(r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in found]
+    header = (
+        "tag", "rate", "ci_low_95", "ci_high_95", "suites_run", "suites", "mean_of_other_models", "other_models",
+    )  # fmt: skip
+    return Figure("model-tags", title, draw, header, rows, _query(board, of=model.slug))
+
+
+def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
+    """Suites without and with modifier: every model that has run both, as in the paper's stability figure."""
+    found = robustness(board)
+    marks = []
+    for row in found:
+        more = f"{row.n} pairs"
+        marks.append(RowMark(row.model, row.without, note=f"without modifier, {more}"))
+        marks.append(RowMark("", row.with_modifier, series=1, note=f"{row.model} with modifier, {more}"))
+    draw = partial(
+        interval_rows,
+        marks,
+        "Without and with modifier",
+        unit="mean suite accuracy",
+        note=f"Scoring rule: {board.options.rule.label}; no interval: pairs are few",
+        series=("without modifier", "with modifier"),
+    )
+    rows = [(r.model, r.n, r.without, r.with_modifier, r.with_modifier - r.without) for r in found]
+    header = ("model", "pairs", "rate_without_modifier", "rate_with_modifier", "difference")
+    return Figure(
+        "model-pairs", "Without and with modifier", draw, header, rows, _query(board, of=model.slug)
+    )
+
+
+def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
+    """SG score by `parameters` or `perplexity` of every model that states it."""
+    known = [
+        (row, float(value))
+        for row in board.rows
+        if row.score and (value := getattr(row.model, by)) and value > 0
+    ]
+    points = [
+        Point(x, row.score.rate, row.name, row.score.low, row.score.high, strong=row.model.pk == model.pk)
+        for row, x in known
+        if row.score
+    ]
+    title = f"SG score by {by}"
+    draw = partial(
+        xy_chart,
+        [("", points)],
+        title,
+        x_label=by if by == "parameters" else "perplexity, as reported",
+        y_label="SG score",
+        log_x=True,
+        note=f"Whiskers: 95% interval. Scoring rule: {board.options.rule.label}.",
+    )
+    rows: list[tuple[Any, ...]] = [
+        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.n)
+        for row, x in known
+        if row.score
+    ]
+    header = ("model", by, "sg_score", "ci_low_95", "ci_high_95", "suites_run")
+    return Figure(f"model-{by}", title, draw, header, rows, _query(board, of=model.slug))
+
+
+def steps_figure(board: Board, model: RegisteredModel) -> Figure:
+    """The learning curve of this model's checkpoints: SG score and tags by training step."""
+    found = checkpoints(board, model)
+    series = [
+        (
+            "SG score",
+            [
+                Point(step, row.score.rate, row.name, row.score.low, row.score.high)
+                for step, row in found
+                if row.score
+            ],
+        )
+    ]
+    for k, tag in enumerate(board.tags[:7]):
+        means = [(step, row.name, row.tags[k]) for step, row in found]
+        series.append((tag, [Point(step, mean.rate, name) for step, name, mean in means if mean]))
+    title = f"{model.name}: checkpoints"
+    draw = partial(
+        xy_chart,
+        series,
+        title,
+        x_label="training steps",
+        y_label="mean suite accuracy",
+        joined=True,
+        note=f"Whiskers: 95% interval of the SG score. Scoring rule: {board.options.rule.label}.",
+    )
+    rows = [
+        (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row
+    ]
+    header = ("series", "step", "model", "rate", "ci_low_95", "ci_high_95")
+    return Figure("model-steps", title, draw, header, rows, _query(board, of=model.slug))
+
+
+def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
+    """For a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most five each,
+    and never the same suite twice), pairs (RobustPair of this model), own (its row of the leaderboard)."""
+    board = leaderboard(user, Options(rule=rule))
+    own = row_of(board, model)
+    if own is None:
+        return {"figures": [], "own": None}
+    ranked = against_field(board, model)
+    half = min(5, (len(ranked) + 1) // 2)
+    figures = [tags_figure(board, model)] if board.tags else []
+    figures += [steps_figure(board, model)] if checkpoints(board, model) else []
+    figures += [pairs_figure(board, model)] if robust_pairs(board, [model]) else []
+    for by in ("parameters", "perplexity"):
+        if sum(bool(getattr(row.model, by)) for row in board.rows) > 1 and getattr(model, by):
+            figures.append(size_figure(board, model, by))
+    return {
+        "own": own,
+        "figures": figures,
+        "strengths": [row for row in ranked[:half] if row.difference > 0],
+        "weaknesses": [row for row in reversed(ranked[half:]) if row.difference < 0][:5],
+        "pairs": robust_pairs(board, [model]),
+    }

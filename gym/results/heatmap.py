@@ -1,0 +1,121 @@
+"""The cells of a leaderboard as table cells: 5,000 of them are too many for the template language."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from gym.evaluations.svg import Markup, element
+from gym.results.leaderboard import Board, Cell, Column, Mean, Row
+from gym.templatetags.gym import rate_step
+from gym.templatetags.numbers import percent
+
+DENSE = 400
+"""Cells from which on a cell shows its rate alone; interval and counts are in the line below the table."""
+
+
+def body_rows(board: Board) -> list[tuple[Row, Markup]]:
+    """Each row with its cells: score, tags, suites."""
+    dense = board.n_cells > DENSE
+    link = reverse("run-detail", args=["KEY"])
+    return [(row, Markup("".join(_cells(row, board, link, dense=dense)))) for row in board.rows]
+
+
+def _cells(row: Row, board: Board, link: str, *, dense: bool) -> list[Markup]:
+    cells = [_mean_cell(row.score, strong=True), *(_mean_cell(mean, strong=False) for mean in row.tags)]
+    for column, cell in zip(board.columns, row.cells, strict=True):
+        cells.append(_missing(row, column) if cell is None else _cell(cell, row, link, dense=dense))
+    return cells
+
+
+def _mean_cell(mean: Mean | None, *, strong: bool) -> Markup:
+    kind = "hm-score" if strong else "hm-tag"
+    if mean is None:
+        return element("td", {"class": f"num {kind}", "data-copy": "", "data-words": "no suite run"}, "–")
+    how = _over(mean)
+    words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
+    note = [] if mean.is_complete else [element("small", None, f"{mean.n} of {mean.of}")]
+    interval = (
+        f"{_whole(mean.low)}–{_whole(mean.high)}"
+        if mean.spread is None
+        else _plus_minus(mean.spread.deviation)
+    )
+    attributes: dict[str, object] = {
+        "class": f"num {kind}" if strong else f"num {kind} {rate_step(mean.rate)}",
+        "data-value": f"{mean.rate:.4f}",
+        "data-words": words,
+    }
+    small = [element("small", None, interval)] if strong else []
+    return element("td", attributes, element("b", None, percent(mean.rate)), *small, *note)
+
+
+def _over(mean: Mean) -> str:
+    return "95% interval" if mean.spread is None else f"{mean.spread.n} seeds from"
+
+
+def _suites(mean: Mean) -> str:
+    if not mean.is_complete:
+        return f"over {mean.n} of {mean.of} suites"
+    return "over 1 suite" if mean.n == 1 else f"over {mean.n} suites"
+
+
+def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
+    look = {"at": " cell-chance", "below": " cell-below"}.get(cell.against, "")
+    up = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
+    parts = [element("b", None, f"{_whole(cell.rate)}", *up)]
+    if not dense:
+        small = (
+            f"{_whole(cell.low)}–{_whole(cell.high)}"
+            if cell.spread is None
+            else _plus_minus(cell.spread.deviation)
+        )
+        parts.append(element("small", None, small))
+    inside = (
+        element("span", {"class": f"cell{look}"}, *parts)
+        if len(row.models) > 1
+        else element("a", {"class": f"cell{look}", "href": link.replace("KEY", cell.run)}, *parts)
+    )
+    attributes: dict[str, object] = {
+        "class": rate_step(cell.rate),
+        "data-value": f"{cell.rate:.4f}",
+        "data-words": words_of(cell),
+    }
+    return element("td", attributes, inside)
+
+
+def words_of(cell: Cell) -> str:
+    """What the line below the table, and a screen reader, say about a cell."""
+    if cell.spread is not None:
+        deviation = (
+            "" if cell.spread.deviation is None else f", standard deviation {percent(cell.spread.deviation)}"
+        )
+        return f"{percent(cell.rate)}, mean of {cell.spread.n} seeds{deviation}"
+    words = [
+        percent(cell.rate),
+        f"{cell.passed} of {cell.judged} held",
+        f"95% {percent(cell.low)} to {percent(cell.high)}",
+    ]
+    if cell.chance is not None:
+        apart = {"at": ", not apart from it", "below": ", below it"}.get(cell.against, "")
+        words.append(f"chance {percent(cell.chance)}{apart}")
+    counts = (
+        (cell.ties, "ties"),
+        (cell.too_close, "too close to call"),
+        (cell.not_evaluable, "not evaluable"),
+    )
+    words += [f"{count} {name}" for count, name in counts if count]
+    if cell.uploaded:
+        words.append("uploaded")
+    return ", ".join(words)
+
+
+def _missing(row: Row, column: Column) -> Markup:
+    dot = element("span", {"class": "cell cell-empty"}, element("span", {"aria-hidden": "true"}, "·"))
+    return element("td", {"data-copy": "", "data-words": "not run"}, dot)
+
+
+def _whole(rate: float) -> str:
+    return f"{100 * rate:.0f}"
+
+
+def _plus_minus(deviation: float | None) -> str:
+    return "one seed" if deviation is None else f"± {100 * deviation:.0f}"

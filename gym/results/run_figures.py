@@ -1,0 +1,103 @@
+"""Charts of one run, and of the models on one suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gym.evaluations.charts import Markup, Series, margin_strip, region_chart
+from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.results.draw.rows import RowMark, interval_rows
+from gym.results.figures import Figure
+from gym.results.rules import Rule
+from gym.results.selectors import Scored
+from suites.models import SuiteRevision
+from suites.shown import critical_regions
+
+
+def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
+    """Mean bits by region and condition; with `items` a thin line per item too."""
+    threads = _threads(run) if items else {}
+    revision = run.revision
+    names = list(revision.region_names)
+    title = f"{run.model.name} on {revision.suite.title}: mean surprisal by region"
+    series = [
+        Series(
+            name=row["condition"],
+            means=[cell["mean"] for cell in row["regions"]],
+            lows=[cell["low"] for cell in row["regions"]],
+            highs=[cell["high"] for cell in row["regions"]],
+            n=max((cell["n"] for cell in row["regions"]), default=0),
+            items=threads.get(row["condition"], ()),
+        )
+        for row in run.region_summary
+    ]
+    critical = critical_regions(revision)
+
+    def draw(*, standalone: bool) -> Markup:
+        return region_chart(names, series, critical, title, standalone=standalone)
+
+    rows = [
+        (row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"])
+        for row in run.region_summary
+        for number, (name, cell) in enumerate(zip(names, row["regions"], strict=True), start=1)
+    ]
+    header = (
+        "condition", "region_number", "region_name", "n_items", "mean_bits", "ci_low_95_bits", "ci_high_95_bits",
+    )  # fmt: skip
+    query = {"run": run.key} | ({"items": "1"} if items else {})
+    return Figure("run-regions", title, draw, header, rows, query, "Interval: 95%, Student’s t.")
+
+
+def _threads(run: SuiteRun) -> dict[str, list[list[float | None]]]:
+    rows = run.sentence_scores.select_related("sentence").order_by("sentence__position")
+    threads: dict[str, list[list[float | None]]] = {}
+    for row in rows:
+        contents = row.sentence.contents
+        threads.setdefault(row.sentence.condition, []).append(
+            [bits if text else None for bits, text in zip(row.regions, contents, strict=True)]
+        )
+    return threads
+
+
+def margins_figure(run: SuiteRun, result: PredictionResult) -> Figure:
+    """One dot per item: the margin of one prediction."""
+    labels = [f"item {number}" for number in result.items]
+    title = f"{run.model.name} on {run.revision.suite.title}, {result.prediction.label}: margins"
+
+    def draw(*, standalone: bool) -> Markup:
+        return margin_strip(result.margins, result.outcomes, title, labels=labels, standalone=standalone)
+
+    words = ("failed", "held", "tie", "not evaluable")
+    rows = [
+        (item, words[code] if code < len(words) else "not held", margin)
+        for item, code, margin in zip(result.items, result.outcomes, result.margins, strict=True)
+    ]
+    query = {"run": run.key, "prediction": str(result.position)}
+    return Figure("run-margins", title, draw, ("item_number", "outcome", "margin_bits"), rows, query)
+
+
+def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule) -> Figure:
+    """Pass rates of all models on one suite."""
+    known = [score for score in scores if score.rate is not None]
+    title = f"{revision.suite.title} r{revision.number}"
+    marks = [
+        RowMark(score.run.model.name, score.rate, score.low, score.high, score.chance, note=_held(score))
+        for score in known
+    ]
+
+    def draw(*, standalone: bool) -> Markup:
+        return interval_rows(marks, title, note=f"Rule: {rule.label}", standalone=standalone)
+
+    header = (
+        "model", "rule", "n_items", "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance",
+    )  # fmt: skip
+    rows: list[tuple[Any, ...]] = [
+        (s.run.model.slug, rule.key, s.n, s.passed, s.judged, s.rate, s.low, s.high, s.chance) for s in known
+    ]
+    query = {"suite": revision.suite.slug, "r": str(revision.number), "rule": rule.key}
+    return Figure("suite-models", title, draw, header, rows, query, "95% Wilson intervals.")
+
+
+def _held(score: Scored) -> str:
+    return f"{score.passed} of {score.judged} held"

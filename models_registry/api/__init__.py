@@ -1,0 +1,1 @@
+"""The models' resources in the REST API."""

@@ -1,0 +1,103 @@
+"""What the API says and takes about models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gym.api.requests import Body
+from models_registry import permissions
+from models_registry.backends import BACKENDS
+from models_registry.models import RegisteredModel
+
+MODEL: dict[str, Any] = {
+    "slug": "demo-gpt2",
+    "name": "Demo GPT-2",
+    "owner": "admin",
+    "backend": "causal",
+    "visibility": "public",
+    "status": "ready",
+    "status_reason": "",
+    "parameters": 1_200_000,
+    "vocabulary_size": 4096,
+    "fingerprint": "b3c1" * 16,
+    "source_revision": "",
+    "licence": "MIT",
+    "corpus": "demo corpus",
+    "tags": [],
+    "created": "2026-03-01T09:00:00Z",
+    "checked_at": "2026-03-01T09:01:00Z",
+}
+DETAIL = MODEL | {
+    "description": "",
+    "authorship": "",
+    "perplexity": None,
+    "url": "",
+    "bibtex": "",
+    "facts": {"tokenizer": "byte-level BPE"},
+    "config": None,
+    "check_job": None,
+}
+NEW = {
+    "slug": "gpt2",
+    "name": "GPT-2",
+    "backend": "causal",
+    "config": {"source": "hub", "repo": "openai-community/gpt2"},
+}
+
+
+class ModelSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+    tags = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = RegisteredModel
+        fields = list(MODEL)
+        read_only_fields = fields
+
+
+class ModelDetailSerializer(ModelSerializer):
+    url = serializers.CharField(help_text="home page, or empty")
+    facts = serializers.DictField(help_text="what the check found")
+    config = serializers.SerializerMethodField(help_text="for those who may edit the model; else null")
+    check_job = serializers.UUIDField(source="check_job_id", allow_null=True)
+
+    class Meta(ModelSerializer.Meta):
+        fields = list(DETAIL)
+        read_only_fields = fields
+
+    def get_config(self, model: RegisteredModel) -> dict[str, Any] | None:
+        return model.config if permissions.can_edit(self.context["request"].user, model) else None
+
+
+class BackendSerializer(serializers.Serializer):
+    """A kind of model and the JSON schema of its configuration."""
+
+    kind = serializers.CharField()
+    label = serializers.CharField()
+    help = serializers.CharField()
+    needs_approval = serializers.BooleanField(
+        help_text="staff looks at models of this kind before they are loaded"
+    )
+    schema = serializers.DictField()
+
+
+class ModelCard(Body):
+    name = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
+    tags = serializers.ListField(child=serializers.CharField(max_length=60), max_length=50, required=False)
+    description = serializers.CharField(max_length=100_000, allow_blank=True, required=False)
+    authorship = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    licence = serializers.CharField(max_length=60, allow_blank=True, required=False)
+    corpus = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    perplexity = serializers.FloatField(allow_null=True, required=False)
+    url = serializers.URLField(max_length=200, allow_blank=True, required=False)
+    bibtex = serializers.CharField(max_length=100_000, allow_blank=True, required=False)
+
+
+class NewModel(ModelCard):
+    slug = serializers.SlugField(max_length=80)
+    name = serializers.CharField(max_length=200)
+    backend = serializers.ChoiceField(sorted(BACKENDS))
+    config = serializers.DictField(help_text="as the backend's schema says")

@@ -1,0 +1,12 @@
+from django.urls import path
+
+from models_registry.api import views
+
+urlpatterns = [
+    path("models/", views.ModelList.as_view(), name="api-models"),
+    path("models/<slug:slug>/", views.ModelDetail.as_view(), name="api-model"),
+    path("models/<slug:slug>/check/", views.ModelCheck.as_view(), name="api-model-check"),
+    path("models/<slug:slug>/approve/", views.ModelApprove.as_view(), name="api-model-approve"),
+    path("backends/", views.BackendList.as_view(), name="api-backends"),
+    path("backends/<slug:kind>/", views.BackendDetail.as_view(), name="api-backend"),
+]

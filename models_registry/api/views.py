@@ -1,0 +1,149 @@
+"""Models: list, register, read, change, check, approve; backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import ApiView, ListView, check_match, etag_of, one
+from gym.api.errors import Trouble, invalid
+from gym.api.operations import operation
+from models_registry import permissions, services
+from models_registry.api.shown import (
+    DETAIL,
+    MODEL,
+    NEW,
+    BackendSerializer,
+    ModelCard,
+    ModelDetailSerializer,
+    ModelSerializer,
+    NewModel,
+)
+from models_registry.backends import BACKENDS, BackendSpec
+from models_registry.filters import ModelFilter
+from models_registry.models import RegisteredModel
+from models_registry.selectors import visible_to
+
+
+def model_of(request: Request, slug: str) -> RegisteredModel:
+    return one(visible_to(request.user), slug=slug)
+
+
+def editable(request: Request, slug: str) -> RegisteredModel:
+    model = model_of(request, slug)
+    if not permissions.can_edit(request.user, model):
+        raise PermissionDenied("you may not edit this model")
+    return model
+
+
+def shown(request: Request, model: RegisteredModel) -> dict[str, Any]:
+    return dict(ModelDetailSerializer(model, context={"request": request}).data)
+
+
+class ModelList(ListView):
+    filterset_class = ModelFilter
+
+    @operation("List models", answers=ModelSerializer, many=True, example=MODEL)
+    def get(self, request: Request) -> Response:
+        """Public models and your own."""
+        return self.page(visible_to(request.user), ModelSerializer)
+
+    @operation(
+        "Register a model",
+        takes=NewModel,
+        sends=NEW,
+        answers=ModelDetailSerializer,
+        status=201,
+        example=DETAIL,
+    )
+    def post(self, request: Request) -> Response:
+        """`config` is held against the JSON schema of the backend. A model that reads files waits for staff; others
+        are checked at once: ask the model until its status is ready or broken."""
+        given = self.given()
+        wrong = services.config_errors(given["backend"], given["config"])
+        if wrong:
+            raise invalid(*(Trouble(f"$.config{path[1:]}", message) for path, message in wrong))
+        model = services.register_model(actor=request.user, **given)
+        place = reverse("api-model", args=[model.slug], request=request)
+        return Response(shown(request, model), status=201, headers={"Location": place})
+
+
+class ModelDetail(ApiView):
+    @operation("Read a model", answers=ModelDetailSerializer, example=DETAIL)
+    def get(self, request: Request, slug: str) -> Response:
+        """Its card, its state, and what the check found."""
+        return Response(shown(request, model_of(request, slug)))
+
+    @operation(
+        "Change a model's card",
+        takes=ModelCard,
+        sends={"licence": "MIT", "corpus": "WebText"},
+        answers=ModelDetailSerializer,
+        example=DETAIL,
+        also=[412],
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Only the fields sent are changed; what the model is stays as registered."""
+        model = editable(request, slug)
+        given = self.given()
+        check_match(request, etag_of(shown(request, model)))
+        services.edit_card(model, actor=request.user, **given)
+        data = shown(request, model_of(request, slug))
+        return Response(data, headers={"ETag": etag_of(data)})
+
+
+class ModelCheck(ApiView):
+    @operation("Check a model again", answers=ModelDetailSerializer, status=202, example=DETAIL)
+    def post(self, request: Request, slug: str) -> Response:
+        """Queued: ask the model until its status is ready or broken."""
+        model = model_of(request, slug)
+        services.check_model(model, actor=request.user)
+        return _queued(request, model)
+
+
+class ModelApprove(ApiView):
+    @operation("Approve a model", answers=ModelDetailSerializer, status=202, example=DETAIL)
+    def post(self, request: Request, slug: str) -> Response:
+        """Staff lets a model be loaded; its check is queued."""
+        model = model_of(request, slug)
+        services.approve_model(model, actor=request.user)
+        return _queued(request, model)
+
+
+def _queued(request: Request, model: RegisteredModel) -> Response:
+    place = reverse("api-model", args=[model.slug], request=request)
+    return Response(shown(request, model), status=202, headers={"Location": place, "Retry-After": "1"})
+
+
+def _backend(spec: BackendSpec) -> dict[str, Any]:
+    return {
+        "kind": spec.kind,
+        "label": spec.label,
+        "help": spec.help,
+        "needs_approval": spec.needs_files,
+        "schema": spec.schema,
+    }
+
+
+UNIFORM = _backend(BACKENDS["uniform"])
+
+
+class BackendList(ListView):
+    @operation("List backends", answers=BackendSerializer, many=True, example=UNIFORM)
+    def get(self, request: Request) -> Response:
+        """Kinds of models that can be registered."""
+        return self.page([_backend(spec) for spec in BACKENDS.values()], BackendSerializer)
+
+
+class BackendDetail(ApiView):
+    @operation("Read a backend", answers=BackendSerializer, example=UNIFORM)
+    def get(self, request: Request, kind: str) -> Response:
+        """A kind of model and the JSON schema of its configuration."""
+        if kind not in BACKENDS:
+            raise Http404
+        return Response(_backend(BACKENDS[kind]))

@@ -1,0 +1,133 @@
+"""Tree attention by blocks of queries, for models that take their attention from transformers' registry. Needs
+torch.
+
+In depth-first order the ancestors of a run of consecutive nodes that lie before the run are the ancestors of its
+first node. So a block of queries needs its own keys and one path, whatever else is in the chunk: cost grows
+with the length of the chunk, not with its square, and no mask of that square is ever made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+NAME = "lm_gym_tree_blocks"
+WIDTH = {"cpu": 64, "cuda": 128}
+"""Queries per block."""
+
+_active = threading.local()
+
+
+class Layout(NamedTuple):
+    """Which keys each block of queries sees.
+
+    size    positions after padding: a multiple of the number of blocks
+    keys    int64 [blocks, k]: key positions gathered for each block; unused places hold 0
+    hidden  bool [blocks, width, k]: whether a gathered key is hidden from a query. A padding query sees nothing
+    """
+
+    size: int
+    keys: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+
+
+def layout(end: NDArray[np.int64], width: int) -> Layout:
+    """Blocks of at most `width` queries over nodes in depth-first order, of which end[j] ends the range that sees
+    key j. Blocks are of one size, as near to `width` as that allows."""
+    count = len(end)
+    blocks = -(-count // width)
+    width = -(-count // blocks)
+    first = np.arange(blocks) * width
+    # Padding may be longer than a block: such blocks begin behind the end and have no keys.
+    above = (np.arange(count)[None, :] < first[:, None]) & (end[None, :] > first[:, None])
+    block, node = np.nonzero(above)
+    depth = above.sum(1)
+    longest = int(depth.max(initial=0))
+    keys = np.zeros((blocks, longest + width), np.int64)
+    used = np.zeros(keys.shape, np.bool_)
+    place = np.arange(len(node)) - np.repeat(np.cumsum(depth) - depth, depth)
+    keys[block, place], used[block, place] = node, True
+    own = first[:, None] + np.arange(width)
+    keys[:, longest:], used[:, longest:] = np.minimum(own, count - 1), own < count
+    query = own[:, :, None]
+    seen = used[:, None, :] & (keys[:, None, :] <= query) & (query < end[keys][:, None, :])
+    return Layout(blocks * width, keys, ~seen)
+
+
+@contextmanager
+def attending(keys: torch.Tensor | None) -> Iterator[None]:
+    """Within this, models of this thread attend by these blocks; None = as without it."""
+    _active.keys = keys
+    try:
+        yield
+    finally:
+        _active.keys = None
+
+
+def attend(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **named: Any,
+) -> tuple[torch.Tensor, None]:
+    """transformers' attention function: [1, heads, n, d] each -> [1, n, heads, d]. `attention_mask` is additive,
+    [blocks, 1, width, k], while blocks are active. Raises ValueError for attention with terms of its own."""
+    keys = getattr(_active, "keys", None)
+    if keys is None:
+        from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+        plain: tuple[torch.Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **named
+        )
+        return plain
+    for term in ("softcap", "s_aux", "position_bias"):
+        if named.get(term) is not None:
+            raise ValueError(f"attention with {term} does not go by blocks")
+    keys = keys.to(query.device)
+    blocks, heads, features = keys.shape[0], query.shape[1], query.shape[3]
+    queries = query[0].transpose(0, 1).reshape(blocks, -1, heads, features).transpose(1, 2)
+    out = torch.nn.functional.scaled_dot_product_attention(
+        queries,
+        _gather(key, keys, heads),
+        _gather(value, keys, heads),
+        attn_mask=attention_mask,
+        scale=scaling,
+    )
+    return out.transpose(1, 2).reshape(1, query.shape[2], heads, -1), None
+
+
+def _gather(states: torch.Tensor, keys: torch.Tensor, heads: int) -> torch.Tensor:
+    """[1, own heads, n, d] -> [blocks, heads, k, d]; several query heads may share one key head."""
+    found = states[0].transpose(0, 1).index_select(0, keys.reshape(-1))
+    found = found.reshape(*keys.shape, *found.shape[1:]).transpose(1, 2)
+    return found if found.shape[1] == heads else found.repeat_interleave(heads // found.shape[1], 1)
+
+
+def install(model: Any) -> bool:
+    """Let the model attend by `attend`; whether it can. Only models that used transformers' SDPA function
+    can."""
+    if getattr(model.config, "_attn_implementation", None) != "sdpa":
+        return False
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+    AttentionInterface.register(NAME, attend)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+    model.set_attn_implementation(NAME)
+    return bool(model.config._attn_implementation == NAME)
+
+
+def uninstall(model: Any) -> None:
+    """Undo `install`."""
+    if getattr(model.config, "_attn_implementation", None) == NAME:
+        model.set_attn_implementation("sdpa")

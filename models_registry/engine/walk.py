@@ -1,0 +1,233 @@
+"""From a tokenizer's output back to the characters of the sentence, when there are no offsets.
+
+The tokens are laid along the text by a search: a token either reads the next characters (as spelled, without the
+tokenizer's marks, as bytes, or in the Moses and Penn Treebank spellings), or is a start, end or other special token, or
+stands for an unknown word, which then is whatever lets the rest fit. A sentence for which no way is found fails with a
+reason; the others are not affected. Unlike a greedy walk this neither skips text nor lets an unknown word swallow a
+neighbouring region.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from models_registry.engine.token_rules import TokenRules
+
+MAX_STEPS = 50_000
+"""Tries for one sentence; one without unknown words takes about one per token."""
+
+MAX_STEPS_OF_FILE = 3_000_000
+_TREEBANK = {
+    "``": '"',
+    "''": '"',
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+}
+
+
+@dataclass
+class Budget:
+    """Tries left for a whole file, so that no file keeps the site busy."""
+
+    left: int = MAX_STEPS_OF_FILE
+
+
+class WalkError(ValueError):
+    """The tokens do not spell the sentence."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a token came to lie: characters `start` to `end`; `special` tokens lie nowhere."""
+
+    start: int
+    end: int
+    special: bool = False
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A token's step in bytes, and the byte from which the next token goes on."""
+
+    goes_on: int
+    start: int
+    end: int
+    special: bool = False
+    unknown: bool = False
+
+
+@lru_cache(maxsize=1)
+def _byte_of() -> dict[str, int]:
+    """The alphabet of byte-level vocabularies (GPT-2): a printable character for each byte."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    table = {chr(byte): byte for byte in plain}
+    others = [byte for byte in range(256) if byte not in set(plain)]
+    return table | {chr(256 + k): byte for k, byte in enumerate(others)}
+
+
+@lru_cache(maxsize=50_000)
+def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
+    """What a token may look like in the text, likeliest first. An empty one: marks and blanks only."""
+    bare = token
+    if rules.sentinel and token != rules.sentinel:
+        bare = bare.removeprefix(rules.sentinel).removesuffix(rules.sentinel)
+    elif token == rules.sentinel:
+        bare = ""
+    forms = [token, bare, bare.replace(rules.metaspace, " ").strip(" ")]
+    if not rules.sentinel:
+        forms += [token[2:] if token.startswith("##") else token, token.removesuffix("@@")]
+        forms.append(token.removesuffix("</w>"))
+    if rules.moses:
+        forms.append(html.unescape(token))
+    if token in _TREEBANK:
+        forms.append(_TREEBANK[token])
+    if rules.moses and len(token) == 3 and token[0] == token[2] == "@":
+        forms.append(token[1])
+        if token[1] == "-":
+            forms += ["–", "—", "‑"]
+    encoded = [(form if rules.cased else form.lower()).encode("utf-8", "surrogatepass") for form in forms]
+    table = _byte_of()
+    if all(character in table for character in token):
+        raw = bytes(table[character] for character in token).strip(b" ")
+        encoded.append(raw if rules.cased else raw.lower())
+    return tuple(dict.fromkeys(encoded))
+
+
+class _Text:
+    """A sentence as bytes, each knowing its character, lower-cased for models that know no capitals."""
+
+    def __init__(self, text: str, rules: TokenRules) -> None:
+        data = bytearray()
+        self.character: list[int] = []
+        self.first: list[bool] = []  # does a character begin at this byte?
+        blank: list[bool] = []
+        dropped: list[bool] = []
+        for place, character in enumerate(text):
+            piece = (character if rules.cased else character.lower()).encode("utf-8", "surrogatepass")
+            data += piece
+            self.character += [place] * len(piece)
+            self.first += [True] + [False] * (len(piece) - 1)
+            blank += [character.isspace()] * len(piece)
+            dropped += [rules.dropped is not None and rules.dropped(character)] * len(piece)
+        self.data = bytes(data)
+        self.size = len(data)
+        self.length = len(text)
+        self.first.append(True)
+        n = self.size
+        self._solid = list(range(n + 1))  # the next byte that is not blank
+        self._kept = list(range(n + 1))  # the next byte that is neither blank nor left out
+        self._word_end = [n] * (n + 1)
+        for place in range(n - 1, -1, -1):
+            if blank[place]:
+                self._solid[place] = self._solid[place + 1]
+                self._word_end[place] = place
+            else:
+                self._word_end[place] = self._word_end[place + 1]
+            if blank[place] or dropped[place]:
+                self._kept[place] = self._kept[place + 1]
+
+    def after_blanks(self, place: int) -> int:
+        return self._solid[place]
+
+    def after_dropped(self, place: int) -> int:
+        """Behind a run of blanks and characters that the tokenizer leaves out."""
+        return self._kept[place]
+
+    def end_of_word(self, place: int) -> int:
+        return self._word_end[place]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        first = self.character[start] if start < self.size else self.length
+        return (first, self.character[end - 1] + 1) if end > start else (first, first)
+
+
+def walk(
+    text: str,
+    tokens: Sequence[str],
+    rules: TokenRules,
+    special: Sequence[bool | None] = (),
+    budget: Budget | None = None,
+) -> list[Step]:
+    """One step per token; raises WalkError. `special[k]` says whether token k is one, where that is known."""
+    budget = budget or Budget()
+    known = list(special) or [None] * len(tokens)
+    laid = _Text(text, rules)
+    forms = [_surfaces(token, rules) for token in tokens]
+    dead: set[tuple[int, int]] = set()
+    deepest, furthest = 0, 0
+
+    def moves(k: int, place: int, leading: bool) -> Iterator[_Move]:
+        token = tokens[k]
+        if known[k]:
+            yield _Move(place, place, place, special=True)
+            return
+        here = laid.after_blanks(place)
+        if leading and token in rules.prefix and known[k] is None:
+            yield _Move(place, place, place, special=True)
+        places = [here]
+        if rules.dropped is not None and (behind := laid.after_dropped(here)) > here:
+            places.append(behind)
+        for start in places:
+            for form in forms[k]:
+                if form and laid.data.startswith(form, start):
+                    yield _Move(start + len(form), start, start + len(form))
+            if token in rules.unknown:
+                for end in range(laid.end_of_word(start), start, -1):
+                    if laid.first[end]:
+                        yield _Move(end, start, end, unknown=True)
+        if known[k] is None:
+            at_end = laid.after_dropped(here) == laid.size
+            if (token in rules.suffix and at_end) or token in rules.special:
+                yield _Move(place, place, place, special=True)
+        if b"" in forms[k]:
+            yield _Move(here, here, here)
+
+    steps = 0
+    path: list[_Move] = []
+    stack = [iter([_Move(0, 0, 0, special=True)])]  # a root, so that every level is a token
+    while stack:
+        steps += 1
+        budget.left -= 1
+        if steps > MAX_STEPS or budget.left < 0:
+            raise WalkError("there are too many ways to read the unknown words")
+        move = next(stack[-1], None)
+        if move is None:
+            stack.pop()
+            if path:
+                dead.add((len(path) - 1, path[-1].goes_on))
+                path.pop()
+            continue
+        k, place = len(path), move.goes_on
+        if k > deepest or (k == deepest and place > furthest):
+            deepest, furthest = k, place
+        if k == len(tokens):
+            if laid.after_dropped(place) == laid.size:
+                return [_step(done, laid) for done in [*path[1:], move]] if tokens else []
+            continue
+        if (k, place) in dead:
+            continue
+        path.append(move)
+        stack.append(moves(k, place, place == 0))
+    raise WalkError(_reason(text, tokens, deepest, laid.span(laid.after_blanks(furthest), furthest)[0]))
+
+
+def _step(move: _Move, laid: _Text) -> Step:
+    if move.special:
+        return Step(0, 0, special=True)
+    return Step(*laid.span(move.start, move.end), unknown=move.unknown)
+
+
+def _reason(text: str, tokens: Sequence[str], k: int, place: int) -> str:
+    rest = text[place:].strip()
+    if k >= len(tokens):
+        return f"the tokens end before “{rest[:40]}”"
+    what = f"“{rest[:40]}”" if rest else "the end of the sentence"
+    return f"token {k + 1}, “{tokens[k][:40]}”, does not fit at {what}"

@@ -1,0 +1,38 @@
+/* Charts with data-figure: every mark has a <title>. Pointing at one, or walking through them with the arrow keys,
+   says it in a line below the drawing. Without this file the browser shows the titles as tooltips. */
+
+function enhance(figure) {
+  const box = figure.querySelector(".chart-box");
+  const readout = figure.querySelector("[data-figure-readout]");
+  const marks = [...box.querySelectorAll("svg g > title")].map((title) => title.parentElement);
+  if (!marks.length || !readout) return;
+  let current = -1;
+  readout.hidden = false;
+  readout.textContent = `${marks.length} marks: point at one, or walk through them with the arrow keys.`;
+  box.tabIndex = 0;
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", `${box.querySelector("svg > title")?.textContent ?? "Chart"}. Arrow keys read its marks.`);
+
+  const read = (index) => {
+    marks[current]?.classList.remove("is-read");
+    current = index;
+    marks[current].classList.add("is-read");
+    readout.textContent = marks[current].querySelector("title").textContent;
+  };
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step) read((current + step + marks.length) % marks.length);
+    else if (event.key === "Home") read(0);
+    else if (event.key === "End") read(marks.length - 1);
+    else return;
+    event.preventDefault();
+    marks[current].scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
+  box.addEventListener("pointerover", (event) => {
+    const index = marks.indexOf(event.target.closest("g:has(> title)"));
+    if (index >= 0) read(index);
+  });
+  box.addEventListener("blur", () => marks[current]?.classList.remove("is-read"));
+}
+
+for (const figure of document.querySelectorAll("[data-figure]")) enhance(figure);

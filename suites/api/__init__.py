@@ -1,0 +1,1 @@
+"""The suites' resources in the REST API."""

@@ -1,0 +1,197 @@
+"""What the API takes about suites."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from rest_framework import serializers
+
+from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.requests import Body, Query
+from gym.uploads import read_upload
+from suites.blueprints import BLUEPRINTS
+from suites.drafts import BadEdits
+from suites.editing import EditError
+from suites.formats import MAX_BYTES, Problem, SuiteDocument, SuiteFormatError
+from suites.formulas import FormulaError
+from suites.models import FrozenRevision, JoinPolicy, Suite, SuiteCollaborator, Visibility
+from suites.new_forms import read_file
+from suites.services import NothingToFreeze
+
+_LANGUAGE = Suite._meta.get_field("language")
+_MOST = 100_000
+
+
+class CardBody(Body):
+    """What a suite says about itself."""
+
+    title = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
+    language = serializers.RegexField(
+        _LANGUAGE.validators[0].regex.pattern,
+        max_length=35,
+        required=False,
+        help_text="BCP 47, e.g. en, zh-Hans",
+    )
+    licence = serializers.CharField(max_length=60, allow_blank=True, required=False)
+    reference = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
+    bibtex = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
+    description = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
+    comment = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
+
+
+class DocumentBody(Body):
+    """A suite: as a JSON `document`, or as the `text` of a file in any format that the import page reads."""
+
+    document = serializers.DictField(required=False, help_text="a suite in JSON, any SyntaxGym dialect")
+    text = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        max_length=MAX_BYTES,
+        help_text="JSON, long CSV, a wide table as TSV or CSV, minimal pairs as JSONL, or cells of a sheet",
+    )
+    filename = serializers.CharField(required=False, max_length=200, help_text="tells the format of `text`")
+    join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
+
+
+class DocumentFile(Body):
+    """The same with a file."""
+
+    file = serializers.FileField()
+    join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
+
+
+class NewSuite(DocumentBody, CardBody):
+    """A new suite: a document or text, or the name of a design in `template`; and, if one likes, its card."""
+
+    template = serializers.ChoiceField(sorted(BLUEPRINTS), required=False)
+
+
+class NewSuiteFile(DocumentFile, CardBody):
+    pass
+
+
+class CopyBody(Body):
+    title = serializers.CharField(max_length=200)
+    revision = serializers.IntegerField(
+        required=False, min_value=1, help_text="default: the newest frozen one"
+    )
+    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
+
+
+class NoteBody(Body):
+    note = serializers.CharField(max_length=2000, allow_blank=True, default="", help_text="what changed")
+
+
+class ErrataBody(Body):
+    errata = serializers.CharField(max_length=10_000, allow_blank=True)
+
+
+class IgnoreBody(Body):
+    code = serializers.CharField(max_length=60)
+    where = serializers.CharField(max_length=500)
+    reason = serializers.CharField(max_length=1000, allow_blank=True, help_text="empty: look at it again")
+
+
+class Edit(Body):
+    id = serializers.CharField(max_length=64, trim_whitespace=False, help_text="yours, e.g. a UUID")
+    ops = serializers.ListField(child=serializers.DictField(), help_text="see docs/grid.md")
+
+
+class EditsBody(Body):
+    version = serializers.IntegerField(
+        min_value=0, max_value=2**31 - 1, help_text="of the draft that the edits were made on"
+    )
+    edits = Edit(many=True)
+
+
+class PersonBody(Body):
+    username = serializers.CharField(max_length=150)
+    role = serializers.ChoiceField(SuiteCollaborator.Role.choices)
+
+
+class RoleBody(Body):
+    role = serializers.ChoiceField(
+        [*SuiteCollaborator.Role.choices, ("owner", "owns the suite")], help_text="owner: hand the suite over"
+    )
+
+
+class RevisionQuery(Query):
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the draft, else the newest one"
+    )
+
+
+def document_in(given: dict[str, Any]) -> SuiteDocument:
+    """The document of a body. Raises a Refusal that names every problem and its place."""
+    ways = [name for name in ("document", "text", "file", "template") if given.get(name) is not None]
+    if len(ways) != 1:
+        raise invalid(Trouble("$", "Give one of document, text, file and template."))
+    [way] = ways
+    if way == "template":
+        document = BLUEPRINTS[given["template"]].document(given.get("title", ""))
+        return document
+    if way == "document":
+        data, name = json.dumps(given["document"], ensure_ascii=False).encode(), "document.json"
+    elif way == "text":
+        data, name = given["text"].encode(), given.get("filename", "")
+    else:
+        data, name = read_upload(given["file"], MAX_BYTES), given["file"].name
+    reading = read_file(data, name)
+    if reading.document is None:
+        raise unreadable(SuiteFormatError(reading.problems), "$.document" if way == "document" else "")
+    if reading.document.name == "" and given.get("title"):
+        return replace(reading.document, name=given["title"])
+    return reading.document
+
+
+def troubles_of(problems: list[Problem], root: str = "") -> list[Trouble]:
+    """`root`: the path of the document in the body, in front of its own paths."""
+    return [
+        Trouble(
+            f"{root}{problem.where[1:]}" if root and problem.where.startswith("$") else problem.where,
+            problem.message,
+            problem.hint,
+        )
+        for problem in problems
+    ]
+
+
+@answers(SuiteFormatError)
+def _unreadable(error: SuiteFormatError) -> Refusal:
+    return unreadable(error)
+
+
+def unreadable(error: SuiteFormatError, root: str = "") -> Refusal:
+    detail = "This cannot be read; nothing was saved."
+    return Refusal(400, detail, "unreadable", troubles_of(error.problems, root))
+
+
+@answers(FormulaError)
+def _bad_formula(error: FormulaError) -> Refusal:
+    trouble = Trouble("$.formula", f"Column {error.position + 1}: {error.message}", error.hint)
+    more = {"position": error.position, "length": error.length}
+    return Refusal(400, str(error), "bad-formula", [trouble], more=more)
+
+
+@answers(EditError)
+def _bad_edit(error: EditError) -> Refusal:
+    return invalid(Trouble("$.edits", error.message))
+
+
+@answers(BadEdits)
+def _no_edits(error: BadEdits) -> Refusal:
+    return invalid(Trouble("$.edits", f"{error}."))
+
+
+@answers(FrozenRevision)
+def _frozen(error: FrozenRevision) -> Refusal:
+    return Refusal(409, f"{error}.", "frozen")
+
+
+@answers(NothingToFreeze)
+def _nothing(error: NothingToFreeze) -> Refusal:
+    return Refusal(409, " ".join(error.messages), "no-draft")

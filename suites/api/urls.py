@@ -1,0 +1,33 @@
+from django.urls import path
+
+from suites.api import drafts, formulas, people, revisions, views
+
+urlpatterns = [
+    path("suites/", views.SuiteList.as_view(), name="api-suites"),
+    path("suites/<slug:slug>/", views.SuiteDetail.as_view(), name="api-suite"),
+    path("suites/<slug:slug>/copy/", views.SuiteCopy.as_view(), name="api-suite-copy"),
+    path("suites/<slug:slug>/new-address/", views.SuiteAddress.as_view(), name="api-suite-new-address"),
+    path("suites/<slug:slug>/people/", people.People.as_view(), name="api-people"),
+    path("suites/<slug:slug>/people/<user:username>/", people.Person.as_view(), name="api-person"),
+    path("suites/<slug:slug>/draft/", drafts.Draft.as_view(), name="api-draft"),
+    path("suites/<slug:slug>/draft/cells/", drafts.DraftCells.as_view(), name="api-draft-cells"),
+    path("suites/<slug:slug>/freeze/", drafts.Freeze.as_view(), name="api-freeze"),
+    path("suites/<slug:slug>/lint/", drafts.Lint.as_view(), name="api-lint"),
+    path("suites/<slug:slug>/diff/<int:a>/<int:b>/", revisions.Diff.as_view(), name="api-diff"),
+    path("suites/<slug:slug>/revisions/", revisions.RevisionList.as_view(), name="api-revisions"),
+    path("suites/<slug:slug>/revisions/<int:number>/", revisions.Revision.as_view(), name="api-revision"),
+    path(
+        "suites/<slug:slug>/revisions/<int:number>/sentences/",
+        revisions.RevisionSentences.as_view(),
+        name="api-sentences",
+    ),
+    path(
+        "suites/<slug:slug>/revisions/<int:number>/export/<slug:form>/",
+        revisions.Export.as_view(),
+        name="api-export",
+    ),
+    path("tags/", views.TagList.as_view(), name="api-tags"),
+    path("formulas/parse/", formulas.Parse.as_view(), name="api-formula-parse"),
+    path("formulas/explain/", formulas.Explain.as_view(), name="api-formula-explain"),
+    path("formulas/evaluate/", formulas.Evaluate.as_view(), name="api-formula-evaluate"),
+]

@@ -1,0 +1,172 @@
+"""Suites: list, create, read, change, delete, copy; tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count
+from rest_framework.parsers import MultiPartParser
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import ApiView, ListView, check_match, etag_of, one
+from gym.api.errors import Trouble, invalid
+from gym.api.operations import operation
+from gym.api.parsers import JSONParser
+from gym.api.permissions import TokenScope
+from suites import permissions, services
+from suites.api import examples
+from suites.api.sent import CardBody, CopyBody, NewSuite, NewSuiteFile, document_in
+from suites.api.shown import SuiteDetailSerializer, SuiteSerializer, TagSerializer
+from suites.filters import SuiteFilter
+from suites.models import Suite, SuiteRevision, Tag, Visibility
+from suites.selectors import listed_for, visible_to, with_shape
+
+BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}
+SENDS = {"application/json": examples.NEW, "multipart/form-data": examples.MULTIPART}
+
+
+def suite_of(request: Request, slug: str) -> Suite:
+    """404 for what this person may not see."""
+    return one(visible_to(request.user).select_related("owner"), slug=slug)
+
+
+def editable(request: Request, slug: str) -> Suite:
+    """404 for what this person may not see, 403 for what they may only read."""
+    suite = suite_of(request, slug)
+    permissions.require_edit(request.user, suite)
+    return suite
+
+
+def revision_of(suite: Suite, number: int) -> SuiteRevision:
+    revision = one(suite.revisions.all(), number=number)
+    revision.suite = suite
+    return revision
+
+
+def detail(suite: Suite) -> dict[str, Any]:
+    row = with_shape(Suite.objects.filter(pk=suite.pk)).select_related("owner")
+    return dict(SuiteDetailSerializer(row.prefetch_related("revisions").get()).data)
+
+
+def created(request: Request, suite: Suite) -> Response:
+    place = reverse("api-suite", args=[suite.slug], request=request)
+    return Response(detail(suite), status=201, headers={"Location": place})
+
+
+class SuiteList(ListView):
+    filterset_class = SuiteFilter
+    parser_classes = [JSONParser, MultiPartParser]
+
+    @operation("List suites", answers=SuiteSerializer, many=True, example=examples.SUITE)
+    def get(self, request: Request) -> Response:
+        """Suites that are listed for you: public ones, your own, and those you work on."""
+        return self.page(with_shape(listed_for(request.user)).select_related("owner"), SuiteSerializer)
+
+    @operation(
+        "Create a suite",
+        takes=BODIES,
+        sends=SENDS,
+        answers=SuiteDetailSerializer,
+        status=201,
+        example=examples.DETAIL,
+    )
+    def post(self, request: Request) -> Response:
+        """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
+        `document`, other files as `text` or as a multipart `file`; or a `template` to begin with."""
+        given = self.given()
+        suite = services.import_suite(
+            document_in(given),
+            actor=request.user,
+            title=given.get("title", ""),
+            visibility=given.get("visibility", Visibility.PRIVATE),
+            tags=given.get("tags", ()),
+            join_policy=given.get("join_policy", "space"),
+        )
+        card = {name: given[name] for name in services.CARD if name in given and name != "title"}
+        if card:
+            services.edit_card(suite, actor=request.user, **card)
+        return created(request, suite)
+
+
+class SuiteDetail(ApiView):
+    @operation("Read a suite", answers=SuiteDetailSerializer, example=examples.DETAIL)
+    def get(self, request: Request, slug: str) -> Response:
+        """The card of a suite and its revisions."""
+        return Response(detail(suite_of(request, slug)))
+
+    @operation(
+        "Change a suite's card",
+        takes=CardBody,
+        sends={"title": "Agreement across relatives", "visibility": "public"},
+        answers=SuiteDetailSerializer,
+        example=examples.DETAIL,
+        also=[412],
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Only the fields sent are changed. Making a suite unlisted, or no longer so, changes its address."""
+        suite = editable(request, slug)
+        given = self.given()
+        if "If-Match" in request.headers:
+            check_match(request, etag_of(detail(suite)))
+        services.edit_card(suite, actor=request.user, **given)
+        data = detail(suite)
+        return Response(data, headers={"ETag": etag_of(data)})
+
+    @operation("Delete a suite", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """A suite that models were run on stays, because results point to it."""
+        services.delete_suite(suite_of(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class SuiteCopy(ApiView):
+    @operation(
+        "Copy a suite",
+        takes=CopyBody,
+        sends={"title": "Agreement, longer", "revision": 1},
+        answers=SuiteDetailSerializer,
+        status=201,
+        example=examples.DETAIL,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """A suite of your own that begins as a copy of a revision."""
+        suite = suite_of(request, slug)
+        given = self.given()
+        if "revision" in given:
+            revision = revision_of(suite, given["revision"])
+        else:
+            found = suite.latest_frozen or suite.draft
+            if found is None:
+                raise invalid(Trouble("$.revision", "This suite has no revision to copy."))
+            revision, revision.suite = found, suite
+        copy = services.copy_suite(
+            revision, actor=request.user, title=given["title"], visibility=given["visibility"]
+        )
+        return created(request, copy)
+
+
+class SuiteAddress(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation(
+        "Give an unlisted suite a new address",
+        answers=SuiteDetailSerializer,
+        status=201,
+        example=examples.DETAIL,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Links to the old address stop working."""
+        suite = editable(request, slug)
+        services.new_secret_address(suite, actor=request.user)
+        return created(request, suite)
+
+
+class TagList(ListView):
+    @operation("List tags", answers=TagSerializer, many=True, example={"name": "agreement", "n": 12})
+    def get(self, request: Request) -> Response:
+        """Tags of the suites that are listed for you."""
+        tags = Tag.objects.filter(suites__in=listed_for(request.user))
+        return self.page(tags.annotate(n=Count("suites", distinct=True)).order_by("name"), TagSerializer)

@@ -1,0 +1,47 @@
+"""Predictions as pages show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suites.formulas import Formula, FormulaError, parse
+from suites.models import Prediction, SuiteRevision
+
+
+@dataclass(frozen=True)
+class ShownPrediction:
+    """A prediction for reading: `pieces` concatenate to the formula as typed; `error` when it cannot be read."""
+
+    prediction: Prediction
+    pieces: list[Any]
+    prose: str
+    chance: Any
+    error: str = ""
+
+
+def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPrediction:
+    try:
+        formula = parse(prediction.formula)
+    except FormulaError as error:
+        return ShownPrediction(prediction, [], "", None, str(error))
+    return ShownPrediction(
+        prediction, formula.pieces(regions), formula.describe(regions), formula.chance_level()
+    )
+
+
+def critical_regions(revision: SuiteRevision) -> set[int]:
+    """Numbers of the regions that some formula looks at; "*" marks none."""
+    found: set[int] = set()
+    for prediction in revision.predictions.all():
+        formula = _parsed(prediction)
+        if formula:
+            found |= {region for _, region in formula.references if isinstance(region, int)}
+    return found
+
+
+def _parsed(prediction: Prediction) -> Formula | None:
+    try:
+        return parse(prediction.formula)
+    except FormulaError:
+        return None

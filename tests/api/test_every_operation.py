@@ -1,0 +1,90 @@
+"""What holds for every operation of the API: a row of the permission table, a description, true examples."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.urls import URLPattern, get_resolver
+from jsonschema import Draft202012Validator
+
+from gym.api.description import FILE, generated
+from gym.api.permissions import TokenScope
+from tests.permissions.test_every_url import ROWS
+
+METHODS = ("get", "post", "put", "patch", "delete")
+SCHEMA = json.loads(FILE.read_text(encoding="utf-8"))
+OPERATIONS = [
+    pytest.param(operation, id=operation["operationId"])
+    for address in SCHEMA["paths"].values()
+    for operation in address.values()
+]
+
+
+def views():
+    def walk(patterns):
+        for pattern in patterns:
+            if isinstance(pattern, URLPattern):
+                yield pattern
+            else:
+                yield from walk(pattern.url_patterns)
+
+    api = next(item for item in get_resolver().url_patterns if str(item.pattern) == "api/v1/")
+    for pattern in walk(api.url_patterns):
+        kind = getattr(pattern.callback, "cls", None)
+        if kind is not None and pattern.name:
+            yield pattern.name, kind
+
+
+def test_every_operation_has_a_row_in_the_permission_table():
+    rows = {(method, name) for method, name, _, _ in ROWS}
+    missing = {
+        (method.upper(), name) for name, kind in views() for method in METHODS if hasattr(kind, method)
+    } - rows
+    assert not missing
+
+
+def test_every_method_is_described_and_asks_for_scopes():
+    found = list(views())
+    assert len(found) > 30
+    for name, kind in found:
+        assert any(issubclass(permission, TokenScope) for permission in kind.permission_classes), name
+        for method in METHODS:
+            if hasattr(kind, method):
+                assert hasattr(getattr(kind, method), "operation"), (name, method)
+
+
+def test_the_kept_description_is_what_the_code_says():
+    call_command("api_schema", check=True)
+    assert json.loads(generated()) == SCHEMA
+    assert SCHEMA["openapi"].startswith("3.1")
+
+
+def bodies(operation):
+    """(what, schema, examples) of everything an operation takes and answers with success."""
+    for media, content in operation.get("requestBody", {}).get("content", {}).items():
+        yield f"request {media}", content["schema"], content.get("examples", {})
+    for status, response in operation["responses"].items():
+        for media, content in response.get("content", {}).items():
+            yield f"{status} {media}", content["schema"], content.get("examples", {})
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_has_examples_that_are_as_it_says(operation):
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path":
+            assert parameter["example"] is not None, parameter["name"]
+    for what, schema, examples in bodies(operation):
+        assert examples, what
+        whole = {**schema, "components": SCHEMA["components"]}
+        for example in examples.values():
+            errors = list(Draft202012Validator(whole).iter_errors(example["value"]))
+            assert not errors, (what, errors[0].message, errors[0].json_path)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_says_what_it_does_and_which_scope_it_takes(operation):
+    assert operation["summary"]
+    assert "Scope: `" in operation["description"]
+    assert {"401", "403", "429"} <= set(operation["responses"])

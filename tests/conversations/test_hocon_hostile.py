@@ -1,0 +1,185 @@
+"""Documents that mean harm: refused quickly, with a name, and without reading, fetching or telling anything."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import socket
+import time
+import urllib.request
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gym.conversations.hocon import HoconError, read
+
+INCLUDES = [
+    'include "x"',
+    'include "/etc/passwd"',
+    'include file("/etc/passwd")',
+    "include file('/etc/passwd')",
+    'include url("http://169.254.169.254/latest")',
+    'include "http://127.0.0.1:1/"',
+    'include url("file:///etc/passwd")',
+    'include package("json.tool:x")',
+    'include classpath("x")',
+    'include required(file("/etc/passwd"))',
+    'include required("x")',
+    'include "**/*.conf"',
+    'include\n"x"',
+    'include # c\n"x"',
+    'include"x"',
+    'include """x"""',
+    "include x",
+    'a: {include "x"}',
+    'a: {b: 1, include file("/etc/passwd")}',
+    'a: [include "x"]',
+    'a: [{include "x"}]',
+    'a: [include file("/etc/passwd")]',
+    'a: include "x"',
+    'a.b { include url("http://x/") }',
+]
+
+
+def doubling(n: int, form: str) -> str:
+    return "a0=x\n" + "".join(f"a{k + 1}=" + form.replace("_", f"${{a{k}}}") + "\n" for k in range(n))
+
+
+BOMBS = {
+    "doubled text": doubling(60, "__"),
+    "lists in lists": doubling(60, "[_,_]"),
+    "joined lists": "a0=[1]\n" + doubling(60, "_ _").removeprefix("a0=x\n"),
+    "objects": doubling(60, "{x:_,y:_}"),
+    "311 bytes": doubling(24, "__")[:311].rsplit("\n", 1)[0],
+    "deep arrays": "a:" + "[" * 100_000,
+    "deep objects": "a:" + "{b:" * 100_000,
+    "deep objects that close": "{a:" * 5_000 + "1" + "}" * 5_000,
+    "deep keys": ".".join("a" * 100_000) + ":1",
+    "deep by substitution": doubling(60, "{x:{y:_}}"),
+    "long chain of substitutions": "\n".join(reversed(doubling(5_000, "_").splitlines())),
+    "merged again and again": "x:{"
+    + ",".join(f"k{n}:1" for n in range(20_000))
+    + "}\n"
+    + "a:${x}\n" * 40_000,
+    "many digits": "a: " + "9" * 100_000,
+    "too long": "a: " + "x" * 1_000_001,
+    "looking back again and again": "a: [1]\n" + "a: ${a} [2]\n" * 20_000,
+    "nested circle": "a: {b: ${c}}, c: {d: ${a}}",
+}
+LARGE_BUT_FAIR = {
+    "commas": "a: [" + "," * 500_000,
+    "blanks": "a: 1" + " " * 900_000 + "}",
+    "comments": "#" * 900_000 + "\na",
+    "slashes": "a: " + "/ " * 400_000 + "{",
+    "quotes": "a: " + '"' * 500_001 + "{",
+    "escapes": 'a: "' + "\\n" * 400_000,
+    "empty strings": "a: " + '"" ' * 300_000 + "{",
+    "opening triples": '"""' + '"" ' * 300_000,
+    "byte order marks": "a" + "\ufeff " * 200_000 + "x",
+    "newlines": "a:\n" + "\n" * 900_000 + "]",
+    "dots": "a: " + "." * 900_000 + ":",
+    "many keys": "\n".join(f"k{n}: 1" for n in range(60_000)) + "\n]",
+    "same key": "a: {b: 1}\n" * 60_000 + "]",
+    "appended": "a += 1\n" * 100_000 + "]",
+    "includes as keys": "include\n" * 100_000 + "]",
+}
+
+
+@pytest.fixture
+def shut(monkeypatch):
+    """Whoever opens a file or a socket fails the test."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError(f"opened {args}")
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+
+
+@pytest.mark.parametrize("text", INCLUDES)
+def test_include_is_refused_in_milliseconds(shut, text):
+    started = time.process_time()
+    with pytest.raises(HoconError) as caught:
+        read(text)
+    assert time.process_time() - started < 0.05
+    assert caught.value.code == "include"
+    assert caught.value.line >= 1
+
+
+def test_the_environment_is_not_looked_at(monkeypatch, shut):
+    monkeypatch.setenv("SECRET_X", "leaked")
+    assert read("a: ${?SECRET_X}, b: 1").value == {"b": 1}
+    for text in ("a: ${SECRET_X}", "a: ${HOME}", "a: ${PATH}", 'a: ${"SECRET_X"}', "a: ${env.SECRET_X}"):
+        with pytest.raises(HoconError) as caught:
+            read(text)
+        assert caught.value.code == "undefined"
+        assert "leaked" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_are_refused_before_they_grow(shut, name):
+    text = BOMBS[name]
+    started = time.process_time()
+    try:
+        size = len(json.dumps(read(text).value))
+    except HoconError as error:
+        assert error.code in ("limit", "cycle", "syntax")
+    else:
+        raise AssertionError(f"{len(text)} bytes became {size}")
+    assert time.process_time() - started < (0.5 if len(text) < 200_000 else 4)
+
+
+@pytest.mark.parametrize("name", LARGE_BUT_FAIR)
+def test_reading_takes_linear_time(shut, name):
+    started = time.process_time()
+    with pytest.raises(HoconError):
+        read(LARGE_BUT_FAIR[name])
+    assert time.process_time() - started < 6  # a megabyte; a quadratic step would take minutes
+
+
+PIECES = st.sampled_from(
+    [
+        *'{}[]:=,+#"\\\n/$?. \t',
+        '"""',
+        "${",
+        "${?a}",
+        "${a}",
+        "+=",
+        "a",
+        "b",
+        "1",
+        "-",
+        "include",
+        "null",
+        "\ufeff",
+        "é",
+        "\r",
+    ]
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(PIECES, max_size=60).map("".join))
+def test_any_text_is_read_or_refused_by_name(text):
+    _named(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=80) | st.text(max_size=60))
+def test_any_bytes_are_read_or_refused_by_name(data):
+    _named(data)
+
+
+def _named(data) -> None:
+    try:
+        value = read(data, {"v": "1"}).value
+    except HoconError as error:
+        assert error.code in ("syntax", "include", "limit", "cycle", "undefined", "mixed", "encoding")
+        assert str(error)
+    else:
+        json.dumps(value, allow_nan=False).encode()

@@ -1,0 +1,199 @@
+"""Runs as jobs: progress, cancel, killed workers, secrets, scoring again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+
+from gym.conversations import actors, services
+from gym.conversations.actors import agent_run
+from gym.conversations.models import AgentServer, AgentSuite, CaseIteration, JudgeOpinion
+from gym.jobs import states
+from gym.jobs.context import JobContext
+from gym.jobs.errors import Cancelled
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from models_registry.models import AGENT
+from models_registry.selectors import runnable_by
+from tests.conversations.helpers import Scripted, embedded_server, said
+from tests.conversations.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
+
+
+@pytest.fixture
+def server(people):
+    return make_server(people.alice)
+
+
+def test_the_check_finds_version_agents_and_graphs(server):
+    assert server.version == "lm-gym-embedded 1.0"
+    names = [agent["agent_name"] for agent in server.agents]
+    assert "echo" in names
+    assert "hidden" not in names
+    assert server.graphs["math_guy"][0]["tools"] == ["calculator"]
+    assert server.model.backend == AGENT
+
+
+def test_a_server_that_is_not_there_is_broken_with_a_reason(people, settings):
+    settings.GYM_NET_ALLOW = ["public"]
+    server = make_server(people.alice, "gone", kind="server", url="http://127.0.0.1:9", ready=False)
+    run_pending()
+    server.model.refresh_from_db()
+    assert server.model.status == "broken"
+    assert server.model.status_reason
+    with pytest.raises(ValidationError, match="not ready"):
+        services.queue_run(make_suite(people.alice), server, actor=people.alice)
+
+
+def test_agents_are_never_offered_for_suites_of_sentences(people, server):
+    assert not runnable_by(people.alice).exists()
+    assert not server.model.is_hosted
+
+
+def test_a_run_counts_iterations_and_keeps_transcripts(people, server):
+    suite = make_suite(people.alice, cases={"hello": GOOD, "flaky": FLAKY})
+    run = make_run(suite, server)
+    assert run.is_done
+    flaky, hello = run.case_runs.all()
+    assert (hello.outcome, hello.passed, hello.made, hello.checks_made) == ("pass", 1, 1, 1)
+    assert (flaky.outcome, flaky.passed, flaky.made) == ("pass", 2, 4)
+    assert flaky.tokens["total_tokens"] > 0
+    messages = hello.results()[0].turns[0].messages
+    assert [message["type"] for message in messages] == ["SYSTEM", "HUMAN", "AGENT", "AGENT_FRAMEWORK"]
+    assert (run.job.done, run.job.total) == (5, 5)
+
+
+def test_over_a_real_socket_with_a_secret_header(people, settings):
+    with embedded_server() as url:
+        settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
+        secret = {"Authorization": "Bearer hush-hush"}
+        server = make_server(people.alice, "socket", kind="server", url=url, secret_headers=secret)
+        run = make_run(make_suite(people.alice), server)
+        assert run.case_runs.get().outcome == "pass"
+        assert "hush" not in json.dumps(server.secrets)
+
+
+def test_a_killed_worker_loses_only_what_it_was_at(people, server, monkeypatch):
+    suite = make_suite(people.alice, cases={"flaky": FLAKY.replace("2/4", "1/5")})
+    run = services.queue_run(suite, server, actor=people.alice, parallel=1)
+    stored = actors._store
+
+    def die_after_two(case_run, result):
+        if CaseIteration.objects.count() == 2:
+            raise KeyboardInterrupt
+        stored(case_run, result)
+
+    monkeypatch.setattr(actors, "_store", die_after_two)
+    job = states.claim_next("default", "worker-1")
+    with pytest.raises(KeyboardInterrupt):
+        agent_run(JobContext(job))
+    assert CaseIteration.objects.count() == 2
+    kept = dict(CaseIteration.objects.values_list("number", "pk"))
+    monkeypatch.setattr(actors, "_store", stored)
+    agent_run(JobContext(Job.objects.get(pk=job.pk)))
+    run.refresh_from_db()
+    assert run.is_done
+    assert kept.items() <= dict(CaseIteration.objects.values_list("number", "pk")).items()
+    assert run.case_runs.get().made == 5
+
+
+def test_cancelling_keeps_what_ended_and_going_on_makes_the_rest(people, server, monkeypatch):
+    suite = make_suite(people.alice, cases={"flaky": FLAKY.replace("2/4", "1/5")})
+    run = services.queue_run(suite, server, actor=people.alice, parallel=1)
+    job = states.claim_next("default", "worker-1")
+    context = JobContext(job)
+    check = context.check
+
+    def cancel_after_two():
+        if CaseIteration.objects.count() >= 2:
+            raise Cancelled
+        check()
+
+    monkeypatch.setattr(context, "check", cancel_after_two)
+    with pytest.raises(Cancelled):
+        agent_run(context)
+    run.refresh_from_db()
+    assert not run.is_done
+    assert CaseIteration.objects.count() == 2
+    agent_run(JobContext(Job.objects.get(pk=job.pk)))
+    assert CaseIteration.objects.count() == 5
+
+
+def test_variables_reach_the_agent_and_nothing_else(people, server, monkeypatch):
+    text = "agent: echo\ninteractions: [{text: ${KEY}, response: {text: {keywords: ${KEY}}}}]"
+    suite = make_suite(people.alice, variables={"KEY": "hush-hush"}, cases={"key": text})
+    transport = Scripted(lambda body: said("you said " + body["user_message"]["text"]))
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    run = make_run(suite, server)
+    assert run.case_runs.get().outcome == "pass"
+    assert transport.asked[0][1]["user_message"]["text"] == "hush-hush"
+    assert "hush" not in json.dumps([row.data for row in CaseIteration.objects.all()])
+    assert "hush" not in json.dumps(AgentSuite.objects.get().variables)
+    assert make_case(suite, "key").text == text
+
+
+def test_nobody_else_runs_a_suite_with_secrets_or_a_server_with_secrets(people, server):
+    suite = make_suite(people.alice, variables={"KEY": "hush-hush"})
+    with pytest.raises(PermissionDenied, match="secrets"):
+        services.queue_run(suite, server, actor=people.charlie)
+    AgentServer.objects.update(secrets={"Authorization": "x"})
+    with pytest.raises(ValidationError, match="not for you"):
+        services.queue_run(make_suite(people.alice, "open"), server, actor=people.charlie)
+
+
+def test_a_new_address_takes_the_secrets_of_the_old_one_away(people):
+    given = {"kind": "server", "url": "http://old.example.org", "secret_headers": {"X": "hush-hush"}}
+    server = make_server(people.alice, "moving", ready=False, **given)
+    change = {"chat_model": "", "actor": people.alice}
+    services.change_server(server, url="http://old.example.org", secret_headers={"X": ""}, **change)
+    assert server.secret_names == ["X"]
+    services.change_server(server, url="http://new.example.org", secret_headers={"X": ""}, **change)
+    assert server.secret_names == []
+
+
+def test_answers_are_scored_again_without_asking_the_agent(people, server, monkeypatch):
+    suite = make_suite(people.alice)
+    run = make_run(suite, server)
+    case = make_case(suite)
+    case.text = GOOD.replace("keywords: hello", "keywords: [hello, goodbye]")
+    services.save_case(case, actor=people.alice)
+    monkeypatch.setattr(actors, "transport_for", lambda server: pytest.fail("the agent was asked"))
+    again = services.queue_rescoring(run, actor=people.alice)
+    run_pending()
+    scored = again.case_runs.get()
+    assert (scored.outcome, scored.passed, scored.made, scored.checks_made) == ("fail", 0, 1, 2)
+    assert run.case_runs.get().outcome == "pass"
+
+
+def test_the_judge_of_the_suite_judges_and_is_remembered(people, server):
+    turn = "{text: Yellow Submarine, response: {text: {gist: Mentions 'Beatles'}}}"
+    text = f'agent: music_nerd\nsuccess_ratio: "3/3"\ninteractions: [{turn}]'
+    suite = make_suite(people.alice, cases={"band": text}, judge=server.model, judge_agent="judge")
+    run = make_run(suite, server, parallel=1)
+    case_run = run.case_runs.get()
+    assert case_run.outcome == "pass"
+    assert [result.checks[0].judge["cached"] for result in case_run.results()] == [False, True, True]
+    assert JudgeOpinion.objects.count() == 1
+    second = make_run(suite, server)
+    assert all(result.checks[0].judge["cached"] for result in second.case_runs.get().results())
+
+
+def test_a_model_with_surprisals_judges(people, server):
+    from tests.factories import make_model
+
+    model = make_model(people.alice)  # every word has 10 bits, so nothing is told apart
+    text = "agent: echo\ninteractions: [{text: hi, response: {text: {gist: A greeting}}}]"
+    suite = make_suite(people.alice, cases={"greets": text})
+    AgentSuite.objects.update(judge=model)
+    check = make_run(suite, server).case_runs.get().results()[0].checks[0]
+    assert (check.outcome, check.judge["verdict"]) == ("error", "error")
+    assert "10.00 bits for pass, 10.00 bits for fail" in check.judge["reason"]
+
+
+def test_a_case_that_cannot_be_read_is_an_error_and_the_run_ends(people, server):
+    suite = make_suite(people.alice, cases={"good": GOOD, "later-bad": GOOD})
+    suite.cases.filter(name="later-bad").update(text="agent: ")
+    run = make_run(suite, server)
+    assert [case_run.outcome for case_run in run.case_runs.all()] == ["pass", "error"]
+    assert run.is_done
