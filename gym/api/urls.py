@@ -14,6 +14,7 @@ ROOMS = [
     "gym.evaluations.api.urls",
     "gym.jobs.api",
     "gym.accounts.api",
+    "gym.conversations.api",
 ]
 
 urlpatterns = [
