@@ -68,6 +68,14 @@ class AgentCaseSerializer(serializers.Serializer):
     text = serializers.CharField()
 
 
+class AgentCasesSerializer(serializers.Serializer):
+    cases = AgentCaseSerializer(many=True)
+
+
+class AgentResultsSerializer(serializers.Serializer):
+    cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON download of a run")
+
+
 class AgentCaseRunSerializer(serializers.ModelSerializer):
     class Meta:
         model = CaseRun
@@ -130,9 +138,9 @@ class Cases(ListView):
         "Import test cases",
         takes=AgentCasesBody,
         sends={"cases": {"hello": "agent: echo …"}},
-        answers=AgentCaseSerializer(many=True),
+        answers=AgentCasesSerializer,
         status=201,
-        example=[CASE],
+        example={"cases": [CASE]},
     )
     def post(self, request: Request, slug: str) -> Response:
         """All of them, or none, with every problem named."""
@@ -141,7 +149,7 @@ class Cases(ListView):
             raise PermissionDenied("you may not edit these tests")
         cases = services.import_cases(suite, self.given()["cases"], actor=request.user)
         place = reverse("api-agent-cases", args=[slug], request=request)
-        return Response(AgentCaseSerializer(cases, many=True).data, status=201, headers={"Location": place})
+        return Response(AgentCasesSerializer({"cases": cases}).data, status=201, headers={"Location": place})
 
 
 class Runs(ListView):
@@ -181,13 +189,14 @@ class Run(ApiView):
 class Results(ApiView):
     @operation(
         "Read the results of agent tests",
-        answers=serializers.ListSerializer(child=serializers.DictField()),
-        example=[{"name": "hello", "outcome": "pass", "iterations": []}],
+        answers=AgentResultsSerializer,
+        example={"cases": [{"name": "hello", "outcome": "pass", "iterations": []}]},
     )
     def get(self, request: Request, key: str) -> Response:
         """Every iteration with its checks and transcripts."""
         run = one(selectors.runs_visible_to(request.user), key=key)
-        return Response([{"name": row.name, **shown.result_of(row).as_dict()} for row in run.case_runs.all()])
+        cases = [{"name": row.name, **shown.result_of(row).as_dict()} for row in run.case_runs.all()]
+        return Response({"cases": cases})
 
 
 class Cancel(ApiView):

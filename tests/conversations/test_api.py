@@ -31,7 +31,7 @@ def test_from_cases_to_results(alice, people):
     run = alice.get(answer["Location"]).json()
     assert (run["state"], [case["outcome"] for case in run["cases"]]) == ("done", ["pass", "pass"])
     results = alice.get(reverse("api-agent-results", args=[run["id"]])).json()
-    assert results[0]["iterations"][0]["turns"][0]["text"] == "echo: hello"
+    assert results["cases"][0]["iterations"][0]["turns"][0]["text"] == "echo: hello"
     assert [row["id"] for row in alice.get(reverse("api-agent-runs")).json()["results"]] == [run["id"]]
     assert alice.get(reverse("api-agents")).json()["results"][0]["state"] == "ready"
 
