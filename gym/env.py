@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+COMMAND_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 
 class EnvError(ValueError):
@@ -62,6 +66,27 @@ def choice(name: str, default: str, allowed: Sequence[str]) -> str:
 
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
+    """Argument lists by name, as JSON: {"gpt2": ["docker", "run", "--rm", "-i", "--network=none", "image"]}."""
+    value = os.environ.get(name) or default
+    try:
+        found = json.loads(value)
+    except ValueError as error:
+        raise EnvError(f"{name} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise EnvError(
+            f'{name} is not an object of names and argument lists, as in {{"gpt2": ["docker", "run"]}}'
+        )
+    for key, argv in found.items():
+        if not isinstance(argv, list) or not argv or not all(isinstance(part, str) and part for part in argv):
+            raise EnvError(
+                f"{name}: {key!r} has no list of arguments; write each argument as a text of its own"
+            )
+        if not COMMAND_NAME.fullmatch(key):
+            raise EnvError(f"{name}: {key!r} is no name; use letters, digits, dots, hyphens and underscores")
+    return found
 
 
 SQLITE_OPTIONS = {

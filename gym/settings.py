@@ -46,9 +46,12 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.evaluations",
+    "gym.staff",
     "gym.results",
+    "gym.scoring",
     "gym.propara",
     "gym.conversations",
+    "gym.lmchallenge",
     "gym.demo",
 ]
 
@@ -131,11 +134,13 @@ GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
 GYM_JOB_QUEUES = env.words("GYM_JOB_QUEUES", "default,preview")
 GYM_JOB_QUICK_QUEUES = ("preview",)
+GYM_LMC_PLAYERS = env.text("GYM_LMC_PLAYERS", "")
 GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60, least=1)
 GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
 GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
+GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
 
 # --- the way out -----------------------------------------------------------------------------------------------
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
@@ -143,8 +148,12 @@ GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 # --- models ----------------------------------------------------------------------------------------------------
 GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
 GYM_DEVICE = env.text("GYM_DEVICE", "auto")
+GYM_MODEL_MEMORY_MB = env.number("GYM_MODEL_MEMORY_MB", 0)
+GYM_TORCH_THREADS = env.number("GYM_TORCH_THREADS", 0)
+GYM_WORKERS = env.number("GYM_WORKERS", 1, least=1)
 GYM_HUB_ALLOWED = env.flag("GYM_HUB_ALLOWED", True)
-GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 64, least=1)
+GYM_LMZOO_COMMANDS = env.commands("GYM_LMZOO_COMMANDS")
+GYM_CHUNK_SENTENCES = env.number("GYM_CHUNK_SENTENCES", 0)
 
 # --- files -----------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"

@@ -40,7 +40,7 @@ def inspect(model: RegisteredModel, *, repin: bool = True) -> dict[str, Any]:
         model.source_revision = ""
     started = perf_counter()
     try:
-        forget()
+        forget(model)
         backend = load_registered(model)
         loading = perf_counter() - started
         found = probe(backend)

@@ -9,6 +9,7 @@ from models_registry.services import approve_model
 class RegisteredModelAdmin(admin.ModelAdmin):
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]
     list_filter = ["status", "backend", "visibility"]
+    list_select_related = ["owner"]
     search_fields = ["slug", "name", "corpus", "authorship"]
     readonly_fields = [
         "status",

@@ -1,21 +1,20 @@
-"""Forms of registered models. The configuration is asked for in fields, and checked by the backend's JSON schema."""
+"""Forms of registered models. The fields of a configuration come from the backends' JSON schemas (schema_forms.py)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.forms.boundfield import BoundField
 
+from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
-from models_registry.services import config_problems
+from models_registry.schema_forms import Source, config_of, fields_of, secret_field, sources
+from models_registry.services import config_problems, split_secrets
 
-KINDS = [
-    ("hub", "Causal language model from the Hugging Face hub"),
-    ("directory", "Causal language model from a folder in the model directory"),
-    ("ngram", "n-gram model from a file in the model directory"),
-    ("uniform", "Uniform baseline"),
-]
 CARD = ["description", "authorship", "licence", "corpus", "perplexity", "url", "bibtex"]
 CARD_WIDGETS = {
     "description": forms.Textarea(attrs={"rows": 3}),
@@ -24,19 +23,7 @@ CARD_WIDGETS = {
 
 
 class RegisterForm(forms.ModelForm):
-    kind = forms.ChoiceField(choices=KINDS, initial="hub", label="Where it comes from")
-    repo = forms.CharField(
-        required=False, label="Hub id", help_text="organisation/name, e.g. openai-community/gpt2"
-    )
-    revision = forms.CharField(
-        required=False,
-        label="Hub revision",
-        help_text="Branch, tag or commit. The check pins it to a commit.",
-    )
-    path = forms.CharField(
-        required=False, label="Folder or file", help_text="Its name below the model directory of this site."
-    )
-    vocabulary_size = forms.IntegerField(required=False, min_value=2, help_text="For the uniform baseline.")
+    kind = forms.ChoiceField(initial="hub", label="Where it comes from")
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
     tag_names = forms.CharField(required=False, label="Tags", help_text="Separated by commas.")
 
@@ -45,45 +32,63 @@ class RegisterForm(forms.ModelForm):
         fields = ["name", "slug", "visibility", *CARD]
         widgets = CARD_WIDGETS
 
-    field_order = ["kind", "repo", "revision", "path", "vocabulary_size", "name", "slug", "visibility"]
-    NEEDED = {"hub": "repo", "directory": "path", "ngram": "path", "uniform": "vocabulary_size"}
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        commands = sorted(settings.GYM_LMZOO_COMMANDS)
+        offered = [source for source in sources() if source.backend != "lmzoo" or commands]
+        self._sources: dict[str, Source] = {source.key: source for source in offered}
+        self._asked = fields_of(offered, list(self.fields), {"command": commands})
+        self.fields["kind"].choices = [(source.key, source.label) for source in offered]
+        self.fields |= {name: asked.field for name, asked in self._asked.items()}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        kind = cleaned.get("kind", "")
-        needed = self.NEEDED.get(kind)
-        if needed and not cleaned.get(needed):
-            self.add_error(needed, "This is needed for this kind of model.")
+        source = self._sources.get(cleaned.get("kind", ""))
+        if source is None:
             return cleaned
-        backend, config = self._config(kind, cleaned)
-        problems = config_problems(backend, config) if backend else []
+        missing = False
+        for name, asked in self._asked.items():
+            needed = source.key in asked.for_sources and asked.name in source.schema["required"]
+            if needed and not cleaned.get(name):
+                missing = True
+                if name not in self.errors:
+                    self.add_error(name, "This is needed for this kind of model.")
+        if missing:
+            return cleaned
+        whole = config_of(source, cleaned, self._asked)
+        problems = config_problems(source.backend, whole)
         if problems:
             raise ValidationError(problems)
-        cleaned["backend"], cleaned["config"] = backend, config
+        config, secrets = split_secrets(source.backend, whole)
+        cleaned |= {"backend": source.backend, "config": config, "secrets": secrets}
         cleaned["tags"] = [part.strip() for part in cleaned.get("tag_names", "").split(",") if part.strip()]
         return cleaned
 
-    @staticmethod
-    def _config(kind: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        if kind == "hub":
-            config = {"source": "hub", "repo": given["repo"].strip()}
-            if given.get("revision"):
-                config["revision"] = given["revision"].strip()
-            return "causal", config
-        if kind == "directory":
-            return "causal", {"source": "directory", "path": given["path"].strip()}
-        if kind == "ngram":
-            return "ngram", {"path": given["path"].strip()}
-        if kind == "uniform":
-            return "uniform", {"vocabulary_size": given["vocabulary_size"], "unit": "word"}
-        return "", {}
+    def main_fields(self) -> Iterator[tuple[str, BoundField]]:
+        """(keys of the kinds that ask for it, field), for the template."""
+        return self._bound(main=True)
+
+    def more_fields(self) -> Iterator[tuple[str, BoundField]]:
+        """The same of the fields that are folded away."""
+        return self._bound(main=False)
+
+    def kinds_with_more(self) -> str:
+        return " ".join(sorted({key for kinds, _ in self.more_fields() for key in kinds.split()}))
+
+    def more_has_errors(self) -> bool:
+        return any(bound.errors for _, bound in self.more_fields())
+
+    def _bound(self, *, main: bool) -> Iterator[tuple[str, BoundField]]:
+        for name, asked in self._asked.items():
+            if asked.is_main == main:
+                yield " ".join(asked.for_sources), self[name]
 
     def card(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in [*CARD, "visibility", "tags"]}
 
 
 class CardForm(forms.ModelForm):
-    """What a model's people may say about it; what it is stays as registered."""
+    """What a model's people may say about it; what it is stays as registered. Secrets can be replaced."""
 
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
 
@@ -91,3 +96,28 @@ class CardForm(forms.ModelForm):
         model = RegisteredModel
         fields = ["name", "visibility", *CARD]
         widgets = CARD_WIDGETS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        spec = BACKENDS.get(self.instance.backend)
+        self._secret_names = spec.secret_names if spec else ()
+        for name in self._secret_names:
+            schema = spec.schema["properties"][name]
+            title = schema.get("title", name)
+            stored = name in self.instance.secrets
+            help_text = (
+                "One is stored. Leave this empty to keep it." if stored else "None is stored."
+            ) + " It is encrypted and never shown again."
+            self.fields[f"secret-{name}"] = secret_field(f"New {title}", help_text, schema.get("maxLength"))
+            if stored:
+                self.fields[f"forget-{name}"] = forms.BooleanField(
+                    required=False, label=f"Forget the stored {title}"
+                )
+
+    def secrets(self) -> dict[str, str | None]:
+        """What was given: "" keeps, None forgets; see gym.secrets.sealed."""
+        given: dict[str, str | None] = {}
+        for name in self._secret_names:
+            new = self.cleaned_data.get(f"secret-{name}", "")
+            given[name] = new or (None if self.cleaned_data.get(f"forget-{name}") else "")
+        return given

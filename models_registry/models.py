@@ -7,6 +7,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
+from gym.secrets import SecretsField
+
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
 AGENT = "agent"
@@ -34,6 +36,7 @@ class RegisteredModel(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="models")
     backend = models.CharField(max_length=30)
     config = models.JSONField(default=dict)
+    secrets = SecretsField(help_text="what the configuration must not show, encrypted")
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC)
     tags = models.JSONField(default=list, blank=True)
 
@@ -45,6 +48,7 @@ class RegisteredModel(models.Model):
     parameters = models.BigIntegerField(null=True, blank=True)
     vocabulary_size = models.BigIntegerField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
+    load_seconds = models.FloatField(null=True, blank=True, help_text="how long a worker loaded it last time")
     check_job = models.ForeignKey(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="checked_models"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -10,6 +11,7 @@ from django.utils.text import slugify
 from jsonschema import Draft202012Validator
 
 from gym.jobs.services import enqueue
+from gym.secrets import sealed
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
 from models_registry.models import UPLOADED, RegisteredModel
@@ -21,31 +23,60 @@ Status = RegisteredModel.Status
 ADDRESS_TRIES = 5
 
 
+def split_secrets(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The configuration that may be shown, and its secrets (the `writeOnly` properties of the schema), apart."""
+    names = BACKENDS[backend].secret_names if backend in BACKENDS else ()
+    shown = {key: value for key, value in config.items() if key not in names}
+    return shown, {key: value for key, value in config.items() if key in names}
+
+
 def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
-    """(JSON path, message) of everything in which a configuration differs from the backend's JSON schema."""
-    validator = Draft202012Validator(schema_for(BACKENDS[backend], config))
+    """(JSON path, message) of everything in which a configuration, with its secrets, differs from the backend's JSON
+    schema. What is wrong with a secret is said without repeating it."""
+    spec = BACKENDS[backend]
+    validator = Draft202012Validator(schema_for(spec, config))
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(step) for step in error.path])
-    return [(error.json_path, error.message) for error in errors]
+    return [
+        (
+            error.json_path,
+            f"this secret cannot be used ({error.validator})"
+            if error.path and error.path[0] in spec.secret_names
+            else error.message,
+        )
+        for error in errors
+    ]
 
 
 def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
-    """What is wrong with a backend's configuration, in words; empty when it fits the backend's JSON schema."""
+    """What is wrong with a backend's configuration, secrets included, in words; empty when nothing is."""
     if backend not in BACKENDS:
         return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
     return [f"{path}: {message}" for path, message in config_errors(backend, config)]
 
 
 def register_model(
-    *, actor: User, slug: str, name: str, backend: str, config: dict[str, Any], **card: Any
+    *,
+    actor: User,
+    slug: str,
+    name: str,
+    backend: str,
+    config: dict[str, Any],
+    secrets: Mapping[str, str] | None = None,
+    **card: Any,
 ) -> RegisteredModel:
-    """Register a model. Staff's are checked at once; other people's wait until staff approves loading them."""
+    """Register a model. Staff's are checked at once; other people's wait until staff approves loading them.
+
+    Secrets may be given apart or within `config`; either way they are stored encrypted and not in `config`."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
-    problems = config_problems(backend, config)
+    config, inside = split_secrets(backend, config)
+    given = {**inside, **(secrets or {})}
+    problems = config_problems(backend, {**config, **given})
     if problems:
         raise ValidationError(problems)
     with transaction.atomic():
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
+        model.secrets = sealed({}, given)
         allowed = not BACKENDS[backend].needs_files or permissions.can_approve(actor)
         model.status = Status.UNCHECKED if allowed else Status.UNAPPROVED
         model.full_clean(exclude=["facts"])  # nothing is known before the check
@@ -91,6 +122,17 @@ def _free_slug(name: str) -> str:
     while slug in taken:
         slug, number = f"{base}-{number}", number + 1
     return slug
+
+
+def change_secrets(model: RegisteredModel, given: Mapping[str, str | None], *, actor: User) -> None:
+    """Replace or forget a model's secrets; "" keeps what is stored, None forgets it."""
+    if not permissions.can_edit(actor, model):
+        raise PermissionDenied("you may not edit this model")
+    names = BACKENDS[model.backend].secret_names if model.backend in BACKENDS else ()
+    if set(given) - set(names):
+        raise ValidationError(f"{model.name} has no such secret.")
+    model.secrets = sealed(model.secrets, given)
+    model.save(update_fields=["secrets"])
 
 
 def approve_model(model: RegisteredModel, *, actor: User) -> None:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.selectors import latest_done, listed_runs
 from gym.jobs.errors import TooManyJobs
+from gym.results.exports.cite import EXPORT_TABLES
 from gym.results.field_figures import against_others
 from gym.results.rules import RULES, rule_of
 from gym.results.selectors import scored_runs
@@ -42,6 +43,7 @@ def model_register(request: HttpRequest) -> HttpResponse:
                 name=given["name"],
                 backend=given["backend"],
                 config=given["config"],
+                secrets=given["secrets"],
                 **form.card(),
             )
         except (ValidationError, TooManyJobs) as error:
@@ -72,6 +74,7 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
         "may_approve": permissions.can_approve(request.user),
+        "export_tables": EXPORT_TABLES,
         **against_others(request.user, model, rule),
     }
     return render(request, "models_registry/detail.html", context)
@@ -91,7 +94,9 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied("you may not edit this model")
     form = CardForm(request.POST or None, instance=model)
     if request.method == "POST" and form.is_valid():
-        form.save(commit=False).save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
+        saved = form.save(commit=False)
+        saved.save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
+        services.change_secrets(saved, form.secrets(), actor=request.user)
         messages.success(request, "Saved.")
         return redirect(model)
     context = {"model": model, "form": form}

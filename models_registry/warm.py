@@ -1,70 +1,282 @@
-"""Loaded models that stay loaded: the last few, so that the next run of the same model starts at once.
+"""Loaded models that stay loaded, under a memory budget, so that the next run of the same model starts at once.
 
-Worker and command line only; the web process never calls this.
+Worker and command line only; the web process never calls this. The least recently used model goes first; one that is
+in use never goes, even if the budget is exceeded meanwhile.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
+import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from django.conf import settings
 
-from models_registry.backends import Backend, BackendError, load_backend
+from gym.jobs.worker import report, worker_threads
+from models_registry.backends import BACKENDS, Backend, BackendError, load_backend
 from models_registry.models import RegisteredModel
+from models_registry.surroundings import surroundings_of
 
 logger = logging.getLogger(__name__)
-KEEP = 2
-_loaded: OrderedDict[str, Backend] = OrderedDict()
-_lock = threading.Lock()
+
+SHARE_OF_RAM = 0.5
+SHARE_OF_GPU = 0.8
+MEGABYTE = 1_000_000
+BYTES_PER_NUMBER = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 
-def load_registered(model: RegisteredModel) -> Backend:
-    """The model's backend, from memory when it was used lately. Raises BackendError."""
-    key = json.dumps([model.backend, effective_config(model)], sort_keys=True)
-    with _lock:
-        if key in _loaded:
-            _loaded.move_to_end(key)
-            return _loaded[key]
-        while len(_loaded) >= KEEP:
-            _loaded.popitem(last=False)
-        started = perf_counter()
-        backend = load_backend(
-            model.backend,
-            effective_config(model),
-            model_dir=settings.GYM_MODEL_DIR,
-            hub_allowed=settings.GYM_HUB_ALLOWED,
-        )
-        logger.info("loaded %s in %.1f s", model.slug, perf_counter() - started)
-        _loaded[key] = backend
-        return backend
+@dataclass
+class _Held:
+    """A loaded model, or one that is being loaded (`backend` is None; `ready` says when that ends)."""
+
+    slug: str
+    needed_bytes: int
+    backend: Backend | None = None
+    bytes: int = 0
+    seconds: float = 0.0
+    users: int = 0
+    ready: threading.Event = field(default_factory=threading.Event)
+
+
+_held: OrderedDict[str, _Held] = OrderedDict()
+_lock = threading.Lock()  # guards `_held`; never held while a model loads
+_threads = 0
+
+
+@contextmanager
+def borrow(model: RegisteredModel) -> Iterator[Backend]:
+    """The model's backend, pinned in memory while the block runs. Only if the weights are those that the check saw.
+
+    Raises BackendError."""
+    held = _pinned(model)
+    try:
+        yield _backend(held)
+    finally:
+        with _lock:
+            held.users -= 1
+            _make_room(0)
 
 
 def load_pinned(model: RegisteredModel) -> Backend:
-    """As `load_registered`, but only if the weights are those that the check saw."""
-    backend = load_registered(model)
-    if model.fingerprint and backend.facts.fingerprint != model.fingerprint:
-        forget()  # loaded before the files changed, perhaps: look at them as they are now
-        backend = load_registered(model)
-    if model.fingerprint and backend.facts.fingerprint != model.fingerprint:
-        forget()
+    """As `borrow`, for a process that does one thing and ends."""
+    with borrow(model) as backend:
+        return backend
+
+
+def load_registered(model: RegisteredModel) -> Backend:
+    """The model's backend whatever the check saw, from memory when it was used lately. Raises BackendError."""
+    held = _acquire(model)
+    with _lock:
+        held.users -= 1
+    return _backend(held)
+
+
+def forget(model: RegisteredModel | None = None) -> None:
+    """Drop one model, or all of them. Who uses one keeps it till the end."""
+    with _lock:
+        gone = [
+            key
+            for key, held in _held.items()
+            if held.backend is not None and (model is None or held.slug == model.slug or key == _key(model))
+        ]
+        for key in gone:
+            del _held[key]
+
+
+def _pinned(model: RegisteredModel) -> _Held:
+    held = _acquire(model)
+    if _differs(held, model):
+        _drop(held)  # loaded before the files changed, perhaps: look at them as they are now
+        held = _acquire(model)
+    if _differs(held, model):
+        _drop(held)
         raise BackendError(
             f"The files of {model.slug} are not those that were checked.",
             "Check the model again: its results until now belong to the old files.",
         )
-    return backend
+    return held
+
+
+def _differs(held: _Held, model: RegisteredModel) -> bool:
+    return bool(model.fingerprint) and _backend(held).facts.fingerprint != model.fingerprint
+
+
+def _backend(held: _Held) -> Backend:
+    assert held.backend is not None
+    return held.backend
+
+
+def _drop(held: _Held) -> None:
+    with _lock:
+        held.users -= 1
+        for key in [key for key, other in _held.items() if other is held]:
+            del _held[key]
+
+
+def _acquire(model: RegisteredModel) -> _Held:
+    """The loaded model with one more user. One thread loads; others that want the same model wait for it, and those
+    that want another do not."""
+    config, key = effective_config(model), _key(model)
+    while True:
+        with _lock:
+            held = _held.get(key)
+            if held is None or _has_other_kernels(held, config):
+                _make_room(_expected_bytes(model))
+                held = _held[key] = _Held(model.slug, _expected_bytes(model), users=1)
+                break
+            if held.backend is not None:
+                _held.move_to_end(key)
+                held.users += 1
+                return held
+        held.ready.wait()  # loaded by another thread, or failed there: look again
+    return _load(key, held, model, config)
+
+
+def _key(model: RegisteredModel) -> str:
+    """What is loaded, whichever kernels the check found to be faster."""
+    return json.dumps([model.backend, _own_config(model), model.secrets], sort_keys=True)
+
+
+def _has_other_kernels(held: _Held, config: dict[str, object]) -> bool:
+    return held.backend is not None and config.get("kernels") not in (None, held.backend.facts.kernels)
+
+
+def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, object]) -> _Held:
+    try:
+        before, started = process_bytes(), perf_counter()
+        if BACKENDS[model.backend].needs_torch:
+            set_threads()
+        backend = load_backend(
+            model.backend,
+            config,
+            model_dir=settings.GYM_MODEL_DIR,
+            hub_allowed=settings.GYM_HUB_ALLOWED,
+            surroundings=surroundings_of(model),
+        )
+    except BaseException:
+        with _lock:
+            del _held[key]
+        held.ready.set()
+        raise
+    facts = backend.facts
+    weights = (facts.parameters or 0) * BYTES_PER_NUMBER.get(facts.dtype, 4)
+    with _lock:
+        held.seconds = perf_counter() - started
+        # Weights are counted; for tables of counts there is only what the process grew by.
+        held.bytes = weights if BACKENDS[model.backend].needs_torch else max(0, process_bytes() - before)
+        held.backend = backend
+    held.ready.set()
+    logger.info("loaded %s in %.1f s, %.0f MB", model.slug, held.seconds, held.bytes / MEGABYTE)
+    RegisteredModel.objects.filter(pk=model.pk).update(load_seconds=round(held.seconds, 2))
+    _report()
+    return held
+
+
+# --- the budget ---
+
+
+def _make_room(needed: int) -> None:
+    """Let idle models go, least recently used first, until so much more fits into the budget. Call with the lock."""
+    budget = budget_bytes()
+    for key, held in list(_held.items()):
+        if sum(_size(other) for other in _held.values()) + needed <= budget:
+            return
+        if held.backend is not None and not held.users:
+            del _held[key]
+            held.backend = None
+            logger.info("let %s go to make room", held.slug)
+            gc.collect()
+    if needed and (total := sum(_size(other) for other in _held.values()) + needed) > budget:
+        logger.warning(
+            "models in use and the next one take %.0f MB, the budget is %.0f MB",
+            total / MEGABYTE,
+            budget / MEGABYTE,
+        )
+
+
+def _size(held: _Held) -> int:
+    return held.bytes if held.backend is not None else held.needed_bytes
+
+
+def _expected_bytes(model: RegisteredModel) -> int:
+    """What a model will take, as far as its check said."""
+    return (model.parameters or 0) * BYTES_PER_NUMBER.get(str(model.facts.get("dtype")), 4)
+
+
+def budget_bytes() -> int:
+    """GYM_MODEL_MEMORY_MB; by default half of the memory, or 80 % of the GPU's where models run on one."""
+    if settings.GYM_MODEL_MEMORY_MB:
+        return int(settings.GYM_MODEL_MEMORY_MB) * MEGABYTE
+    if (on_gpu := _gpu_bytes()) is not None:
+        return int(on_gpu * SHARE_OF_GPU)
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE_OF_RAM)
+
+
+def _gpu_bytes() -> int | None:
+    """Memory of the GPU that models run on; None where they run on the CPU, or nothing has needed torch yet."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    if torch is None or settings.GYM_DEVICE == "cpu" or not torch.cuda.is_available():
+        return None
+    device = torch.device("cuda:0" if settings.GYM_DEVICE == "auto" else settings.GYM_DEVICE)
+    return int(torch.cuda.get_device_properties(device).total_memory)
+
+
+def process_bytes() -> int:
+    """Memory of this process that is not shared with files, in bytes; 0 where the system does not say."""
+    try:
+        resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def set_threads() -> None:
+    """How many processor cores one computation uses: GYM_TORCH_THREADS, else the cores this process may use, divided
+    among the worker processes and their threads."""
+    global _threads
+    if _threads:
+        return
+    import torch
+
+    sharers = settings.GYM_WORKERS * worker_threads()
+    _threads = settings.GYM_TORCH_THREADS or max(1, len(os.sched_getaffinity(0)) // sharers)
+    torch.set_num_threads(_threads)
+
+
+def _report() -> None:
+    """Tell the list of workers."""
+    with _lock:
+        held: list[dict[str, Any]] = [
+            {"name": row.slug, "bytes": row.bytes, "seconds": round(row.seconds, 2)}
+            for row in _held.values()
+            if row.backend is not None
+        ]
+        devices = {row.backend.facts.device for row in _held.values() if row.backend is not None}
+    report(
+        {
+            "held": held,
+            "budget_bytes": budget_bytes(),
+            "process_bytes": process_bytes(),
+            "threads": _threads,
+        },
+        devices - {""},
+    )
 
 
 def effective_config(model: RegisteredModel) -> dict[str, object]:
-    """The configuration with the hub commit that the check pinned."""
-    config = dict(model.config)
-    if config.get("source") == "hub" and model.source_revision:
-        config["revision"] = model.source_revision
-    if model.backend in {"causal", "masked"} and "device" not in config:
-        config["device"] = settings.GYM_DEVICE
+    """The configuration with the hub commit and the kernels that the check pinned."""
+    config = _own_config(model)
     if model.backend == "causal" and model.facts.get("kernels"):
         config.setdefault(
             "kernels", model.facts["kernels"]
@@ -72,7 +284,10 @@ def effective_config(model: RegisteredModel) -> dict[str, object]:
     return config
 
 
-def forget() -> None:
-    """Drop every loaded model."""
-    with _lock:
-        _loaded.clear()
+def _own_config(model: RegisteredModel) -> dict[str, object]:
+    config: dict[str, object] = dict(model.config)
+    if config.get("source") == "hub" and model.source_revision:
+        config["revision"] = model.source_revision
+    if model.backend in {"causal", "masked"} and "device" not in config:
+        config["device"] = settings.GYM_DEVICE
+    return config

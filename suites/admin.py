@@ -13,6 +13,7 @@ class CollaboratorInline(admin.TabularInline):
 class SuiteAdmin(admin.ModelAdmin):
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility", "tags", "language"]
+    list_select_related = ["owner"]
     search_fields = ["slug", "title", "description", "reference"]
     inlines = [CollaboratorInline]
     filter_horizontal = ["tags"]
@@ -34,6 +35,7 @@ class SuiteRevisionAdmin(admin.ModelAdmin):
 
     list_display = ["__str__", "state", "created", "frozen_at", "sha256"]
     list_filter = ["state"]
+    list_select_related = ["suite"]
     search_fields = ["suite__slug", "sha256"]
     inlines = [PredictionInline]
 
@@ -47,4 +49,6 @@ class SuiteRevisionAdmin(admin.ModelAdmin):
         return False
 
 
-admin.site.register(Tag)
+@admin.register(Tag)
+class TagAdmin(admin.ModelAdmin):
+    search_fields = ["name"]

@@ -84,11 +84,11 @@ def document_of(revision: SuiteRevision) -> SuiteDocument:
                 raw=tuple(row.raw) if row.raw is not None else None,
                 extra=row.extra,
             )
-            for row in revision.sentences.order_by("position")
+            for row in revision.sentences.all()  # in the order of their positions; perhaps prefetched
         ),
         predictions=tuple(
             PredictionDoc(formula=row.formula, name=row.name, description=row.description, extra=row.extra)
-            for row in revision.predictions.order_by("position")
+            for row in revision.predictions.all()
         ),
         extra=revision.extra,
         notices=(),
@@ -133,5 +133,7 @@ def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
         document = document_of(revision)
         key = f"findings-{sha256(write_json(document).encode('utf-8', 'surrogatepass')).hexdigest()}"
         rows = cache.get_or_set(key, lambda: lint_rows(document), KEEP_FINDINGS)
+    if not rows:
+        return []
     reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
-    return [{**row, "ignored": reasons.get((row["code"], row["where"][:500]), "")} for row in rows or []]
+    return [{**row, "ignored": reasons.get((row["code"], row["where"][:500]), "")} for row in rows]

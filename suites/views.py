@@ -8,14 +8,16 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import field_scores, latest_done
+from gym.evaluations.selectors import field_scores, newest_and_active
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.results.exports.cite import EXPORT_TABLES, citation
 from gym.results.rules import RULES, rule_of
 from gym.results.run_figures import models_figure, regions_figure
 from gym.results.selectors import Scored, scored_runs
@@ -88,21 +90,27 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
     downloads."""
     suite = _visible(request, slug)
-    revision = _revision(suite, number)
+    revisions = list(suite.revisions.order_by("-number"))
+    revision = _chosen(suite, revisions, number)
+    prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
     shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
-    runs = visible_runs(request.user).filter(revision=revision)
+    done, active = newest_and_active(
+        visible_runs(request.user).filter(revision=revision), results=len(shown) > 1
+    )
+    for run in done:
+        run.revision = revision  # with what is prefetched
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
     rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
-    scores = scored_runs(latest_done(runs), rule)
+    scores = scored_runs(done, rule)
     context = {
         "suite": suite,
         "revision": revision,
-        "revisions": suite.revisions.order_by("-number"),
+        "revisions": revisions,
         "predictions": shown,
-        "example": revision.sentences.filter(item=first_item).order_by("position"),
+        "example": [row for row in revision.sentences.all() if row.item == first_item],
         "critical": critical_regions(revision),
         "findings": [finding for finding in findings if not finding["ignored"]],
         "put_aside": [finding for finding in findings if finding["ignored"]],
@@ -110,7 +118,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         **_figures(revision, scores, request.GET.get("model", "")),
         "rule": rule,
         "rules": list(RULES.values()),
-        "runs": runs.filter(completed_at=None).order_by("-pk")[:20],
+        "runs": active,
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
         "may_edit": permissions.can_edit(request.user, suite),
@@ -119,6 +127,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "may_run": may_run,
         "n_items": len({row.item for row in document.sentences}),
         "n_sentences": len(document.sentences),
+        "export_tables": EXPORT_TABLES,
+        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url())),
         "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
     }
     return render(request, "suites/detail.html", context)
@@ -266,6 +276,19 @@ def _editable(request: HttpRequest, slug: str) -> Suite:
     if not permissions.can_edit(request.user, suite):
         raise PermissionDenied("you may not edit this suite")
     return suite
+
+
+def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
+    """As `_revision`, among all revisions of the suite, the newest first."""
+    if number is not None:
+        found = next((row for row in revisions if row.number == number), None)
+    else:
+        found = next((row for row in revisions if row.is_frozen), revisions[0] if revisions else None)
+    if found is None:
+        raise Http404("This suite has no such revision.")
+    for row in revisions:
+        row.suite = suite
+    return found
 
 
 def _revision(suite: Suite, number: int | None) -> SuiteRevision:

@@ -63,6 +63,7 @@ WRONG = {
     "choice": ["debug", "LOUD"],
     "database": ["mysql://host/name", "sqlite://file", "postgresql://host", "postgresql://host:port/name"],
     "email": ["smtp.example.org", "smtp://", "https://host", "smtp://host:port", "smtp://host/folder"],
+    "commands": ["docker", "[]", '{"a": "docker run"}', '{"a": []}', '{"a": [1]}', '{"a;b": ["x"]}'],
     "secret": [],
     "text": [],
     "words": [],
@@ -73,7 +74,7 @@ WRONG = {
 def test_a_wrong_value_is_refused_by_name(monkeypatch, tmp_path, name):
     kind, _ = CALLS[name]
     read = getattr(env, kind)
-    default = tmp_path / "x" if kind == "database" else "INFO"
+    default = {"database": tmp_path / "x", "commands": "{}"}.get(kind, "INFO")
     more = [["INFO", "DEBUG"]] if kind == "choice" else []
     for value in WRONG[kind]:
         monkeypatch.setenv(name, value)

@@ -1,160 +1,229 @@
-"""Run the benchmark: `make bench-engine`, or python -m benchmarks.engine --help. Prints a table in Markdown."""
+"""Run the benchmark, or print what was recorded: `make bench-engine`, or python -m benchmarks.engine --help."""
 
 from __future__ import annotations
 
 import argparse
-import copy
 import gc
 import os
-import platform
-import statistics
 import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import methods, shapes, workload
-from benchmarks.engine.measure import accuracy, floor, peak_mb
+import numpy as np
 
-PACKAGES = ("torch", "transformers", "tokenizers", "minicons", "lm-eval", "numpy")
+from benchmarks.engine import measure, methods, record, report, shapes, workload
+from benchmarks.engine.methods import ALL, NEEDED, Ground
+
+PACKING = {"measured": None, "yes": True, "no": False}
+PEERS = ["minicons-16", "minicons-64", "lm-eval-16", "lm-eval-64"]
+BLIMP_SHAPE = "gpt2"
 
 
 def main() -> None:
     options = parse()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    if options.action == "report":
+        print(report.report(options.results))
+        return
     import torch
 
     torch.set_num_threads(options.threads)
-    if options.only:
-        peak_of(options)
-        return
-    describe(options)
-    for shape in options.shapes:
-        load = chosen(options)
-        tokenizer = workload.tokenizer(load.texts, gaps=shape == "bert")
-        compete(shape, load, tokenizer, options)
+    for part in options.parts:
+        if options.only:
+            peak_of(part, options)
+        else:
+            run(part, options)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine")
-    parser.add_argument("--shapes", nargs="+", default=["gpt2"], choices=[*shapes.CAUSAL, "bert"])
-    parser.add_argument("--suites", type=int, help="only the first so many published suites")
-    parser.add_argument("--blimp", type=float, help="the BLiMP-shaped load instead, at this scale")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("action", nargs="?", default="run", choices=["run", "report"])
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        default=["gpt2", "llama", "neox", "opt", "bert", "blimp"],
+        choices=[*shapes.SHAPES, "blimp"],
+        help="model shapes over the suites; blimp: GPT-2 small over 134,000 generated sentences",
+    )
+    parser.add_argument(
+        "--measure", nargs="+", default=["times", "peak", "exact"], choices=["times", "peak", "exact"]
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--add", action="store_true", help="add to the recorded rounds instead of starting anew"
+    )
+    parser.add_argument("--results", type=Path, default=record.RESULTS, help="folder of the records")
+    parser.add_argument("--suites", type=int, help="only the first so many suites")
+    parser.add_argument("--bert-sentences", type=int, default=120, help="evenly spread; all contestants")
+    parser.add_argument("--paradigms", type=int, default=workload.PARADIGMS, help="blimp: so many whole ones")
+    parser.add_argument(
+        "--peer-sentences",
+        type=int,
+        default=134_000,
+        help="blimp: the peers score so many and are extrapolated",
+    )
+    parser.add_argument("--peers", nargs="*", default=PEERS)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu needs --threads 1")
-    parser.add_argument("--packing", choices=["measured", "yes", "no"], default="measured")
-    parser.add_argument("--peers", nargs="*", default=["minicons-16", "minicons-64", "lm-eval-64"])
-    parser.add_argument("--exact", type=int, default=64, help="sentences to compare with float64")
-    parser.add_argument("--no-peak", action="store_true", help="do not measure memory in fresh processes")
+    parser.add_argument("--packing", choices=list(PACKING), default="measured")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda:0")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"])
     parser.add_argument("--only", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.clock == "cpu" and options.threads != 1:
         parser.error("processor time is comparable only with --threads 1")
+    if options.dtype != "float32" and options.device == "cpu":
+        parser.error("half types are for GPUs here")
     return options
 
 
-def chosen(options: argparse.Namespace) -> workload.Workload:
-    if options.blimp is not None:
-        return workload.blimp_shaped(options.blimp)
-    return workload.published(most=options.suites)
+def load_of(part: str, options: argparse.Namespace) -> tuple[workload.Workload, workload.Workload, Any]:
+    """What ours score, what the peers score, and the tokenizer. The load's name says what was left out."""
+    if part == "blimp":
+        whole = workload.blimp_shaped()
+        tokenizer = workload.tokenizer(whole.texts)
+        chosen = set(workload.spread(workload.PARADIGMS, options.paradigms))
+        own = [at for at, group in enumerate(whole.groups) if group in chosen]
+        few = workload.spread(len(own), options.peer_sentences, together=2)
+        ours = workload.part_of(whole, own)
+        return ours, workload.part_of(ours, few), tokenizer
+    load = workload.published(most=options.suites)
+    tokenizer = workload.tokenizer(load.texts, gaps=part == "bert")
+    if part == "bert":
+        chosen_few = workload.spread(len(load.texts), options.bert_sentences)
+        load = workload.part_of(
+            load, chosen_few, f"every {len(load.texts) // len(chosen_few)}th sentence of {load.name}"
+        )
+    return load, load, tokenizer
 
 
-def describe(options: argparse.Namespace) -> None:
-    import torch
-
-    found = []
-    for package in PACKAGES:
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            found.append(f"{package} absent")
-    with open("/proc/cpuinfo") as table:
-        cpu = next((row.split(":")[1].strip() for row in table if "model name" in row), "?")
-    print(f"{time.strftime('%Y-%m-%d')}, {cpu}, {options.threads} thread(s), {options.clock} time")
-    print(
-        f"python {platform.python_version()}, {', '.join(found)}; {torch.__config__.parallel_info().splitlines()[0]}"
-    )
+def run(part: str, options: argparse.Namespace) -> None:
+    """Measure one part and record it after every step."""
+    load, sample, tokenizer = load_of(part, options)
+    whole = workload.blimp_shaped() if part == "blimp" else load
+    tokens = measure.token_count(tokenizer, whole.texts)
+    facts = measure.machine(options.device, options.threads)
+    made = {
+        "facts": facts,
+        "machine": facts["machine"],
+        "load": load.name,
+        "sentences": len(whole.texts),
+        "tokens": tokens,
+        "clock": options.clock,
+        "dtype": options.dtype,
+    }
+    one = record.begin(options.results, part, made, add=options.add)
+    shape = BLIMP_SHAPE if part == "blimp" else part
+    model = shapes.build(shape, options.device, options.dtype)
+    ground = Ground(shape, model, tokenizer, options.device, PACKING[options.packing])
+    found, notes = contestants(ground, load, sample, options)
+    one["notes"] = notes
+    if part == "blimp":
+        shares = {
+            name: measure.token_count(tokenizer, (load if name in (ALL, NEEDED) else sample).texts) / tokens
+            for name in found
+        }
+        one["shares"] = {name: share for name, share in shares.items() if share < 1}
+        one["planning"] = planning(whole, tokenizer)
+    if "times" in options.measure:
+        times(one, ground, load, found, options)
+    if "exact" in options.measure and shape != "bert" and part != "blimp" and options.device == "cpu":
+        one["exact"] = measure.accuracy(ground, load, found[ALL], options.suites)
+        record.save(options.results, one)
+    if "peak" in options.measure and part != "blimp" and options.device == "cpu":
+        one["peak_mb"] = {name: fresh(part, name, options) for name in found}
+        record.save(options.results, one)
+    print(report.part(one), flush=True)
 
 
 def contestants(
-    shape: str, load: workload.Workload, tokenizer: Any, options: argparse.Namespace
-) -> tuple[dict[str, methods.Method], list[str], Any]:
+    ground: Ground, load: workload.Workload, sample: workload.Workload, options: argparse.Namespace
+) -> tuple[dict[str, methods.Method], list[str]]:
     """Peers get the model as transformers makes it; ours is a second copy, prepared as at load."""
-    model = shapes.build(shape)
-    found: dict[str, methods.Method] = {}
-    for peer in options.peers:
-        name, size = peer.rsplit("-", 1)
-        if name == "minicons":
-            found[f"minicons, batch {size}"] = methods.minicons(shape, model, tokenizer, load, int(size))
-        elif shape != "bert":
-            found[f"lm-eval HFLM, batch {size}"] = methods.lm_eval(model, tokenizer, load, int(size))
-    packing = {"measured": None, "yes": True, "no": False}[options.packing]
-    own, notes = methods.ours(shape, copy.deepcopy(model), tokenizer, load, packing)
-    return found | own, notes, model
+    found = dict(
+        methods.peer(name, ground, sample)
+        for name in options.peers
+        if ground.shape != "bert" or not name.startswith("lm-eval")
+    )
+    own, notes = methods.ours(methods.second(ground), load)
+    return found | own, notes
 
 
-def compete(shape: str, load: workload.Workload, tokenizer: Any, options: argparse.Namespace) -> None:
-    """One table: all contestants in turn, round after round."""
-    found, notes, model = contestants(shape, load, tokenizer, options)
+def times(
+    one: record.Record,
+    ground: Ground,
+    load: workload.Workload,
+    found: dict[str, methods.Method],
+    options: argparse.Namespace,
+) -> None:
+    """All contestants in turn, round after round."""
     clock = time.process_time if options.clock == "cpu" else time.perf_counter
-    times: dict[str, list[float]] = {name: [] for name in found}
-    for turn in range(options.repeats):
-        for name, run in found.items():
+    wait = waiter(ground.device)
+    share = one.get("shares", {})
+    rate = measure.product_rate(ground.device, options.dtype, clock)
+    for turn in range(options.rounds):
+        for name, method in found.items():
             gc.collect()
+            wait()
             start = clock()
-            run()
-            times[name].append(clock() - start)
-            print(f"  {shape} round {turn + 1} {name}: {times[name][-1]:.2f} s", file=sys.stderr, flush=True)
-    tokens = sum(map(len, tokenizer(load.texts, add_special_tokens=False)["input_ids"]))
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    best = min((value for name, value in medians.items() if name.startswith("minicons")), default=None)
-    print(f"\n### {shape}: {load.name}, {len(load.texts):,} sentences, {tokens:,} tokens\n")
-    print("| method | median s | spread s | tokens/s | vs minicons' best | to the floor | peak MB |")
-    print("|---|---|---|---|---|---|---|")
-    floors = {} if shape == "bert" else floor(model, tokenizer, load, clock)
-    for name, value in medians.items():
-        ratio = f"{best / value:.2f}" if best else ""
-        low = f"{value / floors[name]:.2f}" if name in floors else ""
-        spread = f"{min(times[name]):.2f}-{max(times[name]):.2f}"
-        peak = "" if options.no_peak else fresh(shape, name, options)
-        print(
-            f"| {name} | {value:.2f} | {spread} | {tokens / value:,.0f} | {ratio} | {low} | {peak} |",
-            flush=True,
-        )
-    for note in notes:
-        print(f"* {note}")
-    if shape != "bert" and options.exact:
-        print(accuracy(model, tokenizer, load, found["lm gym, all tokens"], options.exact))
+            method()
+            wait()
+            one["seconds"].setdefault(name, []).append(clock() - start)
+            print(
+                f"  {one['part']} {turn + 1} {name}: {one['seconds'][name][-1]:.2f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+        rate = max(rate, measure.product_rate(ground.device, options.dtype, clock))
+        one["rate"] = max(rate, one.get("rate", 0.0))
+        least = measure.work(ground, load)
+        one["floor"] = {name: flops / one["rate"] / share.get(name, 1.0) for name, flops in least.items()}
+        record.save(options.results, one)
 
 
-def fresh(shape: str, name: str, options: argparse.Namespace) -> str:
-    """Peak memory of one contestant in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.engine", *sys.argv[1:], "--shapes", shape, "--only", name]
+def waiter(device: str) -> Any:
+    """A function that waits until the device has done what it was given."""
+    import torch
+
+    return torch.cuda.synchronize if device.startswith("cuda") else lambda: None
+
+
+def planning(load: workload.Workload, tokenizer: Any) -> dict[str, float]:
+    """Seconds to tokenize all sentences and to plan their trees."""
+    from models_registry.engine.forest import grow
+
+    start = time.perf_counter()
+    ids = tokenizer(load.texts, add_special_tokens=False)["input_ids"]
+    middle = time.perf_counter()
+    forest = grow(ids)
+    assert np.all(forest.end > 0)
+    return {"tokenize": middle - start, "forest": time.perf_counter() - middle}
+
+
+def fresh(part: str, name: str, options: argparse.Namespace) -> int:
+    """Peak memory in MB of one contestant in a process of its own."""
+    own = [word for word in sys.argv[1:] if word != "run"]
+    command = [sys.executable, "-m", "benchmarks.engine", *own, "--parts", part, "--only", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip().splitlines()[-1] if done.returncode == 0 else "failed"
+    if done.returncode:
+        raise SystemExit(f"{name} failed in a process of its own:\n{done.stderr[-2000:]}")
+    return int(done.stdout.strip().splitlines()[-1])
 
 
-def peak_of(options: argparse.Namespace) -> None:
+def peak_of(part: str, options: argparse.Namespace) -> None:
     """Score once with one contestant and print the process's peak memory."""
-    shape, load = options.shapes[0], chosen(options)
-    tokenizer = workload.tokenizer(load.texts, gaps=shape == "bert")
-    if options.only.startswith("lm gym"):
-        packing = {"measured": None, "yes": True, "no": False}[options.packing]
-        run = methods.ours(shape, shapes.build(shape), tokenizer, load, packing)[0][options.only]
+    load, _, tokenizer = load_of(part, options)
+    ground = Ground(part, shapes.build(part), tokenizer, packing=PACKING[options.packing])
+    if options.only in (ALL, NEEDED):
+        method = methods.ours(ground, load)[0][options.only]
     else:
-        options.peers = [options.only.replace(", batch ", "-").replace("lm-eval HFLM", "lm-eval")]
-        name, size = options.peers[0].rsplit("-", 1)
-        make = methods.minicons if name == "minicons" else None
-        model = shapes.build(shape)
-        run = (
-            make(shape, model, tokenizer, load, int(size))
-            if make
-            else methods.lm_eval(model, tokenizer, load, int(size))
-        )
-    run()
-    print(peak_mb())
+        short = options.only.replace(", batch ", "-").replace("lm-eval HFLM", "lm-eval")
+        method = methods.peer(short, ground, load)[1]
+    method()
+    print(measure.peak_mb())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,18 +3,64 @@
 from __future__ import annotations
 
 import copy
+import platform
+import time
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from benchmarks.engine.methods import Method, one_by_one
+from benchmarks.engine.methods import ALL, NEEDED, Ground, Method, one_by_one
+from benchmarks.engine.outcomes import compare
 from benchmarks.engine.workload import Workload
 
+PACKAGES = ("torch", "transformers", "tokenizers", "minicons", "lm-eval", "numpy")
 
-def floor(model: Any, tokenizer: Any, load: Workload, clock: Callable[[], float]) -> dict[str, float]:
-    """Least seconds: FLOPs of the smallest set of positions and rows, at the rate of this machine's best
-    product of the body's commonest shape (128 to 512 rows, stock or packed)."""
+
+def machine(device: str, threads: int) -> dict[str, str]:
+    """Where and with what."""
+    import torch
+
+    found = {"date": time.strftime("%Y-%m-%d"), "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    with open("/proc/cpuinfo") as table:
+        cpu = next((row.split(":")[1].strip() for row in table if "model name" in row), "?")
+    with open("/proc/cpuinfo") as table:
+        wide = " with AVX-512" if "avx512f" in table.read() else ""
+    where = torch.cuda.get_device_name() if device.startswith("cuda") else f"{cpu}{wide}, {threads} threads"
+    return found | {"machine": where}
+
+
+def token_count(tokenizer: Any, texts: list[str]) -> int:
+    return sum(map(len, tokenizer(texts, add_special_tokens=False)["input_ids"]))
+
+
+def work(ground: Ground, load: Workload) -> dict[str, float]:
+    """FLOPs of the smallest set of positions and vocabulary rows: every distinct prefix (for masked models every
+    distinct masked copy) once, every looked-at row once."""
+    model = ground.model
+    head = model.get_output_embeddings().weight.numel()
+    named = sum({id(part): part.numel() for part in model.parameters() if part.dim() == 2}.values())
+    tables = sum(
+        part.weight.numel()
+        for part in model.modules()
+        if type(part).__name__.endswith("Embedding") and hasattr(part, "weight")
+    )
+    tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    body = named - tables - (0 if tied else head)
+    count = _masked_work if ground.shape == "bert" else _tree_work
+    return {
+        name: 2.0 * (body * positions + head * rows)
+        for name, (positions, rows) in count(ground.tokenizer, load).items()
+    }
+
+
+def _tree_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
     from models_registry.engine.forest import grow
     from models_registry.engine.needs import needed_tokens
 
@@ -22,62 +68,77 @@ def floor(model: Any, tokenizer: Any, load: Workload, clock: Callable[[], float]
     ids = [[tokenizer.bos_token_id, *row] for row in batch["input_ids"]]
     offsets = [[(0, 0), *row] for row in batch["offset_mapping"]]
     needs = [needed_tokens(row, spans) for row, spans in zip(offsets, load.needed, strict=True)]
-    head = model.get_output_embeddings().weight.numel()
-    named = {id(part): part.numel() for part in model.parameters() if part.dim() == 2}
-    tables = sum(
-        part.weight.numel()
-        for part in model.modules()
-        if type(part).__name__.endswith("Embedding") and hasattr(part, "weight")
-    )
-    body = sum(named.values()) - tables - (0 if head_is_tied(model) else head)
-    rate = product_rate(clock)
-    seconds = {}
-    for name, needed in (("lm gym, all tokens", None), ("lm gym, needed tokens", needs)):
-        forest = grow(ids, needed)
-        work = 2 * (body * len(forest.token) + head * len(np.unique(forest.edge_node)))
-        seconds[name] = work / rate
-    return seconds
+    found = {}
+    for name, wanted in ((ALL, None), (NEEDED, needs)):
+        forest = grow(ids, wanted)
+        found[name] = (len(forest.token), len(np.unique(forest.edge_node)))
+    return found
 
 
-def head_is_tied(model: Any) -> bool:
-    return model.get_output_embeddings().weight is model.get_input_embeddings().weight
+def _masked_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
+    from models_registry.engine.masked import distinct_copies, masked_copies
+    from models_registry.engine.needs import needed_tokens
+
+    batch = tokenizer(load.texts, return_offsets_mapping=True, return_special_tokens_mask=True)
+    ids, offsets = batch["input_ids"], batch["offset_mapping"]
+    words = [[-1 if odd else at for at, odd in enumerate(row)] for row in batch["special_tokens_mask"]]
+    needs = [needed_tokens(row, spans) for row, spans in zip(offsets, load.needed, strict=True)]
+    found = {}
+    for name, wanted in ((ALL, [[True] * len(row) for row in ids]), (NEEDED, needs)):
+        inputs, _ = distinct_copies(ids, masked_copies(words, wanted, "original"), tokenizer.mask_token_id)
+        found[name] = (sum(len(one.ids) for one in inputs), len(inputs))
+    return found
 
 
-def product_rate(clock: Callable[[], float]) -> float:
-    """fp32 FLOP per second."""
+def product_rate(device: str, dtype: str, clock: Callable[[], float]) -> float:
+    """FLOP per second of the best matrix product: on a CPU of the body's shape, stock or packed, with 128 to 512
+    rows; on a GPU of 8,192 square."""
     import torch
 
+    kind = getattr(torch, dtype)
+    wait = torch.cuda.synchronize if device.startswith("cuda") else lambda: None
     best = 0.0
+    sizes = (
+        ((8192, 8192, 8192),) if device.startswith("cuda") else tuple((r, 768, 3072) for r in (128, 256, 512))
+    )
     with torch.inference_mode():
-        for rows in (128, 256, 512):
-            x, weight = torch.randn(rows, 768), torch.randn(3072, 768)
-            packed = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
-            for run in (
-                lambda x=x, w=weight: torch.nn.functional.linear(x, w),
-                lambda x=x, w=packed: torch.ops.mkldnn._linear_pointwise(x, w, None, "none", [], ""),
-            ):
+        for rows, wide, out in sizes:
+            x = torch.randn(rows, wide, device=device, dtype=kind)
+            weight = torch.randn(out, wide, device=device, dtype=kind)
+            runs: list[Callable[[], Any]] = [lambda x=x, w=weight: torch.nn.functional.linear(x, w)]  # type: ignore[misc]
+            if device == "cpu":
+                packed = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
+                runs.append(
+                    lambda x=x, w=packed: torch.ops.mkldnn._linear_pointwise(x, w, None, "none", [], "")  # type: ignore[misc]
+                )
+            for run in runs:
                 run()
                 for _ in range(5):
+                    wait()
                     start = clock()
                     for _ in range(8):
                         run()
-                    best = max(best, 8 * 2 * rows * weight.numel() / (clock() - start))
+                    wait()
+                    best = max(best, 8 * 2 * rows * wide * out / (clock() - start))
     return best
 
 
-def accuracy(model: Any, tokenizer: Any, load: Workload, run: Method, most: int) -> str:
-    """Largest and mean difference from float64 on every k-th sentence, ours and one sentence at a time."""
-    chosen = np.linspace(0, len(load.texts) - 1, min(most, len(load.texts))).astype(int).tolist()
-    few = Workload("", [load.texts[at] for at in chosen], [], [])
-    exact = one_by_one(copy.deepcopy(model).double(), tokenizer, few)()
-    single = one_by_one(model, tokenizer, few)()
+def accuracy(ground: Ground, load: Workload, run: Method, suites: int | None) -> dict[str, Any]:
+    """All tokens of all distinct sentences against float64, one sentence at a time and ours; and every
+    outcome that differs from its float64 outcome."""
+    model, tokenizer = ground.model, ground.tokenizer
     scores = run()
-    ours = [scores[at].bits[1:] for at in chosen]
-    rows = []
-    for name, values in (("one sentence at a time, fp32", single), ("lm gym", ours)):
+    at = {text: number for number, text in enumerate(load.texts)}
+    texts = list(at)
+    exact = one_by_one(copy.deepcopy(model).double(), tokenizer, texts)
+    single = one_by_one(model, tokenizer, texts)
+    own = [scores[at[text]].bits[1:] for text in texts]
+    found: dict[str, Any] = {"sentences": len(texts), "tokens": sum(map(len, exact))}
+    for name, values in (("single", single), ("ours", own)):
         gaps = np.abs(np.concatenate(values).astype(float) - np.concatenate(exact))
-        rows.append(f"{name}: {gaps.max():.2g} bits at most, {gaps.mean():.2g} in the mean")
-    return f"* Difference from float64 on {len(chosen)} sentences. {'; '.join(rows)}."
+        found[name] = {"max": float(gaps.max()), "mean": float(gaps.mean())}
+    by_text = dict(zip(texts, exact, strict=True))
+    return found | {"outcomes": compare(scores, [by_text[text] for text in load.texts], load, suites)}
 
 
 def peak_mb() -> int:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.engine.workload import Workload
 
 Method = Callable[[], Any]
 
+ALL, NEEDED = "lm gym, all tokens", "lm gym, needed tokens"
 
-def ours(
-    shape: str, model: Any, tokenizer: Any, load: Workload, packing: bool | None
-) -> tuple[dict[str, Method], list[str]]:
-    """All tokens, and the needed ones; with the notes of loading."""
+
+class Ground(NamedTuple):
+    """Where all contestants run: the shape's name, its model (for the peers, as transformers makes it), and how
+    to prepare ours."""
+
+    shape: str
+    model: Any
+    tokenizer: Any
+    device: str = "cpu"
+    packing: bool | None = None
+
+
+def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
+    """All tokens, and the needed ones, of the model prepared as at load; with the notes
+    of loading. The model given is changed."""
     import torch
 
     from models_registry.backends.base import ModelFacts
@@ -23,9 +36,10 @@ def ours(
     from models_registry.backends.tuning import prepare, prepare_masked
     from models_registry.engine import ScoringPolicy
 
-    device, facts = torch.device("cpu"), ModelFacts(0, 0, "", 512, "", "", "float32", "cpu", "", "")
+    device, facts = torch.device(ground.device), ModelFacts(0, 0, "", 512, "", "", "float32", "cpu", "", "")
+    model, tokenizer, packing = ground.model, ground.tokenizer, ground.packing
     backend: Any
-    if shape == "bert":
+    if ground.shape == "bert":
         reader, rows = prepare_masked(
             model, device, reload=lambda: model, mask_id=tokenizer.mask_token_id, packing=packing
         )
@@ -35,25 +49,39 @@ def ours(
         backend = CausalBackend(reader, tokenizer, facts=facts)
     policy = ScoringPolicy()
     found: dict[str, Method] = {
-        "lm gym, all tokens": lambda: backend.score(load.texts, policy),
-        "lm gym, needed tokens": lambda: backend.score(load.texts, policy, load.needed),
+        ALL: lambda: backend.score(load.texts, policy),
+        NEEDED: lambda: backend.score(load.texts, policy, load.needed),
     }
     return found, reader.notes
 
 
-def minicons(shape: str, model: Any, tokenizer: Any, load: Workload, size: int) -> Method:
+def second(ground: Ground) -> Ground:
+    """The same with a copy of the model."""
+    return ground._replace(model=copy.deepcopy(ground.model))
+
+
+def peer(name: str, ground: Ground, load: Workload) -> tuple[str, Method]:
+    """minicons-16, lm-eval-64 and the like: the name in tables, and the method."""
+    kind, size = name.rsplit("-", 1)
+    if kind == "minicons":
+        return f"minicons, batch {size}", minicons(ground, load, int(size))
+    return f"lm-eval HFLM, batch {size}", lm_eval(ground, load, int(size))
+
+
+def minicons(ground: Ground, load: Workload, size: int) -> Method:
     """minicons in batches of `size`: token_score, for masked models its `original` PLL."""
     from minicons import scorer
 
-    if shape == "bert":
+    tokenizer = ground.tokenizer
+    if ground.shape == "bert":
         if not hasattr(tokenizer, "batch_encode_plus"):  # gone since transformers 5; minicons 0.3.39 calls it
             tokenizer.batch_encode_plus = lambda texts, **named: tokenizer(texts, **named)
-        gaps = scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
+        gaps = scorer.MaskedLMScorer(ground.model, ground.device, tokenizer=tokenizer)
         return lambda: [
             gaps.token_score(load.texts[at : at + size], surprisal=True, PLL_metric="original")
             for at in range(0, len(load.texts), size)
         ]
-    plain = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
+    plain = scorer.IncrementalLMScorer(ground.model, ground.device, tokenizer=tokenizer)
 
     def run() -> Any:
         found: list[Any] = []
@@ -64,13 +92,19 @@ def minicons(shape: str, model: Any, tokenizer: Any, load: Workload, size: int) 
     return run
 
 
-def lm_eval(model: Any, tokenizer: Any, load: Workload, size: int) -> Method:
+def lm_eval(ground: Ground, load: Workload, size: int) -> Method:
     """lm-eval's HFLM (sums per sentence only)."""
     logging.disable(logging.WARNING)
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    harness = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=size, device="cpu", backend="causal")
+    harness = HFLM(
+        pretrained=ground.model,
+        tokenizer=ground.tokenizer,
+        batch_size=size,
+        device=ground.device,
+        backend="causal",
+    )
     requests = [
         Instance(request_type="loglikelihood", doc={}, arguments=("", text), idx=at)
         for at, text in enumerate(load.texts)
@@ -78,17 +112,15 @@ def lm_eval(model: Any, tokenizer: Any, load: Workload, size: int) -> Method:
     return lambda: harness.loglikelihood(requests, disable_tqdm=True)
 
 
-def one_by_one(model: Any, tokenizer: Any, load: Workload) -> Method:
-    """One sentence at a time, full log-softmax, fp32: bits of every token."""
+def one_by_one(model: Any, tokenizer: Any, texts: list[str]) -> list[list[float]]:
+    """One sentence at a time, full log-softmax in the model's own dtype: bits of every token."""
     import torch
 
-    def run() -> list[list[float]]:
-        found = []
-        with torch.inference_mode():
-            for ids in tokenizer(load.texts, add_special_tokens=False)["input_ids"]:
-                row = torch.tensor([[tokenizer.bos_token_id, *ids]])
-                logs = model(row).logits[0].log_softmax(-1)
-                found.append((-logs[torch.arange(len(ids)), row[0, 1:]] * 1.4426950408889634).tolist())
-        return found
-
-    return run
+    found = []
+    with torch.inference_mode():
+        for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]:
+            row = torch.tensor([[tokenizer.bos_token_id, *ids]])
+            logs = torch.log_softmax(model(row).logits[0, :-1], dim=-1)
+            bits = -logs[torch.arange(len(ids)), row[0, 1:]] / torch.log(torch.tensor(2.0).double())
+            found.append(bits.double().tolist())
+    return found

@@ -1,8 +1,10 @@
-"""What is scored: the published suites of GYM_CONFORMANCE_DIR, a load shaped like BLiMP, and a tokenizer."""
+"""What is scored: the published suites of GYM_CONFORMANCE_DIR (or else the demo's), a load shaped like BLiMP, and
+a tokenizer."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +16,8 @@ from suites.regions import join
 
 VOCABULARY = 50257
 BOS = "<|endoftext|>"
+DEMO = Path(__file__).parents[2] / "gym" / "demo" / "data" / "suites"
+PARADIGMS = 67
 
 
 class Workload(NamedTuple):
@@ -25,13 +29,20 @@ class Workload(NamedTuple):
     groups: list[int]
 
 
-def published(folder: Path | None = None, most: int | None = None) -> Workload:
-    """All sentences of the published suites (JSON), or of the first `most` suites."""
-    root = folder or Path(os.environ.get("GYM_CONFORMANCE_DIR", "../shared/conformance"))
-    files = sorted((root / "suites").glob("*.json"))[:most]
-    if not files:
-        raise SystemExit(f"No suites in {root / 'suites'}: set GYM_CONFORMANCE_DIR.")
-    load = Workload(f"{len(files)} published suites", [], [], [])
+def suite_files(most: int | None = None) -> tuple[str, list[Path]]:
+    """A name for the suites, and their files: the published ones where they are, else those of the demo."""
+    root = Path(os.environ.get("GYM_CONFORMANCE_DIR", "../shared/conformance")) / "suites"
+    kind = "published suites"
+    if not root.is_dir():
+        root, kind = DEMO, "demo suites (the published ones are absent: set GYM_CONFORMANCE_DIR)"
+    files = sorted(root.glob("*.json"))[:most]
+    return f"{len(files)} {kind}", files
+
+
+def published(most: int | None = None) -> Workload:
+    """All sentences of the suites, or of the first `most`."""
+    name, files = suite_files(most)
+    load = Workload(name, [], [], [])
     for number, path in enumerate(files):
         document = read_suite(path.read_bytes(), path.name)
         wanted = looked_at(document)
@@ -46,6 +57,23 @@ def published(folder: Path | None = None, most: int | None = None) -> Workload:
     return load
 
 
+def part_of(load: Workload, chosen: Sequence[int], name: str = "") -> Workload:
+    """Some of its sentences."""
+    return Workload(
+        name or load.name,
+        [load.texts[at] for at in chosen],
+        [load.needed[at] for at in chosen],
+        [load.groups[at] for at in chosen],
+    )
+
+
+def spread(count: int, most: int, together: int = 1) -> list[int]:
+    """About `most` of `count` numbers, evenly spread, in runs of `together`."""
+    runs, wanted = count // together, max(1, most // together)
+    firsts = np.unique(np.linspace(0, runs - 1, min(wanted, runs)).astype(int))
+    return [int(first) * together + at for first in firsts for at in range(together)]
+
+
 def looked_at(document: SuiteDocument) -> dict[str, set[int]]:
     """Region numbers by condition that some prediction refers to; "*" is all of them."""
     wanted: dict[str, set[int]] = {}
@@ -56,16 +84,16 @@ def looked_at(document: SuiteDocument) -> dict[str, set[int]]:
     return wanted
 
 
-def blimp_shaped(scale: float = 1.0, seed: int = 0) -> Workload:
-    """67 paradigms of 1,000 minimal pairs (times `scale`): a frame per paradigm, words from small lists, and
-    two sentences that differ in one word. The word after the difference is what is needed."""
+def blimp_shaped(pairs: int = 1000, seed: int = 0) -> Workload:
+    """67 paradigms of 1,000 minimal pairs: a frame per paradigm, words from small lists, and two sentences that
+    differ in one word. That word is what is needed."""
     draw = np.random.default_rng(seed)
     words = pseudo_words(3000, seed=1)
-    load = Workload(f"BLiMP-shaped, {scale:g} of 67 x 1,000 pairs", [], [], [])
-    for paradigm in range(67):
+    load = Workload(f"BLiMP-shaped, {PARADIGMS} x {pairs:,} pairs", [], [], [])
+    for paradigm in range(PARADIGMS):
         lists = [draw.choice(words, int(draw.integers(6, 60))) for _ in range(int(draw.integers(7, 12)))]
         critical = int(draw.integers(2, len(lists) - 1))
-        for _ in range(max(1, int(1000 * scale))):
+        for _ in range(pairs):
             row = [str(draw.choice(options)) for options in lists]
             for word in draw.choice(words, 2, replace=False):
                 sentence = [*row[:critical], str(word), *row[critical + 1 :]]

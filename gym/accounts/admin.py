@@ -3,7 +3,16 @@ from django.contrib.auth.admin import UserAdmin
 
 from gym.accounts.models import ApiToken, User
 
-admin.site.register(User, UserAdmin)
+
+@admin.register(User)
+class AccountAdmin(UserAdmin):
+    list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
+    list_filter = ["is_staff", "is_active", "date_joined"]
+    date_hierarchy = "date_joined"
+    fieldsets = [
+        *UserAdmin.fieldsets,
+        ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs"]}),
+    ]
 
 
 @admin.register(ApiToken)

@@ -12,7 +12,23 @@ from django.utils import timezone
 
 
 class User(AbstractUser):
-    """Somebody with an account. Reading needs none."""
+    """Somebody with an account. Reading needs none. Empty limits: those of the site; 0 = no limit."""
+
+    max_active_jobs = models.PositiveIntegerField(
+        "active jobs",
+        null=True,
+        blank=True,
+        help_text="Instead of GYM_MAX_ACTIVE_JOBS_PER_USER; 0 = no limit.",
+    )
+    max_sentences_per_day = models.PositiveIntegerField(
+        "sentences a day",
+        null=True,
+        blank=True,
+        help_text="Instead of GYM_MAX_SENTENCES_PER_DAY; 0 = no limit.",
+    )
+    max_runs = models.PositiveIntegerField(
+        "kept runs", null=True, blank=True, help_text="Instead of GYM_MAX_RUNS_PER_USER; 0 = no limit."
+    )
 
     @property
     def display_name(self) -> str:

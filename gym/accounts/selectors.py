@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 
 from gym.accounts.models import ApiToken, User
@@ -14,6 +13,7 @@ from gym.evaluations import limits
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.jobs.models import ACTIVE_STATES, Job
+from gym.jobs.services import active_limit
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
@@ -68,11 +68,11 @@ def allowances_of(user: User) -> list[Allowance]:
 def _allowances(user: User, used: limits.Used) -> list[Allowance]:
     """What this account may still do. Staff has no limits but that of active jobs."""
     active = Job.objects.filter(owner=user, state__in=ACTIVE_STATES).count()
-    sentences, runs = settings.GYM_MAX_SENTENCES_PER_DAY, settings.GYM_MAX_RUNS_PER_USER
+    sentences, runs = limits.sentence_limit(user), limits.run_limit(user)
     if user.is_staff:
         sentences = runs = 0
     return [
-        Allowance("jobs queued or running", active, settings.GYM_MAX_ACTIVE_JOBS_PER_USER),
+        Allowance("jobs queued or running", active, active_limit(user)),
         Allowance("sentences queued in the last 24 hours", used.sentences, sentences),
         Allowance("runs kept", used.runs, runs),
     ]

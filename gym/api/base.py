@@ -13,6 +13,7 @@ from django.http import Http404
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import conditional_page
+from django_filters import ChoiceFilter, NumberFilter
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.generics import GenericAPIView
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -84,6 +85,14 @@ class Filters(DjangoFilterBackend):
         filterset = self.get_filterset(request, queryset, view)
         if filterset is None:
             return queryset
+        choices = (ChoiceFilter, NumberFilter)
+        empty = [
+            name
+            for name, one in filterset.filters.items()
+            if isinstance(one, choices) and request.query_params.get(name) == ""
+        ]
+        if empty:
+            raise invalid(*(Trouble(f"?{name}", "This is empty.") for name in empty))
         if not filterset.is_valid():
             raise invalid(
                 *(

@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig, ValidationError
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    ObjectDoesNotExist,
+    PermissionDenied,
+    RequestDataTooBig,
+    ValidationError,
+)
 from django.db import IntegrityError
 from django.http import Http404
 from rest_framework import exceptions
@@ -147,6 +153,12 @@ def _denied(error: PermissionDenied) -> Refusal:
 
 @answers(Http404)
 def _missing(error: Http404) -> Refusal:
+    return Refusal(404, "There is nothing here, or not for you.")
+
+
+@answers(ObjectDoesNotExist)
+def _gone(error: ObjectDoesNotExist) -> Refusal:
+    """Somebody deleted it between our look and our lock."""
     return Refusal(404, "There is nothing here, or not for you.")
 
 

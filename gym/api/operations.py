@@ -43,7 +43,7 @@ class Operation:
     media: Mapping[str, Any] = field(default_factory=dict)
     waits: bool = False
     many: bool = False
-    open: bool = False
+    later: Any = None
 
 
 def operation(
@@ -59,7 +59,7 @@ def operation(
     media: Mapping[str, Any] | None = None,
     waits: bool = False,
     many: bool = False,
-    open: bool = False,
+    later: Any = None,
     description: str = "",
     name: str = "",
 ) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
@@ -72,10 +72,10 @@ def operation(
     also      statuses beside those that every operation may answer, e.g. [202, 412, 428]
     media     further media types of the success, {media type: (schema, example)}
     waits     the method waits for a worker, so its work and its answer cannot be one transaction
-    open      a POST that changes nothing, for everybody who may read
+    later     a 202 as it looks, for work that may not be done yet
     """
     known = Operation(
-        summary, answers, status, takes, query, example, sends, also, media or {}, waits, many, open
+        summary, answers, status, takes, query, example, sends, also, media or {}, waits, many, later
     )
 
     def describe(method: Callable[..., Response]) -> Callable[..., Response]:
@@ -128,6 +128,11 @@ def _responses(known: Operation) -> dict[Any, Any]:
         )
         kind = known.answers(many=True) if known.many else known.answers
         found[known.status, JSON] = OpenApiResponse(kind, description=known.summary, examples=examples)
+    if known.later is not None:
+        examples = [OpenApiExample("not yet", value=known.later, response_only=True, status_codes=["202"])]
+        found[202, JSON] = OpenApiResponse(
+            known.answers, description="Not done yet; ask at Location.", examples=examples
+        )
     for media, (schema, example) in known.media.items():
         found[known.status, media] = OpenApiResponse(
             schema,

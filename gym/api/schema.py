@@ -22,7 +22,7 @@ ERRORS = {
     412: "If-Match names an older state.",
     413: "Too much at once.",
     415: "The body is of a kind that is not read here.",
-    422: "The Idempotency-Key was sent with another request.",
+    422: "The Idempotency-Key was sent with another request, or the model could not be used.",
     428: "If-Match is missing.",
     429: "Too many requests, jobs or sentences; Retry-After says for how long.",
 }
@@ -72,8 +72,7 @@ class GymSchema(AutoSchema):
     """Adds what all operations share: errors, headers, preconditions, examples of path parameters."""
 
     def get_auth(self) -> list[dict[str, Any]]:
-        known = self._known()
-        reading = self.method in SAFE_METHODS or (known is not None and known.open)
+        reading = self.method in SAFE_METHODS
         private = any(kind.__name__ == "IsAuthenticated" for kind in self.view.permission_classes)
         return [{"token": []}, *([{}] if reading and not private else [])]
 

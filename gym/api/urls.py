@@ -12,7 +12,9 @@ ROOMS = [
     "suites.api.urls",
     "models_registry.api.urls",
     "gym.evaluations.api.urls",
+    "gym.scoring.api",
     "gym.jobs.api",
+    "gym.propara.site.api.urls",
     "gym.accounts.api",
     "gym.conversations.api",
 ]
@@ -22,5 +24,5 @@ urlpatterns = [
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.docs, name="api-docs"),
     *[path("", include(room)) for room in ROOMS],
-    re_path(r"^.*/$", views.Missing.as_view()),
+    re_path(r"^[\s\S]*/$", views.Missing.as_view()),
 ]

@@ -25,6 +25,8 @@ LISTS = (
     "uploads",
     "jobs",
     "leaderboard",
+    "propara-sets",
+    "propara-submissions",
     "me",
     "schema",
     "docs",

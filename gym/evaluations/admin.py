@@ -6,7 +6,8 @@ from gym.evaluations.models import ResultUpload, ScoreCache, SuiteRun
 @admin.register(SuiteRun)
 class SuiteRunAdmin(admin.ModelAdmin):
     list_display = ["pk", "model", "revision", "owner", "source", "created", "completed_at", "n_unscored"]
-    list_filter = ["source", "model"]
+    list_filter = ["source", "completed_at", "model__backend"]
+    list_select_related = ["model", "revision__suite", "owner"]
     search_fields = ["revision__suite__slug", "model__slug"]
     readonly_fields = [field.name for field in SuiteRun._meta.fields]
 
@@ -28,7 +29,9 @@ class ResultUploadAdmin(admin.ModelAdmin):
 
 @admin.register(ScoreCache)
 class ScoreCacheAdmin(admin.ModelAdmin):
-    list_display = ["scorer", "text_sha256", "created"]
+    list_display = ["scorer", "text_sha256", "created", "used"]
+    list_filter = ["used"]
+    show_full_result_count = False  # a count of millions, twice
     search_fields = ["scorer", "text_sha256"]
 
     def has_add_permission(self, request) -> bool:
@@ -36,3 +39,6 @@ class ScoreCacheAdmin(admin.ModelAdmin):
 
     def has_change_permission(self, request, obj=None) -> bool:
         return False
+
+    def get_queryset(self, request):
+        return super().get_queryset(request).defer("scores")

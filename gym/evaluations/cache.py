@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
-from gym.evaluations.compute import Scores
+from django.utils import timezone
+
+from gym.evaluations.columns import Scores
 from gym.evaluations.models import ScoreCache
 from models_registry.backends import ModelFacts
 from models_registry.engine import ENGINE_VERSION, ScoringFailure, ScoringPolicy, TokenScores
 
 BATCH = 500
+USED_TO_THE = timedelta(days=1)
 
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
@@ -43,18 +47,24 @@ def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
     for start in range(0, len(keys), BATCH):
         rows = ScoreCache.objects.filter(scorer=scorer, text_sha256__in=keys[start : start + BATCH])
         for key, stored in rows.values_list("text_sha256", "scores"):
-            found[by_key[key]] = _from_json(stored)
+            found[by_key[key]] = from_json(stored)
+        stale = rows.filter(used__lt=timezone.now() - USED_TO_THE)
+        if stale.exists():  # one write a day for each row that is read, and none for most reads
+            stale.update(used=timezone.now())
     return found
 
 
 def write(scorer: str, scores: Mapping[str, Scores]) -> None:
     """Keep these scores; a text that somebody else stored meanwhile keeps the first value.
 
-    Failures that may pass are not kept. Rows are written in the order of their keys, so that two runs with texts in
+    Everything in the cache is complete: a score with pending tokens is a ValueError. Failures that may pass are not
+    kept. Rows are written in the order of their keys, so that two runs with texts in
     common wait for each other instead of locking each other out.
     """
+    if any(isinstance(value, TokenScores) and not value.complete for value in scores.values()):
+        raise ValueError("a score with pending tokens does not belong into the cache")
     rows = [
-        ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=_to_json(value))
+        ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=to_json(value))
         for text, value in scores.items()
         if not (isinstance(value, ScoringFailure) and value.transient)
     ]
@@ -65,11 +75,14 @@ def write(scorer: str, scores: Mapping[str, Scores]) -> None:
     )
 
 
-def _to_json(scores: Scores) -> dict[str, object]:
-    return {"failure": scores.reason} if isinstance(scores, ScoringFailure) else scores.to_dict()
+def to_json(scores: Scores) -> dict[str, object]:
+    """Token scores, or {"failure": reason}."""
+    if isinstance(scores, ScoringFailure):
+        return {"failure": scores.reason, **({"transient": True} if scores.transient else {})}
+    return scores.to_dict()
 
 
-def _from_json(stored: dict[str, object]) -> Scores:
+def from_json(stored: dict[str, object]) -> Scores:
     if "failure" in stored:
-        return ScoringFailure(str(stored["failure"]))
+        return ScoringFailure(str(stored["failure"]), transient=bool(stored.get("transient")))
     return TokenScores.from_dict(stored)

@@ -7,32 +7,45 @@ out. Units are bits throughout.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gym.evaluations.statistics import mean_interval, wilson
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
-from suites.formats import PredictionDoc, SuiteDocument
-from suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, parse
+from gym.evaluations.columns import (
+    Aligned,
+    Columns,
+    Floats,
+    Ints,
+    Scores,
+    Values,
+    align_all,
+    columns_of,
+    values_of,
+)
+from gym.evaluations.judging import (
+    ASSUMED_ERROR_BITS,
+    Grid,
+    PredictionOutcome,
+    Reference,
+    judge_all,
+    listed,
+)
+from gym.evaluations.statistics import mean_interval
+from models_registry.engine import ScoringFailure, ScoringPolicy, region_terms
+from suites.formats import SentenceDoc, SuiteDocument
 from suites.regions import JoinedSentence, align, join, region_values
 
-CHUNK_SENTENCES = 64
-NOISE_BITS = 1e-3
-"""Margins smaller than this are within the numeric noise of 32-bit scoring; they are counted as near ties."""
-
-ROUNDING_BITS = 1e-9
-"""Margins smaller than this are float64 rounding, not a difference."""
-
-Scores = TokenScores | ScoringFailure
 TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, straddles]
 
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """One row of the grid with its bits. `regions[k]` is region k+1; None = no value."""
+    """One row of the grid with its bits. `regions[k]` is region k+1; None = no value.
+
+    pending    numbers of the tokens whose bits are still to come (needed tokens are scored first)
+    corrected  bits per region after the whitespace correction, which never replace `regions`; None = not asked for
+    """
 
     position: int
     item: int
@@ -43,35 +56,14 @@ class SentenceResult:
     total: float | None
     tokens: list[TokenRow]
     failure: str = ""
-
-
-@dataclass(frozen=True)
-class PredictionOutcome:
-    """One formula over all items, in the order of `RunResult.items`."""
-
-    position: int
-    name: str
-    formula: str
-    total: int
-    passed: int
-    ties: int
-    not_evaluable: int
-    near_ties: int
-    ci_low: float | None
-    ci_high: float | None
-    chance: float | None
-    chance_error: float
-    mean_margin: float | None
-    outcomes: list[int]
-    margins: list[float | None]
-
-    @property
-    def rate(self) -> float | None:
-        return self.passed / self.total if self.total else None
+    pending: list[int] = field(default_factory=list)
+    corrected: list[float | None] | None = None
 
 
 @dataclass(frozen=True)
 class RunResult:
+    """`region_summary` is empty while values are still pending."""
+
     items: list[int]
     sentences: list[SentenceResult]
     predictions: list[PredictionOutcome]
@@ -80,6 +72,11 @@ class RunResult:
     @property
     def n_unscored(self) -> int:
         return sum(bool(row.failure) for row in self.sentences)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value is still to come."""
+        return not any(row.pending for row in self.sentences)
 
 
 def metric_of(document: SuiteDocument) -> str:
@@ -95,133 +92,102 @@ def joined_sentences(document: SuiteDocument, policy: ScoringPolicy) -> list[Joi
     return [join(row.contents, policy.join) for row in document.sentences]
 
 
-def plan_chunks(texts: Sequence[str], size: int = CHUNK_SENTENCES) -> list[list[int]]:
-    """Positions of the distinct texts in chunks of `size`, in alphabetical order: what begins alike is scored together.
+@dataclass(frozen=True)
+class Measured:
+    """All sentences of a document with their values, as arrays: see `columns`."""
 
-    A function of its input alone: the same texts give the same chunks, and so the same numbers.
-    """
-    first: dict[str, int] = {}
-    for position, text in enumerate(texts):
-        first.setdefault(text, position)
-    order = sorted(first.values(), key=lambda position: texts[position])
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    document: SuiteDocument
+    joined: Sequence[JoinedSentence]
+    scores: Sequence[Scores]
+    policy: ScoringPolicy
+    columns: Columns
+    aligned: Aligned
+    values: Values
+
+    def grid(self) -> Grid:
+        values = self.values
+        return _grid(self.document, values.regions, values.total, values.tokens, values.all_tokens)
+
+    def summary(self) -> list[dict[str, object]]:
+        return [] if self.columns.pending.any() else _summarise(self.document, self.values.regions)
+
+    def rows(self) -> list[SentenceResult]:
+        """One result per sentence: what is stored and exported."""
+        regions, total = listed(self.values.regions), listed(self.values.total)
+        bits, region = listed(self.columns.bits), self.aligned.region.tolist()
+        straddles, special = self.aligned.straddles.tolist(), self.values.special.tolist()
+        starts, rows = self.columns.starts.tolist(), []
+        for at, (sentence, joined, scores) in enumerate(
+            zip(self.document.sentences, self.joined, self.scores, strict=True)
+        ):
+            head = (at, sentence.item, sentence.condition, joined.text)
+            if isinstance(scores, ScoringFailure):
+                empty: list[float | None] = [None] * len(joined.spans)
+                rows.append(SentenceResult(*head, empty, 0.0, None, [], scores.reason))
+                continue
+            own = slice(starts[at], starts[at + 1])
+            tokens = zip(
+                scores.tokens, scores.ids, scores.offsets, bits[own], region[own], straddles[own], strict=True
+            )
+            rows.append(
+                SentenceResult(
+                    *head,
+                    regions[at],
+                    special[at],
+                    total[at],
+                    [[token, number, a, b, *rest] for token, number, (a, b), *rest in tokens],
+                    pending=[k for k, waits in enumerate(scores.pending) if waits],
+                    corrected=_corrected(joined, scores, regions[at], self.policy),
+                )
+            )
+        return rows
 
 
-def evaluate_document(document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy) -> RunResult:
-    """Region bits, outcomes and rates of a document.
+def measure(document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy) -> Measured:
+    """Region bits of every sentence. Equal prefixes have equal bits, so that ties are ties.
 
-    `scores[k]` belongs to `document.sentences[k]`, whose text is `joined_sentences(...)[k].text`.
-    """
-    return result_of_rows(document, sentence_results(document, scores, policy))
-
-
-def result_of_rows(document: SuiteDocument, rows: list[SentenceResult]) -> RunResult:
-    """Outcomes and rates from the bits of every sentence, wherever they come from."""
-    items = list(dict.fromkeys(row.item for row in rows))
-    grid = value_grid(document, rows, items)
-    return RunResult(
-        items=items,
-        sentences=rows,
-        predictions=[
-            judge(position, prediction, grid, len(items))
-            for position, prediction in enumerate(document.predictions)
-        ],
-        region_summary=_summarise(document, rows),
-    )
-
-
-def sentence_results(
-    document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy
-) -> list[SentenceResult]:
-    """Region bits of every sentence. Equal prefixes have equal bits, so that ties are ties."""
+    `scores[k]` belongs to `document.sentences[k]`, whose text is `joined_sentences(...)[k].text`."""
     joined = joined_sentences(document, policy)
-    scores = _one_value_per_prefix(scores)
-    return [
-        sentence_result(position, document, joined[position], scores[position], policy)
-        for position in range(len(document.sentences))
-    ]
+    n_regions = len(document.region_names)
+    columns = columns_of(scores)
+    aligned = align_all(joined, columns, n_regions)
+    values = values_of(columns, aligned, n_regions, policy.metric)
+    values.regions[[isinstance(row, ScoringFailure) for row in scores]] = math.nan
+    return Measured(document, joined, scores, policy, columns, aligned, values)
 
 
-def outcomes_alone(position: int, prediction: PredictionDoc, held: Sequence[bool]) -> PredictionOutcome:
-    """A prediction of which nothing is known but for which items it held."""
-    passed, total = sum(held), len(held)
-    interval = wilson(passed, total)
-    chance = parse(prediction.formula).chance_level()
-    return PredictionOutcome(
-        position=position,
-        name=prediction.name,
-        formula=prediction.formula,
-        total=total,
-        passed=passed,
-        ties=0,
-        not_evaluable=0,
-        near_ties=0,
-        ci_low=interval.low if interval else None,
-        ci_high=interval.high if interval else None,
-        chance=chance.value,
-        chance_error=chance.standard_error,
-        mean_margin=None,
-        outcomes=[TRUE if value else FALSE for value in held],
-        margins=[None] * total,
-    )
+def evaluate_document(
+    document: SuiteDocument,
+    scores: Sequence[Scores],
+    policy: ScoringPolicy,
+    error_bits: float = ASSUMED_ERROR_BITS,
+) -> RunResult:
+    """Region bits, outcomes and rates of a document. `error_bits` bounds the numeric error of one token's value."""
+    measured = measure(document, scores, policy)
+    grid = measured.grid()
+    return RunResult(grid.items, measured.rows(), judge_all(document, grid, error_bits), measured.summary())
 
 
-def judge(
-    position: int,
-    prediction: PredictionDoc,
-    grid: dict[tuple[str, int | str], NDArray[np.float64]],
-    n_items: int,
-) -> PredictionOutcome:
-    """Outcome of one formula for every item. `grid[(condition, region number or "*")]` has one value per item."""
-    formula = parse(prediction.formula)
-    outcomes, margins = _judged(formula, grid, n_items)
-    passed = int((outcomes == TRUE).sum())
-    ties = int((outcomes == TIE).sum())
-    interval = wilson(passed, n_items)
-    chance = formula.chance_level()
-    known = margins[np.isfinite(margins)]
-    near = (np.abs(margins) < NOISE_BITS) & (outcomes != TIE) & (outcomes != NOT_EVALUABLE)
-    return PredictionOutcome(
-        position=position,
-        name=prediction.name,
-        formula=prediction.formula,
-        total=n_items,
-        passed=passed,
-        ties=ties,
-        not_evaluable=int((outcomes == NOT_EVALUABLE).sum()),
-        near_ties=int(near.sum()),
-        ci_low=interval.low if interval else None,
-        ci_high=interval.high if interval else None,
-        chance=chance.value,
-        chance_error=chance.standard_error,
-        mean_margin=float(known.mean()) if known.size else None,
-        outcomes=[int(code) for code in outcomes],
-        margins=[_finite(value) for value in margins],
-    )
-
-
-def _judged(
-    formula: Formula, grid: dict[tuple[str, int | str], NDArray[np.float64]], n_items: int
-) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Outcome code and margin per item. Sides that differ by rounding alone, as sums of the same bits in another
-    grouping do, are equal: a tie."""
-    if not formula.references:
-        held = TRUE if formula.evaluate({}) else FALSE
-        return np.full(n_items, held, dtype=np.uint8), np.full(n_items, math.nan)
-    judged = formula.evaluate_items({reference: grid[reference] for reference in formula.references})
-    rounding = (np.abs(judged.margin) < ROUNDING_BITS) & (judged.outcome != NOT_EVALUABLE)
-    return np.where(rounding, np.uint8(TIE), judged.outcome), judged.margin
-
-
-def _one_value_per_prefix(scores: Sequence[Scores]) -> list[Scores]:
-    shared = iter(share_prefix_scores([row for row in scores if isinstance(row, TokenScores)]))
-    return [next(shared) if isinstance(row, TokenScores) else row for row in scores]
+def result_of_rows(
+    document: SuiteDocument, rows: list[SentenceResult], error_bits: float = ASSUMED_ERROR_BITS
+) -> RunResult:
+    """Outcomes and rates from the bits of every sentence, wherever they come from. A region without known tokens counts
+    as one token."""
+    n, width = len(rows), len(document.region_names)
+    regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
+    total = np.array([row.total for row in rows], dtype=np.float64)
+    homes = [[token[5] for token in row.tokens] for row in rows]
+    tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
+    tokens = tokens.reshape(n, width)
+    grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
+    summary = [] if any(row.pending for row in rows) else _summarise(document, regions, rows)
+    return RunResult(grid.items, rows, judge_all(document, grid, error_bits), summary)
 
 
 def sentence_result(
     position: int, document: SuiteDocument, joined: JoinedSentence, scores: Scores, policy: ScoringPolicy
 ) -> SentenceResult:
-    """The bits of one sentence by region, from its tokens."""
+    """The bits of one sentence by region, from its tokens: `measure` for a sentence alone, without shared prefixes."""
     row = document.sentences[position]
     if isinstance(scores, ScoringFailure):
         empty: list[float | None] = [None] * len(document.region_names)
@@ -230,7 +196,7 @@ def sentence_result(
         )
     alignment = align(joined, scores.offsets, scores.special)
     bits = np.array([math.nan if bit is None else bit for bit in scores.bits], dtype=np.float64)
-    values = region_values(alignment, bits, len(document.region_names), policy.metric)
+    values = region_values(alignment, scores.bits, len(document.region_names), policy.metric)
     scored = bits[~np.isnan(bits)]
     tokens: list[TokenRow] = [
         [token, token_id, start, end, bit, region, straddles]
@@ -251,44 +217,76 @@ def sentence_result(
         text=joined.text,
         regions=[_finite(value) for value in values.values],
         special=_finite(values.special) or 0.0,
-        total=float(scored.sum()) if scored.size else None,
+        total=math.fsum(scored) if scored.size and scores.complete else None,
         tokens=tokens,
+        pending=[k for k, waits in enumerate(scores.pending) if waits],
+        corrected=_corrected(joined, scores, [_finite(value) for value in values.values], policy),
     )
 
 
-def value_grid(
-    document: SuiteDocument, rows: Sequence[SentenceResult], items: Sequence[int]
-) -> dict[tuple[str, int | str], NDArray[np.float64]]:
-    """(condition, region number or "*") -> bits per item; NaN = no value. "*" is the whole sentence."""
+def _corrected(
+    joined: JoinedSentence, scores: Scores, regions: Sequence[float | None], policy: ScoringPolicy
+) -> list[float | None] | None:
+    """Bits per region with the whitespace correction: raw - before + after, see `engine.whitespace`."""
+    if policy.whitespace == "none" or policy.metric != "sum" or isinstance(scores, ScoringFailure):
+        return None
+    terms = region_terms(joined.text, joined.spans, scores)
+    return [
+        None if bits is None or before is None or after is None else bits - before + after
+        for bits, (before, after) in zip(regions, terms, strict=True)
+    ]
+
+
+def _grid(
+    document: SuiteDocument,
+    regions: Floats,
+    total: Floats,
+    tokens: Ints,
+    all_tokens: Ints,
+    rows: Sequence[SentenceResult] | Sequence[SentenceDoc] | None = None,
+) -> Grid:
+    """Sentences (rows of the arrays) by condition and item."""
+    rows = document.sentences if rows is None else rows
+    items = list(dict.fromkeys(row.item for row in rows))
     index = {item: place for place, item in enumerate(items)}
-    regions = range(1, len(document.region_names) + 1)
-    grid: dict[tuple[str, int | str], NDArray[np.float64]] = {
-        (condition, region): np.full(len(items), math.nan)
-        for condition in document.conditions
-        for region in (*regions, "*")
-    }
-    for row in rows:
-        for region, bits in zip((*regions, "*"), (*row.regions, row.total), strict=True):
-            if bits is not None:
-                grid[row.condition, region][index[row.item]] = bits
-    return grid
-
-
-def _summarise(document: SuiteDocument, rows: Sequence[SentenceResult]) -> list[dict[str, object]]:
-    """Mean bits by condition and region, over the sentences in which the region has text and a value."""
-    bits: dict[str, list[list[float]]] = {condition: [] for condition in document.conditions}
-    for row in rows:
-        contents = document.sentences[row.position].contents
-        bits[row.condition].append(
-            [
-                value if value is not None and content else math.nan
-                for value, content in zip(row.regions, contents, strict=True)
-            ]
-        )
-    summary: list[dict[str, object]] = []
+    place = np.array([index[row.item] for row in rows], dtype=np.int64)
+    bits_of: dict[Reference, Floats] = {}
+    tokens_of: dict[Reference, Ints] = {}
+    of_condition = _by_condition(document, rows)
     for condition in document.conditions:
-        columns = np.array(bits[condition], dtype=np.float64).reshape(-1, len(document.region_names)).T
-        means = [mean_interval(column) for column in columns]
+        chosen = of_condition[condition]
+        for region in (*range(1, len(document.region_names) + 1), "*"):
+            values, counts = (
+                (total, all_tokens)
+                if isinstance(region, str)
+                else (regions[:, region - 1], tokens[:, region - 1])
+            )
+            bits_of[condition, region] = np.full(len(items), math.nan)
+            bits_of[condition, region][place[chosen]] = values[chosen]
+            tokens_of[condition, region] = np.zeros(len(items), np.int64)
+            tokens_of[condition, region][place[chosen]] = counts[chosen]
+    return Grid(items, bits_of, tokens_of)
+
+
+def _by_condition(
+    document: SuiteDocument, rows: Sequence[SentenceResult] | Sequence[SentenceDoc]
+) -> Mapping[str, Ints]:
+    """Numbers of the rows of each condition, in order."""
+    numbers = {condition: number for number, condition in enumerate(document.conditions)}
+    code = np.array([numbers[row.condition] for row in rows], dtype=np.int64)
+    return {condition: np.flatnonzero(code == number) for condition, number in numbers.items()}
+
+
+def _summarise(
+    document: SuiteDocument, regions: Floats, rows: Sequence[SentenceResult] | None = None
+) -> list[dict[str, object]]:
+    """Mean bits by condition and region, over the sentences in which the region has text and a value."""
+    sentences = document.sentences if rows is None else [document.sentences[row.position] for row in rows]
+    filled = np.array([[bool(text) for text in row.contents] for row in sentences], dtype=np.bool_)
+    shown = np.where(filled.reshape(regions.shape), regions, math.nan)
+    summary: list[dict[str, object]] = []
+    for condition, chosen in _by_condition(document, sentences).items():
+        means = [mean_interval(column) for column in shown[chosen].T]
         cells = [{"n": m.n, "mean": m.mean, "low": m.low, "high": m.high} for m in means]
         summary.append({"condition": condition, "regions": cells})
     return summary

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gym.evaluations import cache
+from gym.evaluations.chunks import chunk_characters, plan_chunks
+from gym.evaluations.columns import Scores
 from gym.evaluations.compute import (
     RunResult,
-    Scores,
     evaluate_document,
     joined_sentences,
-    plan_chunks,
 )
+from gym.evaluations.provenance import error_bits_of
 from models_registry.backends import Backend
 from models_registry.engine import ScoringPolicy
 from suites.formats import SuiteDocument
@@ -35,11 +36,11 @@ def run_document(
     missing = [text for text in texts if text not in known]
     total = len(set(texts))
     progress(total - len(set(missing)), total)
-    for places in plan_chunks(missing):
+    for places in plan_chunks(missing, chunk_characters(backend.facts.parameters, backend.facts.device)):
         batch = [missing[place] for place in places]
         scores = dict(zip(batch, backend.score(batch, policy), strict=True))
         if use_cache:
             cache.write(scorer, scores)
         known.update(scores)
         progress(len(known), total)
-    return evaluate_document(document, [known[text] for text in texts], policy)
+    return evaluate_document(document, [known[text] for text in texts], policy, error_bits_of(backend.facts))

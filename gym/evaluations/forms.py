@@ -16,6 +16,10 @@ BOS = [
     ("always", "always; refuse models without one"),
     ("never", "never; the first token has no surprisal"),
 ]
+WHITESPACE = [
+    ("none", "no correction"),
+    ("trailing", "also show bits with the end of a word counted with the word"),
+]
 METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "min")]
 
 
@@ -31,6 +35,15 @@ class RunForm(forms.Form):
     bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
     join = forms.ChoiceField(choices=JoinPolicy.choices, label="Regions joined by")
     metric = forms.ChoiceField(choices=METRICS, label="Region value")
+    whitespace = forms.ChoiceField(
+        choices=WHITESPACE,
+        initial="none",
+        required=False,
+        label="Whitespace correction",
+        help_text="Tokens that carry their leading blank also pay for the end of the word before. The correction moves "
+        "that to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024). It is shown beside the raw value, for "
+        "regions of whole words and the sum; predictions use the raw value.",
+    )
     eos = forms.BooleanField(
         required=False,
         label="Score the end of the sentence too",
@@ -41,11 +54,20 @@ class RunForm(forms.Form):
         from gym.evaluations.services import default_policy
 
         super().__init__(*args, **kwargs)
-        self.fields["models"].queryset = runnable_by(user)
+        offered = self.fields["models"]
+        offered.queryset = runnable_by(user)
+        offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
+        self.has_models = bool(offered.choices)
         policy = default_policy(revision)
         self.fields["join"].initial = policy.join
         self.fields["metric"].initial = policy.metric
 
     def policy(self) -> ScoringPolicy:
         given = self.cleaned_data
-        return ScoringPolicy(bos=given["bos"], eos=given["eos"], join=given["join"], metric=given["metric"])
+        return ScoringPolicy(
+            bos=given["bos"],
+            eos=given["eos"],
+            join=given["join"],
+            metric=given["metric"],
+            whitespace=given["whitespace"] or "none",
+        )

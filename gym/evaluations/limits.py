@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -37,43 +38,80 @@ def check(user: User, n_sentences: int) -> None:
     if user.is_staff:
         return
     used = used_by(user)
-    _check_runs(used.runs)
+    _check_runs(user, used.runs)
     _check_sentences(user, used.sentences, n_sentences)
+
+
+def check_sentences(user: User, n_sentences: int) -> None:
+    """Raise TooManySentences if this account may not have so many sentences scored now."""
+    if not user.is_staff:
+        _check_sentences(user, used_by(user).sentences, n_sentences)
+
+
+Counter = Callable[["User", datetime], list[tuple[datetime, int]]]
+_others: list[Counter] = []
+
+
+def also_counts(sentences_since: Counter) -> None:
+    """Rooms that score sentences without a run say how many: (when, number) since a moment."""
+    if sentences_since not in _others:
+        _others.append(sentences_since)
 
 
 @dataclass(frozen=True)
 class Used:
     runs: int  # kept
-    sentences: int  # of the runs queued in the last 24 hours, whatever became of them
+    sentences: int  # queued in the last 24 hours, whatever became of them
 
 
 def used_by(user: User) -> Used:
     """What this account has used of its allowances."""
-    recent = Q(source=SuiteRun.Source.COMPUTED, created__gt=timezone.now() - DAY)
+    since = timezone.now() - DAY
+    recent = Q(source=SuiteRun.Source.COMPUTED, created__gt=since)
     counted = SuiteRun.objects.filter(owner=user).aggregate(
         runs=Count("pk"), sentences=Sum("n_sentences", filter=recent)
     )
-    return Used(counted["runs"], counted["sentences"] or 0)
+    others = sum(n for count in _others for _, n in count(user, since))
+    return Used(counted["runs"], (counted["sentences"] or 0) + others)
 
 
-def _check_runs(kept: int) -> None:
-    limit = settings.GYM_MAX_RUNS_PER_USER
-    if limit and kept >= limit:
-        raise TooManyRuns(
-            f"You keep {kept} runs, and {limit} is the limit. Delete some that you no longer need."
-        )
+def check_kept(user: User, n_runs: int) -> None:
+    """Raise TooManyRuns if this account may not keep so many runs more, e.g. uploaded ones."""
+    if not user.is_staff:
+        _check_runs(user, SuiteRun.objects.filter(owner=user).count(), n_runs)
+
+
+def run_limit(user: User) -> int:
+    """Runs this account may keep; 0 = no limit."""
+    return settings.GYM_MAX_RUNS_PER_USER if user.max_runs is None else user.max_runs
+
+
+def sentence_limit(user: User) -> int:
+    """Sentences this account may queue in 24 hours; 0 = no limit."""
+    own = user.max_sentences_per_day
+    return settings.GYM_MAX_SENTENCES_PER_DAY if own is None else own
+
+
+def _check_runs(user: User, kept: int, more: int = 1) -> None:
+    limit = run_limit(user)
+    if not limit or kept + more <= limit:
+        return
+    with_these = "" if more == 1 else f" With these {more} it would be more."
+    raise TooManyRuns(
+        f"You keep {kept} runs, and {limit} is the limit.{with_these} Delete some that you no longer need."
+    )
 
 
 def _check_sentences(user: User, used: int, n_sentences: int) -> None:
-    limit = settings.GYM_MAX_SENTENCES_PER_DAY
+    limit = sentence_limit(user)
     if not limit or used + n_sentences <= limit:
         return
     if n_sentences > limit:
         raise TooManySentences(
-            f"This run has {n_sentences:,} sentences, and {limit:,} a day is the limit of one account.", None
+            f"This has {n_sentences:,} sentences, and {limit:,} a day is the limit of one account.", None
         )
     raise TooManySentences(
-        f"You queued {used:,} sentences in the last 24 hours. With the {n_sentences:,} of this run that is more "
+        f"You queued {used:,} sentences in the last 24 hours. With these {n_sentences:,} that is more "
         f"than the {limit:,} one account may queue in a day.",
         _seconds_until(user, used + n_sentences - limit),
     )
@@ -83,7 +121,9 @@ def _seconds_until(user: User, surplus: int) -> int:
     """Until runs with so many sentences are more than a day old."""
     now = timezone.now()
     recent = SuiteRun.objects.filter(owner=user, source=SuiteRun.Source.COMPUTED, created__gt=now - DAY)
-    for created, n in recent.order_by("created").values_list("created", "n_sentences"):
+    queued = list(recent.values_list("created", "n_sentences"))
+    queued += [row for count in _others for row in count(user, now - DAY)]
+    for created, n in sorted(queued):
         surplus -= n
         if surplus <= 0:
             return max(1, int((created + DAY - now).total_seconds()) + 1)

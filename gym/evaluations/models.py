@@ -7,6 +7,7 @@ import secrets
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
@@ -41,7 +42,8 @@ class ResultUpload(models.Model):
 
 class SuiteRun(models.Model):
     """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
-    results, so a run either has all of them or none."""
+    outcomes, so a run either has all of them or none. `filling` says that the values no prediction looks at are still
+    to come; it ends in the transaction that writes them."""
 
     class Source(models.TextChoices):
         COMPUTED = "computed", "computed here"
@@ -66,7 +68,10 @@ class SuiteRun(models.Model):
     )
     provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
     created = models.DateTimeField(auto_now_add=True)
-    completed_at = models.DateTimeField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True, help_text="when the outcomes were in")
+    filling = models.BooleanField(
+        default=False, help_text="values that no prediction looks at are still to come"
+    )
 
     n_sentences = models.PositiveIntegerField(default=0)
     n_unique = models.PositiveIntegerField(default=0)
@@ -112,7 +117,10 @@ class RunChunk(models.Model):
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()
     positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
-    done = models.BooleanField(default=False)
+    scores = models.JSONField(
+        null=True, help_text="needed tokens of its texts, scored first; see cache.to_json"
+    )
+    done = models.BooleanField(default=False, help_text="all scores of its texts are in the cache")
 
     class Meta:
         ordering = ["run_id", "number"]
@@ -129,6 +137,9 @@ class ScoreCache(models.Model):
     text_sha256 = models.CharField(max_length=64)
     scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the reason why not")
     created = models.DateTimeField(auto_now_add=True)
+    used = models.DateTimeField(
+        default=timezone.now, db_index=True, help_text="read last, to the day; see cache_care"
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["scorer", "text_sha256"], name="score_once")]
@@ -148,6 +159,10 @@ class SentenceScore(models.Model):
     total_bits = models.FloatField(null=True)
     tokens = models.JSONField(
         help_text="[token, id, start, end, bits, region index or -1, straddles] per token"
+    )
+    pending = models.JSONField(default=list, help_text="numbers of the tokens whose bits are still to come")
+    corrected = models.JSONField(
+        null=True, help_text="bits per region with the whitespace correction, if asked for"
     )
     failure = models.TextField(blank=True, help_text="why this sentence has no scores")
 
@@ -169,7 +184,9 @@ class PredictionResult(models.Model):
     passed = models.PositiveIntegerField()
     ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
     not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
-    near_ties = models.PositiveIntegerField(default=0, help_text="margin within numeric noise")
+    too_close = models.PositiveIntegerField(
+        default=0, help_text="margin inside the bound on the numeric error; counted by their sign"
+    )
     ci_low = models.FloatField(null=True)
     ci_high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
@@ -178,6 +195,7 @@ class PredictionResult(models.Model):
     items = models.JSONField(help_text="item numbers, in document order")
     outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
     margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
+    close = models.JSONField(default=list, help_text="per item, whether it is too close to call")
 
     class Meta:
         ordering = ["run_id", "position"]
@@ -185,6 +203,10 @@ class PredictionResult(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prediction}: {self.passed} of {self.total}"
+
+    def is_close(self, place: int) -> bool:
+        """Whether the item at this place is too close to call. Older results and uploaded outcomes do not say."""
+        return bool(self.close[place]) if self.close else False
 
     @property
     def rate(self) -> float | None:

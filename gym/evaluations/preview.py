@@ -18,13 +18,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from gym.evaluations import cache
-from gym.evaluations.compute import Scores, joined_sentences, plan_chunks, sentence_results, value_grid
+from gym.evaluations.chunks import plan_chunks
+from gym.evaluations.columns import Scores
+from gym.evaluations.compute import joined_sentences, measure
+from gym.evaluations.judging import Grid, listed, outcomes_of
+from gym.evaluations.provenance import error_bits_of
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
-from models_registry.backends import BackendError, ModelFacts
+from gym.jobs.selectors import held_somewhere
+from models_registry.backends import BACKENDS, Backend, BackendError, ModelFacts
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.formats import SuiteDocument
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 KIND = QUEUE = "preview"
-CHUNK = 32
+CHUNK_CHARACTERS = 2_000
 WAIT_SECONDS = 0.2
 LOOK_SECONDS = 0.01
 KEEP = timedelta(minutes=30)
@@ -47,10 +52,13 @@ class PreviewFailed(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """The scores are on their way; ask again after so many milliseconds."""
+    """The scores are on their way; ask again after so many milliseconds. `loading`: no worker has the model in memory
+    yet; `load_seconds` says how long that took last time, None = not known."""
 
     job: str
     retry_after_ms: int
+    loading: bool = False
+    load_seconds: float | None = None
 
 
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
@@ -76,14 +84,14 @@ def preview(
     missing = [text for text in texts if text not in known]
     if missing:
         job = _queue(suite_id, model, policy, missing, actor=actor)
-        waiting = _wait(job)
+        waiting = _wait(job, model)
         if waiting is not None:
             return waiting
         model.refresh_from_db(fields=["facts"])
         known = _known(model, policy, texts)
         if any(text not in known for text in texts):  # the cache was cleared under us
             return Waiting(str(job.pk), 100)
-    return _answer(document, items, known, policy)
+    return _answer(document, items, known, model, policy)
 
 
 def _known(model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str]) -> dict[str, Scores]:
@@ -92,14 +100,21 @@ def _known(model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str]) 
 
 
 def _answer(
-    document: SuiteDocument, items: Sequence[int], known: dict[str, Scores], policy: ScoringPolicy
+    document: SuiteDocument,
+    items: Sequence[int],
+    known: dict[str, Scores],
+    model: RegisteredModel,
+    policy: ScoringPolicy,
 ) -> dict[str, Any]:
     scores = [known[joined.text] for joined in joined_sentences(document, policy)]
-    rows = sentence_results(document, scores, policy)
-    grid = value_grid(document, rows, list(dict.fromkeys(row.item for row in rows)))
-    places = {item: place for place, item in enumerate(dict.fromkeys(row.item for row in rows))}
+    measured = measure(document, scores, policy)
+    grid = measured.grid()
+    places = {item: place for place, item in enumerate(grid.items)}
     chosen = [places.get(item) for item in items]
-    judged = [_judge(prediction.formula, document, grid, chosen) for prediction in document.predictions]
+    error_bits = error_bits_of(ModelFacts.from_dict(model.facts))
+    judged = [
+        _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
+    ]
     return {
         "rows": [
             {
@@ -109,36 +124,36 @@ def _answer(
                 "total": row.total,
                 "failure": row.failure,
             }
-            for row in rows
+            for row in measured.rows()
         ],
         "items": list(items),
-        "outcomes": [outcomes for outcomes, _ in judged],
-        "margins": [margins for _, margins in judged],
+        "outcomes": [outcomes for outcomes, _, _ in judged],
+        "margins": [margins for _, margins, _ in judged],
+        "too_close": [close for _, _, close in judged],
     }
 
 
+Judged = tuple[list[int | None], list[float | None], list[bool | None]]
+
+
 def _judge(
-    text: str, document: SuiteDocument, grid: dict[Any, Any], chosen: Sequence[int | None]
-) -> tuple[list[int | None], list[float | None]]:
-    """Outcome codes and margins of one formula; null where it cannot be read or the item is not among the rows."""
-    nothing: tuple[list[int | None], list[float | None]] = [None] * len(chosen), [None] * len(chosen)
+    text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error_bits: float
+) -> Judged:
+    """Outcome codes, margins and "too close to call" of one formula; null where it cannot be read or the item is not
+    among the rows."""
+    nothing: Judged = [None] * len(chosen), [None] * len(chosen), [None] * len(chosen)
     try:
         formula = parse(text)
     except FormulaError:
         return nothing
-    if formula.check(document.regions, document.conditions):
+    if formula.check(document.regions, document.conditions) or not formula.references:
         return nothing
-    needed = {reference: grid[reference] for reference in formula.references}
-    if not needed:
-        return nothing
-    judged = formula.evaluate_items(needed)
-    outcomes = [None if place is None else int(judged.outcome[place]) for place in chosen]
-    margins = [None if place is None else _finite(float(judged.margin[place])) for place in chosen]
-    return outcomes, margins
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) != float("inf") and value == value else None
+    outcomes, margins, close = outcomes_of(formula, grid, error_bits)
+    columns = outcomes.tolist(), listed(margins), close.tolist()
+    codes, sizes, flags = (
+        [None if place is None else column[place] for place in chosen] for column in columns
+    )
+    return codes, sizes, flags
 
 
 # --- the queue ---
@@ -150,7 +165,7 @@ def _queue(
     """The job that scores these texts: the one that is at it already, or a new one in place of stale ones."""
     wanted = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
     digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
-    mine = Job.objects.filter(queue=QUEUE, owner=actor, payload__suite=suite_id)
+    mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)
     same = mine.filter(payload__digest=digest)
     failed = same.filter(state=State.FAILED, finished__gt=timezone.now() - RECENT).first()
     if failed is not None:
@@ -179,9 +194,14 @@ def _cancel(job: Job, actor: User) -> None:
         return  # it ended meanwhile
 
 
-def _wait(job: Job) -> Waiting | None:
-    """Most previews are done before the answer could reach the page, so look for a moment; None when it is done."""
-    end = time.monotonic() + WAIT_SECONDS
+def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
+    """Most previews are done before the answer could reach the page, so look for a moment; None when it is done.
+
+    Nobody waits for a model that is still to be loaded without being told."""
+    seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
+    slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
+    loading = slow and not held_somewhere(model.slug, QUEUE)
+    end = time.monotonic() + (0.0 if loading else WAIT_SECONDS)
     while True:
         row = Job.objects.filter(pk=job.pk).values_list("state", "error").first()
         state, error = row if row is not None else (State.DONE, "")
@@ -191,38 +211,51 @@ def _wait(job: Job) -> Waiting | None:
             raise PreviewFailed(error)
         if time.monotonic() >= end or state == State.CANCELLED:
             age = (timezone.now() - job.created).total_seconds()
-            return Waiting(str(job.pk), 40 if age < 1 else 250 if age < 5 else 1000)
+            return Waiting(str(job.pk), 40 if age < 1 else 250 if age < 5 else 1000, loading, seconds)
         time.sleep(LOOK_SECONDS)
 
 
 @handler(KIND)
 def score_preview(context: JobContext) -> None:
     """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early."""
-    from models_registry.warm import load_pinned
+    from models_registry.warm import borrow
 
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
     if model is None:
         raise PermanentFailure("The model was deleted.")
     policy = ScoringPolicy.from_dict(context.payload["policy"])
     try:
-        backend = load_pinned(model)
-        scorer = cache.scorer_key(backend.facts, policy)
-        texts = context.payload["texts"]
-        known = cache.read(scorer, texts)
-        missing = [text for text in texts if text not in known]
-        for places in plan_chunks(missing, CHUNK):
-            context.refresh()
-            context.check()
-            chunk = [missing[place] for place in places]
-            scores: Sequence[Scores] = backend.score(chunk, policy)
-            with context.transaction():
-                cache.write(scorer, dict(zip(chunk, scores, strict=True)))
+        with borrow(model) as backend:
+            score_missing(context, backend, policy, context.payload["texts"])
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
+    scorer = cache.scorer_key(backend.facts, policy)
     with context.finish():
         if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
             facts = {**model.facts, **backend.facts.to_dict()}
             RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)
-        old = Job.objects.filter(queue=QUEUE, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
+        old = Job.objects.filter(kind=KIND, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
         if old.exists():
             old.delete()
+
+
+def score_missing(
+    context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
+) -> dict[str, Scores]:
+    """Scores of all these texts; those that the cache did not know are in it now, less failures that may pass."""
+    scorer = cache.scorer_key(backend.facts, policy)
+    known = cache.read(scorer, texts)
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    done = len(texts) - len(missing)
+    for places in plan_chunks(missing, CHUNK_CHARACTERS):
+        context.refresh()
+        context.check()
+        chunk = [missing[place] for place in places]
+        scores: Sequence[Scores] = backend.score(chunk, policy)
+        found = dict(zip(chunk, scores, strict=True))
+        with context.transaction():
+            cache.write(scorer, found)
+        known |= found
+        done += len(chunk)
+        context.progress(done, len(texts), "sentences")
+    return known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
@@ -45,7 +46,7 @@ def suite_preview(request: HttpRequest, slug: str) -> HttpResponseBase:
     except TooManyJobs as error:
         return JsonResponse({"message": str(error)}, status=429)
     if isinstance(answer, Waiting):
-        return JsonResponse({"job": answer.job, "retry_after_ms": answer.retry_after_ms}, status=202)
+        return JsonResponse(asdict(answer), status=202)
     return JsonResponse(answer)
 
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from gym import __version__
-from gym.evaluations.compute import ROUNDING_BITS, RunResult
-from models_registry.backends import Backend
-from models_registry.engine import ENGINE_VERSION
+from gym.evaluations.compute import RunResult
+from gym.evaluations.judging import ASSUMED_ERROR_BITS, ROUNDING_BITS
+from models_registry.backends import Backend, ModelFacts
+from models_registry.engine import ENGINE_VERSION, ERROR_BITS
 from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+
+
+def error_bits_of(facts: ModelFacts) -> float:
+    """Bound on the numeric error of one token's value: the backend's own, else that of its number type."""
+    if facts.error_bits is not None:
+        return facts.error_bits
+    return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
 
 
 def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult) -> dict[str, Any]:
@@ -35,4 +43,6 @@ def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult
         "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
         "formula_reading": "import",
         "rounding_bits": ROUNDING_BITS,
+        "error_bits": error_bits_of(facts),
+        "score_kind": facts.score_kind,
     }

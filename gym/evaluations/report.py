@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gym.evaluations.compute import PredictionOutcome, RunResult, SentenceResult
+from gym.evaluations.compute import RunResult, SentenceResult
+from gym.evaluations.judging import PredictionOutcome
 from gym.evaluations.models import SuiteRun
 from suites.formats import SuiteDocument
 from suites.formulas import parse
 
+INCOMPLETE = (
+    "Outcomes and pass rates are in. Tokens that no prediction looks at are still being scored: "
+    "where pending is true, bits follow."
+)
 OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 
 
@@ -29,6 +34,8 @@ def result_of(run: SuiteRun) -> RunResult:
             total=row.total_bits,
             tokens=row.tokens,
             failure=row.failure,
+            pending=row.pending,
+            corrected=row.corrected,
         )
         for position, row in enumerate(
             run.sentence_scores.select_related("sentence").order_by("sentence__position")
@@ -43,7 +50,7 @@ def result_of(run: SuiteRun) -> RunResult:
             passed=row.passed,
             ties=row.ties,
             not_evaluable=row.not_evaluable,
-            near_ties=row.near_ties,
+            too_close=row.too_close,
             ci_low=row.ci_low,
             ci_high=row.ci_high,
             chance=row.chance,
@@ -51,6 +58,7 @@ def result_of(run: SuiteRun) -> RunResult:
             mean_margin=row.mean_margin,
             outcomes=row.outcomes,
             margins=row.margins,
+            close=row.close or [False] * len(row.outcomes),
         )
         for row in run.prediction_results.select_related("prediction")
     ]
@@ -81,7 +89,8 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 
     `predictions[].{formula, passed, total, outcomes}`: `outcomes[k]` says whether the prediction held for item
     number k of `items`; `details` adds ties, missing values and margins.
-    `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them.
+    `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them. `complete` is false
+    while values that no prediction looks at are still to come.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -89,6 +98,8 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     return {
         **head,
         "unit": "bits",
+        "complete": result.complete,
+        **({} if result.complete else {"note": INCOMPLETE}),
         "predictions": [_prediction(document, row, result.items) for row in result.predictions],
         "items": [{"item_number": item, "conditions": rows} for item, rows in conditions.items()],
     }
@@ -107,19 +118,21 @@ def _prediction(document: SuiteDocument, row: PredictionOutcome, items: list[int
         "chance": row.chance,
         "chance_standard_error": row.chance_error,
         "ties": row.ties,
-        "near_ties": row.near_ties,
+        "too_close": row.too_close,
         "not_evaluable": row.not_evaluable,
         "mean_margin": row.mean_margin,
         "outcomes": [code == 1 for code in row.outcomes],
         "details": [
-            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin}
-            for item, code, margin in zip(items, row.outcomes, row.margins, strict=True)
+            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": close}
+            for item, code, margin, close in zip(items, row.outcomes, row.margins, row.close, strict=True)
         ],
     }
 
 
 def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     contents = document.sentences[row.position].contents
+    corrected = row.corrected
+    waits, waiting = _pending_regions(row), set(row.pending)
     return {
         "condition_name": row.condition,
         "sentence": row.text,
@@ -127,7 +140,14 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
         "special_bits": row.special,
         "failure": row.failure or None,
         "regions": [
-            {"region_number": number, "name": name, "content": content, "bits": bits}
+            {
+                "region_number": number,
+                "name": name,
+                "content": content,
+                "bits": bits,
+                **({} if corrected is None else {"corrected_bits": corrected[number - 1]}),
+                **({"pending": True} if number - 1 in waits else {}),
+            }
             for number, (name, content, bits) in enumerate(
                 zip(document.region_names, contents, row.regions, strict=True), start=1
             )
@@ -141,8 +161,9 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
                 "bits": bits,
                 "region_number": region + 1 if region >= 0 else None,
                 "straddles": straddles,
+                **({"pending": True} if number in waiting else {}),
             }
-            for token, token_id, start, end, bits, region, straddles in row.tokens
+            for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens)
         ],
     }
 
@@ -180,25 +201,57 @@ OUTCOME_HEADER = (
     "outcome",
     "correct",
     "margin_bits",
+    "too_close",
 )
+
+
+def region_header(result: RunResult) -> tuple[str, ...]:
+    """Columns of `region_rows`: the corrected value beside the raw one if the run has it, and, as long as values are
+    still to come, whether this is one of them."""
+    return (*REGION_HEADER, *(["corrected_bits"] if _is_corrected(result) else []), *_pending_header(result))
+
+
+def token_header(result: RunResult) -> tuple[str, ...]:
+    """Columns of `token_rows`."""
+    return (*TOKEN_HEADER, *_pending_header(result))
+
+
+def _pending_header(result: RunResult) -> list[str]:
+    return [] if result.complete else ["pending"]
+
+
+def _is_corrected(result: RunResult) -> bool:
+    return any(row.corrected is not None for row in result.sentences)
+
+
+def _pending_regions(row: SentenceResult) -> set[object]:
+    """0-based regions of this sentence with a token whose bits are still to come."""
+    return {row.tokens[number][5] for number in row.pending}
 
 
 def region_rows(
     document: SuiteDocument, result: RunResult, suite: str, model: str
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per item x condition x region, as the SyntaxGym site's raw surprisal file."""
+    """One row per item x condition x region, as the SyntaxGym site's raw surprisal file; see `region_header`."""
+    shows_corrected, complete = _is_corrected(result), result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents
-        cells = zip(document.region_names, contents, row.regions, strict=True)
-        for number, (name, content, bits) in enumerate(cells, start=1):
-            yield suite, model, row.item, row.condition, number, name, content, bits
+        corrected = row.corrected or [None] * len(contents)
+        waits = _pending_regions(row)
+        cells = zip(document.region_names, contents, row.regions, corrected, strict=True)
+        for number, (name, content, bits, beside) in enumerate(cells, start=1):
+            cell: tuple[Any, ...] = (suite, model, row.item, row.condition, number, name, content, bits)
+            cell += (beside,) if shows_corrected else ()
+            yield cell if complete else (*cell, int(number - 1 in waits))
 
 
 def token_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any, ...]]:
-    """One row per token, in order; BOS and EOS have no region."""
+    """One row per token, in order; BOS and EOS have no region. See `token_header`."""
+    complete = result.complete
     for row in result.sentences:
+        waits = set(row.pending)
         for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens, start=1):
-            yield (
+            cell = (
                 suite,
                 model,
                 row.item,
@@ -212,14 +265,17 @@ def token_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any,
                 int(bool(straddles)),
                 bits,
             )
+            yield cell if complete else (*cell, int(number - 1 in waits))
 
 
 def outcome_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any, ...]]:
     """One row per prediction x item."""
     for row in result.predictions:
         name = row.name or f"Prediction {row.position + 1}"
-        for item, code, margin in zip(result.items, row.outcomes, row.margins, strict=True):
-            yield suite, model, name, row.formula, item, OUTCOME_NAMES[code], int(code == 1), margin
+        cells = zip(result.items, row.outcomes, row.margins, row.close, strict=True)
+        for item, code, margin, close in cells:
+            outcome = OUTCOME_NAMES[code], int(code == 1), margin, int(close)
+            yield suite, model, name, row.formula, item, *outcome
 
 
 def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
@@ -254,7 +310,7 @@ def _rate_text(row: PredictionOutcome) -> str:
         f", {count} {name}"
         for count, name in (
             (row.ties, "ties"),
-            (row.near_ties, "within numeric noise"),
+            (row.too_close, "too close to call"),
             (row.not_evaluable, "not evaluable"),
         )
         if count

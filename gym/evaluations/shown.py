@@ -14,8 +14,14 @@ from suites.regions import join
 from suites.shown import ShownPrediction, critical_regions, shown_prediction
 
 ITEMS_PER_PAGE = 200
-FILTERS = {"held": {1}, "failed": {0, 2, 3}, "ties": {2}, "missing": {3}}
-"""Item filters of the run page: name -> outcome codes."""
+FILTERS = {
+    "held": lambda code, close: code == 1,
+    "failed": lambda code, close: code != 1,
+    "ties": lambda code, close: code == 2,
+    "close": lambda code, close: close,
+    "missing": lambda code, close: code == 3,
+}
+"""Item filters of the run page: name -> whether an outcome is like that."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,10 @@ class ShownResult:
 
 @dataclass(frozen=True)
 class ItemRow:
-    """One item of the run page: outcome code and margin per prediction."""
+    """One item of the run page: outcome code, margin and "too close to call" per prediction."""
 
     item: int
-    cells: list[tuple[int, float | None]]
+    cells: list[tuple[int, float | None, bool]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class ShownToken:
     bits: float | None
     straddles: bool
     special: bool
+    pending: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class ShownRegion:
     bits: float | None
     critical: bool
     tokens: list[ShownToken]
+    pending: bool = False
+    corrected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,16 +78,19 @@ def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]
     results = list(run.prediction_results.select_related("prediction"))
     items = results[0].items if results else revision.item_numbers
     rows = [
-        ItemRow(item, [(result.outcomes[place], result.margins[place]) for result in results])
+        ItemRow(
+            item,
+            [(result.outcomes[place], result.margins[place], result.is_close(place)) for result in results],
+        )
         for place, item in enumerate(items)
     ]
     wanted = FILTERS.get(only)
     counts = {
-        name: sum(any(code in codes for code, _ in row.cells) for row in rows)
-        for name, codes in FILTERS.items()
+        name: sum(any(like(code, close) for code, _, close in row.cells) for row in rows)
+        for name, like in FILTERS.items()
     }
     if wanted:
-        rows = [row for row in rows if any(code in wanted for code, _ in row.cells)]
+        rows = [row for row in rows if any(wanted(code, close) for code, _, close in row.cells)]
     return {
         "results": [
             ShownResult(shown_prediction(result.prediction, revision.regions), result) for result in results
@@ -87,13 +99,19 @@ def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]
         "n_items": len(items),
         "only": only if wanted else "",
         "counts": counts,
+        "unit": unit_of(run),
         "summary": run.region_summary,
         "critical": critical_regions(revision),
         "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
         "command": "" if run.is_uploaded else reproduce_command(run),
-        "has_margins": any(margin is not None for row in rows for _, margin in row.cells),
+        "has_margins": any(margin is not None for row in rows for _, margin, _ in row.cells),
         "has_tokens": has_tokens(run),
     }
+
+
+def unit_of(run: SuiteRun) -> str:
+    """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
+    return str(run.provenance.get("score_kind") or "surprisal")
 
 
 def has_tokens(run: SuiteRun) -> bool:
@@ -118,6 +136,8 @@ def reproduce_command(run: SuiteRun) -> str:
     """The command line that computes the same numbers from the downloaded suite."""
     flags = {name: run.policy[name] for name in ("bos", "join", "metric") if name in run.policy}
     words = [f"--{name} {value}" for name, value in flags.items()]
+    if run.policy.get("whitespace", "none") != "none":
+        words.append(f"--whitespace {run.policy['whitespace']}")
     if run.policy.get("eos"):
         words.append("--eos")
     return (
@@ -145,9 +165,18 @@ def chart(run: SuiteRun, *, standalone: bool = False) -> Any:
 
 def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
     by_region: dict[int, list[ShownToken]] = {}
-    for token, token_id, start, end, bits, region, straddles in score.tokens:
+    waiting = set(score.pending)
+    for number, (token, token_id, start, end, bits, region, straddles) in enumerate(score.tokens):
         shown = ShownToken(
-            score.text[start:end], token, token_id, start, end, bits, bool(straddles), region < 0
+            text=score.text[start:end],
+            token=token,
+            token_id=token_id,
+            start=start,
+            end=end,
+            bits=bits,
+            straddles=bool(straddles),
+            special=region < 0,
+            pending=number in waiting,
         )
         by_region.setdefault(region, []).append(shown)
     contents = score.sentence.contents
@@ -162,6 +191,8 @@ def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[
                 score.regions[number - 1],
                 number in critical,
                 by_region.get(number - 1, []),
+                any(token.pending for token in by_region.get(number - 1, [])),
+                score.corrected[number - 1] if score.corrected else None,
             )
             for number, name in revision.regions.items()
         ],

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym import __version__
+from gym.evaluations import limits
 from gym.evaluations.actors import write_result
-from gym.evaluations.compute import ROUNDING_BITS
+from gym.evaluations.judging import ROUNDING_BITS
 from gym.evaluations.models import ResultUpload, SuiteRun
 from gym.evaluations.uploaded import KINDS, Applied, Part, Uploaded, apply, read_results
 from models_registry import permissions as model_permissions
@@ -214,6 +216,10 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
     if choice.model is not None and not model_permissions.can_upload_to(actor, choice.model):
         raise PermissionDenied("results belong to models that are not hosted here, and to their people")
     with transaction.atomic():
+        get_user_model().objects.select_for_update().get(
+            pk=actor.pk
+        )  # the limit holds for simultaneous uploads
+        limits.check_kept(actor, len(plan.good))
         models = _models(plan.models, choice, actor)
         upload = ResultUpload.objects.create(
             owner=actor,

@@ -16,7 +16,7 @@ from gym.evaluations import permissions, report, services
 from gym.evaluations.forms import RunForm
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import listed_runs, matrix, visible_to
-from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_context, shown_sentence
+from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_context, shown_sentence, unit_of
 from gym.exports import csv_download, download, json_download
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
@@ -100,11 +100,15 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page; status 286 tells htmx to stop polling. Context: run, job, position."""
+    """The live part of a run's page; status 286 tells htmx to stop polling. With `?filling`: the part that says what
+    follows the outcomes. Context: run, job, position."""
     run = _visible(request, key)
     context = {"run": run, "may_steer": permissions.can_steer(request.user, run), **_progress(run)}
-    final = run.state in {"done", "failed", "cancelled"}
-    response = render(request, "evaluations/_progress.html", context, status=STOP_POLLING if final else 200)
+    if "filling" in request.GET:
+        template, final = "evaluations/_filling.html", not (run.filling and run.job and run.job.is_active)
+    else:
+        template, final = "evaluations/_progress.html", run.state in {"done", "failed", "cancelled"}
+    response = render(request, template, context, status=STOP_POLLING if final else 200)
     if final:
         response["HX-Refresh"] = "true"
     return response
@@ -140,7 +144,7 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
     """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), outcomes
-    [(ShownPrediction, code, margin)], previous, next (item numbers or None)."""
+    [(ShownPrediction, code, margin, too close to call?)], previous, next (item numbers or None)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -162,7 +166,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "revision": run.revision,
         "model": run.model,
         "item": number,
-        "has_bits": bool(run.region_summary),
+        "has_bits": bool(run.region_summary) or run.filling,
         "has_tokens": has_tokens(run),
         "sentences": [shown_sentence(row, run.revision, critical) for row in scores],
         "outcomes": [
@@ -170,6 +174,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
                 shown_prediction(result.prediction, run.revision.regions),
                 result.outcomes[place],
                 result.margins[place],
+                result.is_close(place),
             )
             for result in results
         ],
@@ -198,14 +203,20 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     if form == "json":
         return json_download(f"{_stem(run)}.json", report.as_dict(document, result, report.run_head(run)))
     tables = {
-        "regions.csv": (report.REGION_HEADER, lambda: report.region_rows(document, result, suite, model)),
-        "tokens.csv": (report.TOKEN_HEADER, lambda: report.token_rows(result, suite, model)),
+        "regions.csv": (
+            report.region_header(result),
+            lambda: report.region_rows(document, result, suite, model),
+        ),
+        "tokens.csv": (report.token_header(result), lambda: report.token_rows(result, suite, model)),
         "outcomes.csv": (report.OUTCOME_HEADER, lambda: report.outcome_rows(result, suite, model)),
     }
     if form not in tables:
         raise Http404(f"Downloads are json, {', '.join(tables)}.")
     header, rows = tables[form]
-    return csv_download(f"{_stem(run)}-{form}", header, rows())
+    said = "" if unit_of(run) == "surprisal" else "pseudo-log-likelihood-"
+    if form != "outcomes.csv" and not result.complete:
+        said += "incomplete-"
+    return csv_download(f"{_stem(run)}-{said}{form}", header, rows())
 
 
 @require_safe
@@ -226,6 +237,7 @@ def matrix_download(request: HttpRequest, form: str) -> HttpResponse:
         "ci_high",
         "chance",
         "ties",
+        "too_close",
         "not_evaluable",
     )
     rows = [
@@ -241,6 +253,7 @@ def matrix_download(request: HttpRequest, form: str) -> HttpResponse:
             result.ci_high,
             result.chance,
             result.ties,
+            result.too_close,
             result.not_evaluable,
         )
         for suite, revision, cells in table.rows()

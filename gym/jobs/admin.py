@@ -59,8 +59,11 @@ class JobAdmin(ReadOnlyAdmin):
 class MessageAdmin(ReadOnlyAdmin):
     list_display = ["id", "queue", "available_at", "claimed_by", "deliveries", "dead_at"]
     list_filter = ["queue", "dead_at"]
+    search_fields = ["body", "claimed_by"]
 
 
 @admin.register(WorkerHeartbeat)
 class WorkerAdmin(ReadOnlyAdmin):
-    list_display = ["id", "host", "pid", "queues", "device", "started", "last_seen"]
+    list_display = ["id", "host", "pid", "queues", "device", "started", "last_seen", "last_error_at"]
+    list_filter = ["host", "last_seen"]
+    search_fields = ["id", "host", "device", "last_error"]

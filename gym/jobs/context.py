@@ -12,8 +12,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from gym.jobs import states, text
-from gym.jobs.errors import Cancelled, LostLease, WorkerStopping
+from gym.jobs import fairness, states, text
+from gym.jobs.errors import Cancelled, GaveWay, LostLease, WorkerStopping
 from gym.jobs.models import Job
 
 CHECK_SECONDS = 1.0  # the database is asked at most this often whether to go on
@@ -31,7 +31,10 @@ class JobContext:
         self.attempt: int = job.attempt
         self.payload: dict[str, Any] = job.payload
         self.owner_id: int | None = job.owner_id
+        self.queue: str = job.queue
+        self.priority: int = job.priority
         self.finished = False
+        self.postponed = False
         self._lost = threading.Event()
         self._cancelled = threading.Event()
         self._stopping = stopping or threading.Event()
@@ -55,6 +58,11 @@ class JobContext:
             raise Cancelled
         if self._stopping.is_set():
             raise WorkerStopping
+
+    def give_way(self) -> None:
+        """Raise GaveWay if ordinary work waits behind this background work. Call it between steps that are kept."""
+        if self.priority > Job.Priority.ORDINARY and fairness.is_awaited(self.queue, self.priority):
+            raise GaveWay
 
     def refresh(self) -> None:
         """Read from the database whether the attempt is still ours and wanted."""
@@ -136,6 +144,18 @@ class JobContext:
             if not states.complete(self.job_id, self.attempt, **self._final_progress()):
                 raise LostLease
         self.finished = True
+
+    @contextmanager
+    def postpone(self) -> Iterator[None]:
+        """The end of the urgent part: what is written inside becomes visible, and the job goes back to the queue as
+        background work, to be claimed (by any worker) when nothing ordinary waits. Return right after it."""
+        if self.finished:
+            raise RuntimeError("this attempt has ended already")
+        with self.transaction():
+            yield
+            if not states.postpone(self.job_id, self.attempt, Job.Priority.BACKGROUND):
+                raise LostLease
+        self.finished = self.postponed = True
 
     def _final_progress(self) -> dict[str, Any]:
         total = self._progress["total"]

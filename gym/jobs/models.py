@@ -19,6 +19,13 @@ class State(models.TextChoices):
     CANCELLED = "cancelled", "cancelled"
 
 
+class Priority(models.IntegerChoices):
+    """Background work is claimed only when nothing ordinary waits in its queue, and gives way to it."""
+
+    ORDINARY = 0, "ordinary"
+    BACKGROUND = 10, "background"
+
+
 ACTIVE_STATES = (State.QUEUED, State.RUNNING)
 FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
@@ -32,11 +39,13 @@ class Job(models.Model):
     """
 
     State = State
+    Priority = Priority
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=60)
     payload = models.JSONField(default=dict, blank=True)
     queue = models.CharField(max_length=60, default="default")
+    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.ORDINARY)
     title = models.CharField(max_length=200, blank=True)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
@@ -159,8 +168,13 @@ class WorkerHeartbeat(models.Model):
     queues = models.JSONField(default=list)
     threads = models.PositiveSmallIntegerField(default=1)
     device = models.CharField(max_length=200, blank=True)
+    memory = models.JSONField(
+        default=dict, blank=True, help_text="what it keeps loaded; see jobs.worker.report"
+    )
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
+    last_error = models.TextField(blank=True)
+    last_error_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["started"]

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
+from django.utils import timezone
 
 from gym.jobs import conf, states, text
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled, LostLease, PermanentFailure, UnknownKind, WorkerStopping
-from gym.jobs.models import Job
+from gym.jobs.errors import Cancelled, GaveWay, LostLease, PermanentFailure, UnknownKind, WorkerStopping
+from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.registry import get_handler
 
 log = logging.getLogger(__name__)
@@ -79,14 +80,17 @@ def _attempt(context: JobContext, job: Job) -> str | None:
         if not context.finished:
             with context.finish():
                 pass
-        return "done"
+        return "postponed" if context.postponed else "done"
     except LostLease:
         return None
     except Cancelled:
         return states.end_attempt(live, "")
     except WorkerStopping:
         return states.end_attempt(live, "The worker was stopped.", keep_try=True)
+    except GaveWay:
+        return states.end_attempt(live, "", keep_try=True)
     except (PermanentFailure, UnknownKind) as error:
+        _note_error(error)
         return states.end_attempt(live, text.clean(error, text.MAX_ERROR) or "failed", permanent=True)
     except Exception as error:  # noqa: BLE001  whatever a handler raises is the job's result, and is logged
         return _fail(context, job, error)
@@ -102,10 +106,17 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
     close_old_connections()  # if the error was a lost connection, what follows needs a new one
     traceback = text.describe_traceback(error)  # cleaned: the message may hold what a user typed
     log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
+    _note_error(error)
     live = states.fenced(job.pk, job.attempt)
     states.append_log(live, f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}")
     delay = conf.get("GYM_JOB_RETRY_SECONDS") * 2 ** (job.tries - 1)
     return states.end_attempt(live, text.describe_error(error), delay=delay)
+
+
+def _note_error(error: Exception) -> None:
+    """The worker's last error, for the list of workers. Outside a worker: nothing."""
+    said = text.clean(text.describe_error(error), text.MAX_ERROR)
+    WorkerHeartbeat.objects.filter(pk=worker_id()).update(last_error=said, last_error_at=timezone.now())
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
@@ -40,6 +41,9 @@ class WorkerView:
     last_seen: object
     alive: bool
     jobs: list[Job]
+    last_error: str
+    last_error_at: object
+    memory: dict[str, Any]
 
 
 def position_in_queue(job: Job) -> int | None:
@@ -64,9 +68,22 @@ def workers() -> list[WorkerView]:
             last_seen=row.last_seen,
             alive=row.is_alive(ALIVE),
             jobs=running.get(row.pk, []),
+            last_error=row.last_error,
+            last_error_at=row.last_error_at,
+            memory=row.memory,
         )
         for row in WorkerHeartbeat.objects.all()
     ]
+
+
+def held_somewhere(name: str, queue: str) -> bool:
+    """Whether a living worker that serves this queue has reported to keep this loaded."""
+    return any(
+        row.is_alive(ALIVE)
+        and queue in row.queues
+        and any(held.get("name") == name for held in row.memory.get("held", []))
+        for row in WorkerHeartbeat.objects.all()
+    )
 
 
 def queue_summary() -> list[QueueSummary]:

@@ -76,10 +76,9 @@ def enqueue(
 
 def check_limit(owner: Any) -> None:
     """Raise TooManyJobs if this user may not queue one more job. Work without an owner has no limit."""
-    limit = conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER")
-    if owner is None or not limit:
+    if owner is None or not (limit := active_limit(owner)):
         return
-    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
+    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES, priority=Job.Priority.ORDINARY).count()
     if active >= limit:
         raise TooManyJobs(
             f"You have {active} jobs queued or running, and {limit} is the limit. "
@@ -99,6 +98,12 @@ def request_cancel(job: Job, *, actor: Any) -> Job:
         states.append_log(Job.objects.filter(pk=job.pk), f"Cancellation asked for by {_name(actor)}.")
     job.refresh_from_db()
     return job
+
+
+def active_limit(owner: Any) -> int:
+    """Jobs this user may have queued or running; 0 = no limit. A user's own `max_active_jobs` wins."""
+    own = getattr(owner, "max_active_jobs", None)
+    return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if own is None else own)
 
 
 def retry(job: Job, *, actor: Any) -> Job:

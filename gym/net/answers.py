@@ -31,15 +31,18 @@ class Answer:
     def ok(self) -> bool:
         return 200 <= self.status < 300
 
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds the server asks to wait, when it says so in seconds."""
+        return retry_after(self.headers)
+
     def raise_for_status(self) -> Answer:
         """This answer, or HTTPStatus when it is not a success."""
         if self.ok:
             return self
         text = excerpt(self.body)
         said = f": {text}" if text else "."
-        raise HTTPStatus(
-            f"{self.what} answered {self.status}{said}", self.status, text, retry_after(self.headers)
-        )
+        raise HTTPStatus(f"{self.what} answered {self.status}{said}", self.status, text, self.retry_after)
 
     def json(self) -> Any:
         """The body as JSON; BadAnswer when it is something else."""

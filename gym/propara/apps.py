@@ -5,3 +5,6 @@ class ProParaConfig(AppConfig):
     name = "gym.propara"
     label = "propara"
     verbose_name = "ProPara"
+
+    def ready(self) -> None:
+        from gym.propara.site import actors  # noqa: F401  it registers its job handlers

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gym.propara.report import Report
+from gym.propara.scoring import QuestionScore, averages_of
 from gym.propara.summary import QUESTIONS
 
 Floats = NDArray[np.float64]
@@ -104,26 +105,40 @@ def compare(first: Report, second: Report, resamples: int = 10_000, seed: int = 
     ids = [process.process_id for process in first.processes]
     if ids != [process.process_id for process in second.processes]:
         raise ValueError("The two reports are not about the same processes.")
-    values = np.hstack([matrix(first), matrix(second)])
+    return compare_matrices(ids, matrix(first), matrix(second), resamples, seed)
+
+
+def compare_matrices(
+    ids: list[int], first: Floats, second: Floats, resamples: int = 10_000, seed: int = 0
+) -> Comparison:
+    """As `compare`, from what `matrix` makes of two reports."""
+    n = len(ids)
+    values = np.hstack([first, second])
     averages = _resampled(values, resamples, np.random.default_rng(seed))
     differences = _overall(averages[:, :8])[2] - _overall(averages[:, 8:])[2]
     low, high = _interval(differences)
     tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
-    each = _overall(values[:, :8])[2] - _overall(values[:, 8:])[2]
+    each = _overall(first)[2] - _overall(second)[2]
     wins, losses = int((each > 1e-9).sum()), int((each < -1e-9).sum())
-    assert first.f1 is not None
-    assert second.f1 is not None
     return Comparison(
-        len(ids),
-        first.f1 - second.f1,
+        n,
+        _f1(first) - _f1(second),
         low,
         high,
         min(1.0, 2 * max(tail, 1 / (resamples + 1))),
         wins,
         losses,
-        len(ids) - wins - losses,
+        n - wins - losses,
         dict(zip(ids, each.tolist(), strict=True)),
     )
+
+
+def _f1(values: Floats) -> float:
+    """As the reference computes it: sums from left to right, averages rounded to three decimals."""
+    return averages_of(
+        tuple(QuestionScore(*row[k : k + 2]) for k in range(0, 8, 2))  # type: ignore[misc]
+        for row in values.tolist()
+    ).f1
 
 
 def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gym.propara import compat, render
 from gym.propara.errors import Crash, ProParaError
 from gym.propara.grid import read_text
 
+if TYPE_CHECKING:
+    import argparse
+
 
 def parser(prog: str) -> argparse.ArgumentParser:
+    import argparse
+
     top = argparse.ArgumentParser(
         prog=prog,
         description="Score predictions about processes (ProPara), or put an action file into words.",
@@ -57,6 +61,9 @@ def main(
 ) -> int:
     """Run; the exit code. Wrong arguments end in SystemExit(2), as argparse has it."""
     out, err = out or sys.stdout, err or sys.stderr
+    paths = _plain(argv)
+    if paths is not None:
+        return compat.run(paths, out, err)
     options = parser(prog).parse_args(argv)
     if options.command == "explain":
         return _explain(out, err)
@@ -73,6 +80,40 @@ def main(
     if code == 0 and options.bootstrap:
         out.write(_intervals_text(paths, options.bootstrap))
     return code
+
+
+_PLAIN = {
+    "-p": "predictions",
+    "--predictions": "predictions",
+    "-a": "answers",
+    "--answers": "answers",
+    "-o": "output",
+    "--output": "output",
+    "-d": "diagnostics",
+    "--diagnostics": "diagnostics",
+    "-s": "sentences",
+    "--sentences": "sentences",
+}
+
+
+def _plain(argv: Sequence[str]) -> compat.Paths | None:
+    """Options written out in full, each once: what nearly every call looks like. All else is for argparse, whose
+    import takes longer than scoring fifty processes."""
+    words, values = argv[1::2], argv[2::2]
+    if not argv or argv[0] != "evaluate" or len(words) != len(values):
+        return None
+    if not all(word in _PLAIN for word in words) or any(value.startswith("-") for value in values):
+        return None
+    found = {_PLAIN[word]: value for word, value in zip(words, values, strict=True)}
+    if len(found) < len(words) or not {"predictions", "answers"} <= found.keys():
+        return None
+    return compat.Paths(
+        found["predictions"],
+        found["answers"],
+        found.get("output"),
+        found.get("diagnostics"),
+        found.get("sentences"),
+    )
 
 
 def _explain(out: TextIO, err: TextIO) -> int:

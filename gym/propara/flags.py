@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gym.propara.check import FileRow, read_rows
 from gym.propara.errors import ProcessFailure
 from gym.propara.grid import ABSENT, UNKNOWN, Grid
-from gym.propara.scoring import PAIR_SCORES
+from gym.propara.scoring import PAIR_SCORES, by_step
 from gym.propara.summary import QUESTIONS
 from gym.propara.terms import location_terms
 
@@ -138,8 +138,9 @@ def _score_flags(process: ProcessReport) -> Iterator[Flag]:
             yield Flag("pair-above-one", f"A pair of {question} scores above 1.", pid)
         if any(one < 0 for row in scores for one in row):
             yield Flag("pair-below-zero", f"A pair of {question} scores below 0.", pid)
-        if scores and process.scores and len(scores) == len(scores[0]):
-            counted = sum(max(0.0, *row) for row in scores) / len(scores)
+        alike = len(scores) == len(process.prediction.items(question))
+        if scores and process.scores and alike:
+            counted = sum(max([0.0, *row]) for row in scores) / len(scores)
             given = process.scores[question].recall
             if abs(counted - given) > 1e-9:
                 message = f"Recall of {question} is given as {given:.3f}; counted, it is {counted:.3f}."
@@ -147,11 +148,18 @@ def _score_flags(process: ProcessReport) -> Iterator[Flag]:
 
 
 def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:
-    """Answers by predictions; empty where there is nothing to compare. A division by zero counts as 0 here."""
+    """For each answer its scores with the predictions of its step (elsewhere they are 0); empty where there is nothing
+    to compare. A division by zero counts as 0 here."""
     answers, predictions = process.answer.items(question), process.prediction.items(question)
     if not answers or not predictions:
         return []
-    return [[_guarded(question, answer, prediction) for prediction in predictions] for answer in answers]
+    if question in ("inputs", "outputs"):
+        return [[_guarded(question, answer, prediction) for prediction in predictions] for answer in answers]
+    found = by_step(predictions)
+    return [
+        [_guarded(question, answer, prediction) for prediction in found.get(answer.step, ())]
+        for answer in answers
+    ]
 
 
 def _guarded(question: str, answer: Any, prediction: Any) -> float:

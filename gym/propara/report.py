@@ -18,6 +18,9 @@ from gym.propara.sentences import Sentences, read_sentences
 from gym.propara.stream import grids_of
 from gym.propara.summary import QUESTIONS, Summary, summarise
 
+EVALUATOR = "2018.1"
+"""Changes whenever a number of any report could: the year of the reference's rules, and our count of corrections."""
+
 if TYPE_CHECKING:
     from gym.propara.corrected import Corrected, ProcessCorrected
     from gym.propara.flags import Flag
@@ -45,6 +48,12 @@ class ProcessReport:
         from gym.propara.corrected import corrected_process
 
         return corrected_process(self.answer, self.prediction)
+
+    def unmatched(self, question: str) -> tuple[list[Any], list[Any]]:
+        """Missed answers and spurious predictions of a question."""
+        from gym.propara.trace import unmatched
+
+        return unmatched(question, self.answer, self.prediction)
 
     def pairs(self, question: str) -> list[Pair]:
         """Every prediction against every answer of a question, with the parts of the score and the reason."""
@@ -161,6 +170,13 @@ def evaluate(
     )
     averages = _averages(processes)
     return Report(processes, len(prediction_grids), averages, predictions, answer_grids, prediction_grids)
+
+
+def evaluate_one(
+    answers: Grids, predictions: Grids, process_id: int, sentences: tuple[str, ...] = ()
+) -> ProcessReport:
+    """One process of two files that fit each other. Raises KeyError when there is none of this number."""
+    return _process(answers[process_id], predictions[process_id], sentences)
 
 
 def _problems(answers: str, predictions: str, answers_file: str, predictions_file: str) -> list[Problem]:

@@ -67,13 +67,48 @@ def question_score(
     return QuestionScore(precision, found / len(answers))
 
 
+def stepped_score(
+    answers: Sequence[Any], predictions: Sequence[Any], pair: Callable[[Any, Any], float]
+) -> QuestionScore:
+    """As `question_score`, for items that score 0 unless their steps are the same: looks at those pairs alone."""
+    if not answers or not predictions:
+        return question_score(answers, predictions, pair)
+    right = _best_of_each(predictions, by_step(answers), lambda mine, theirs: pair(theirs, mine))
+    precision = right / len(predictions)
+    if len(answers) == len(predictions):
+        return QuestionScore(precision, right / len(answers))
+    return QuestionScore(precision, _best_of_each(answers, by_step(predictions), pair) / len(answers))
+
+
+def by_step(items: Sequence[Any]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for item in items:
+        found.setdefault(item.step, []).append(item)
+    return found
+
+
+def _best_of_each(
+    items: Sequence[Any], others: dict[int, list[Any]], pair: Callable[[Any, Any], float]
+) -> float:
+    """Sum of the best scores, from left to right; an item without a partner in its step adds 0."""
+    total = 0.0
+    for item in items:
+        best = 0.0
+        for other in others.get(item.step, ()):
+            one = pair(item, other)
+            if one > best:
+                best = one
+        total += best
+    return total
+
+
 def score(answer: Summary, prediction: Summary) -> Scores:
     """The four questions of one process; raises ProcessFailure where the reference crashes."""
     return (
         question_score(answer.inputs, prediction.inputs, participant_overlap),
         question_score(answer.outputs, prediction.outputs, participant_overlap),
-        question_score(answer.conversions, prediction.conversions, conversion_score),
-        question_score(answer.moves, prediction.moves, move_score),
+        stepped_score(answer.conversions, prediction.conversions, conversion_score),
+        stepped_score(answer.moves, prediction.moves, move_score),
     )
 
 

@@ -12,7 +12,17 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TextIO
 
-from gym.propara.grid import ABSENT, UNKNOWN, Grid, Grids, action_problem, lines_of, read_grids, token
+from gym.propara.grid import (
+    ABSENT,
+    MAX_CELLS,
+    UNKNOWN,
+    Grid,
+    Grids,
+    action_problem,
+    lines_of,
+    read_grids,
+    token,
+)
 
 _STEPS = {str(step): step for step in range(1, 1_001)}
 _NUMBERS = list(_STEPS)
@@ -125,6 +135,8 @@ def _filled(process_id: int, columns: Columns, start: int, end: int) -> Grid:
     _, steps, names, actions, before, after = (column[start:end] for column in columns)
     numbers = [_STEPS[number] for number in steps]
     n = max(numbers)
+    if (n + 1) * len(set(names)) > MAX_CELLS:
+        raise Unusual
     grid = Grid(process_id, n, {}, {})
     for step, name, action, old, new in zip(numbers, names, actions, before, after, strict=True):
         if name not in grid.locations:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from gym.propara.errors import ProcessFailure
-from gym.propara.scoring import PAIR_SCORES
+from gym.propara.grid import ABSENT, UNKNOWN
+from gym.propara.scoring import PAIR_SCORES, by_step
 from gym.propara.summary import Conversion, Move, Summary
 from gym.propara.terms import (
     Terms,
@@ -40,20 +43,43 @@ class Pair:
         return asdict(self)
 
 
+MANY = 20_000
+"""From so many pairs on, those of different steps are left out: they score 0, and that is all there is to say."""
+LISTED = 2_000
+
+
 def pairs(question: str, answer: Summary, prediction: Summary) -> list[Pair]:
-    return [
-        _pair(question, theirs, mine)
-        for mine in prediction.items(question)
-        for theirs in answer.items(question)
-    ]
+    """Prediction by prediction. Of very many pairs only the first LISTED that are in one step."""
+    mine, theirs = prediction.items(question), answer.items(question)
+    found = ((a, p) for p in mine for a in theirs)
+    if len(mine) * len(theirs) > MANY:
+        found = islice(_in_one_step(theirs, mine), LISTED)  # type: ignore[assignment]
+    return [_pair(question, a, p) for a, p in found]
+
+
+def _in_one_step(answers: Sequence[Any], predictions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """All pairs of items that have no step; of others those of the same step."""
+    if not answers or not hasattr(answers[0], "step"):
+        yield from ((a, p) for p in predictions for a in answers)
+        return
+    found = by_step(answers)
+    yield from ((a, p) for p in predictions for a in found.get(p.step, ()))
 
 
 def unmatched(question: str, answer: Summary, prediction: Summary) -> tuple[list[Any], list[Any]]:
     """Missed answers and spurious predictions: those without a partner that scores above 0."""
-    hits = [pair for pair in pairs(question, answer, prediction) if pair.score is not None and pair.score > 0]
-    missed = [item for item in answer.items(question) if all(pair.answer != item for pair in hits)]
-    spurious = [item for item in prediction.items(question) if all(pair.prediction != item for pair in hits)]
-    return missed, spurious
+    theirs, mine = answer.items(question), prediction.items(question)
+    hits = [(a, p) for a, p in _in_one_step(theirs, mine) if _scores(question, a, p)]
+    found, right = {a for a, _ in hits}, {p for _, p in hits}
+    return [item for item in theirs if item not in found], [item for item in mine if item not in right]
+
+
+def _scores(question: str, answer: Any, prediction: Any) -> bool:
+    """Is the score of this pair above 0?"""
+    try:
+        return PAIR_SCORES[question](answer, prediction) > 0
+    except ProcessFailure:
+        return False
 
 
 def _pair(question: str, answer: Any, prediction: Any) -> Pair:
@@ -114,4 +140,8 @@ def _reason(answer: Terms, prediction: Terms, location: bool) -> str:
 
 
 def _shown(terms: Terms) -> str:
-    return " and ".join(" or ".join(f"`{item}`" for item in sorted(term)) for term in terms)
+    return " and ".join(" or ".join(_quoted(item) for item in sorted(term)) for term in terms)
+
+
+def _quoted(item: str) -> str:
+    return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(item, f"`{item}`")

@@ -82,9 +82,8 @@ def as_png(svg: str) -> bytes:
     """At 300 dots per inch."""
     import vl_convert
 
-    points = (
-        72 / _CSS_PIXELS_PER_INCH
-    )  # the library counts a pixel of the drawing as a point, browsers as 1/96 inch
+    # The library counts a pixel of the drawing as a point, browsers as 1/96 inch.
+    points = 72 / _CSS_PIXELS_PER_INCH
     return bytes(vl_convert.svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
 
 

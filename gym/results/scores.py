@@ -17,7 +17,7 @@ from gym.results.rules import RULES, Judged, score
 def judged(results: Iterable[PredictionResult]) -> list[Judged]:
     """Stored results as the rules read them. The results' predictions should be fetched with them."""
     return [
-        Judged(row.position, row.prediction.formula, row.outcomes, row.margins, row.near_ties)
+        Judged(row.position, row.prediction.formula, row.outcomes, row.margins, row.too_close)
         for row in results
     ]
 

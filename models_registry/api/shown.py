@@ -58,6 +58,7 @@ class ModelSerializer(serializers.ModelSerializer):
 
 
 class ModelDetailSerializer(ModelSerializer):
+    url = serializers.CharField(help_text="home page, or empty")
     facts = serializers.DictField(help_text="what the check found")
     config = serializers.SerializerMethodField(help_text="for those who may edit the model; else null")
     check_job = serializers.UUIDField(source="check_job_id", allow_null=True)

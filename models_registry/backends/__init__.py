@@ -10,32 +10,73 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from models_registry.backends.base import Backend, BackendError, BackendSpec, ModelFacts, probe
+from models_registry.backends.base import (
+    Backend,
+    BackendError,
+    BackendSpec,
+    BackendUnavailable,
+    ModelFacts,
+    Surroundings,
+    probe,
+)
+from models_registry.backends.remote_schemas import LMZOO_SCHEMA, OPENAI_SCHEMA
 
-_DEVICE = {"type": "string", "pattern": "^(auto|cpu|cuda(:[0-9]{1,2})?)$", "default": "auto"}
-_DTYPE = {"enum": ["float32", "bfloat16", "float16"], "default": "float32"}
+_DEVICE = {
+    "title": "Device",
+    "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. Without it the site decides.",
+    "type": "string",
+    "pattern": "^(auto|cpu|cuda(:([0-9]{1,2}|all))?)$",
+    "default": "auto",
+}
+_DTYPE = {
+    "title": "Number format",
+    "description": "What the weights are computed in.",
+    "enum": ["float32", "bfloat16", "float16"],
+    "default": "float32",
+}
 _CPU_BFLOAT16 = {
+    "title": "bfloat16 on a CPU",
     "type": "boolean",
     "default": False,
     "description": "Really compute in bfloat16 on a CPU: faster on some, and off by up to bits per token.",
 }
 _KERNELS = {
+    "title": "Linear kernels",
     "enum": ["stock", "packed"],
     "description": "Linear kernels on a CPU; without it the faster ones are found by timing.",
 }
-_PATH = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$"}
+_PATH = {
+    "title": "Folder or file",
+    "description": "Its name below the model directory of this site.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
+}
 _REPO = {
+    "title": "Hub id",
+    "description": "organisation/name, e.g. openai-community/gpt2",
     "type": "string",
     "maxLength": 200,
     "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$",
 }
-_REVISION = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$"}
+_REVISION = {
+    "title": "Hub revision",
+    "description": "Branch, tag or commit. The check pins it to a commit.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
+    "x-main": True,
+}
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def _closed(required: list[str], **properties: Any) -> dict[str, Any]:
+def _closed(required: list[str], title: str = "", **properties: Any) -> dict[str, Any]:
     """An object schema that refuses unknown keys."""
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    named = {"title": title} if title else {}
+    closed = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return named | closed
 
 
 _CAUSAL_SCHEMA: dict[str, Any] = {
@@ -45,6 +86,7 @@ _CAUSAL_SCHEMA: dict[str, Any] = {
     "oneOf": [
         _closed(
             ["source", "repo"],
+            "Causal language model from the Hugging Face hub",
             source={"const": "hub"},
             repo=_REPO,
             revision={**_REVISION, "default": "main"},
@@ -55,6 +97,7 @@ _CAUSAL_SCHEMA: dict[str, Any] = {
         ),
         _closed(
             ["source", "path"],
+            "Causal language model from a folder in the model directory",
             source={"const": "directory"},
             path=_PATH,
             dtype=_DTYPE,
@@ -65,7 +108,15 @@ _CAUSAL_SCHEMA: dict[str, Any] = {
     ],
 }
 
-_METHOD = {"enum": ["within_word_l2r", "original"], "default": "within_word_l2r"}
+_METHOD = {
+    "x-main": True,
+    "title": "Pseudo-log-likelihood",
+    "description": "Each token is masked and read off, given the words on both sides. within_word_l2r masks the later "
+    "tokens of its own word too (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
+    "not comparable with the surprisals of left-to-right models; runs and exports say so.",
+    "enum": ["within_word_l2r", "original"],
+    "default": "within_word_l2r",
+}
 
 _MASKED_SCHEMA: dict[str, Any] = {
     "$schema": _DRAFT,
@@ -74,6 +125,7 @@ _MASKED_SCHEMA: dict[str, Any] = {
     "oneOf": [
         _closed(
             branch["required"],
+            branch["title"].replace("Causal", "Masked"),
             **{
                 name: kind
                 for name, kind in branch["properties"].items()
@@ -89,8 +141,8 @@ _UNIFORM_SCHEMA: dict[str, Any] = {
     "$schema": _DRAFT,
     **_closed(
         ["vocabulary_size"],
-        vocabulary_size={"type": "integer", "minimum": 2, "maximum": 10**12},
-        unit={"enum": ["word", "character"], "default": "word"},
+        vocabulary_size={"title": "Vocabulary size", "type": "integer", "minimum": 2, "maximum": 10**12},
+        unit={"title": "What is one token", "enum": ["word", "character"], "default": "word", "x-main": True},
     ),
 }
 
@@ -134,6 +186,25 @@ BACKENDS: dict[str, BackendSpec] = {
             module="models_registry.backends.uniform",
             needs_files=False,
         ),
+        BackendSpec(
+            kind="openai",
+            label="Completion server (OpenAI-compatible)",
+            schema=OPENAI_SCHEMA,
+            needs_torch=False,
+            help="A server that tells how likely a prompt is: vLLM, llama.cpp and others. Only sentences are sent "
+            "there, by way of the addresses this site allows.",
+            module="models_registry.backends.openai",
+            needs_surroundings=True,
+        ),
+        BackendSpec(
+            kind="lmzoo",
+            label="LM Zoo container",
+            schema=LMZOO_SCHEMA,
+            needs_torch=False,
+            help="A container that speaks the commands of LM Zoo. The administrator of this site lists which.",
+            module="models_registry.backends.lmzoo",
+            needs_surroundings=True,
+        ),
     )
 }
 
@@ -167,9 +238,17 @@ def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
     return spec
 
 
-def load_backend(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Backend:
+def load_backend(
+    kind: str,
+    config: dict[str, Any],
+    *,
+    model_dir: Path,
+    hub_allowed: bool,
+    surroundings: Surroundings | None = None,
+) -> Backend:
     """Load a model. `model_dir` is the only place local models come from; `hub_allowed` says whether this
-    site may fetch from the Hugging Face Hub. Raises BackendError(message, hint)."""
+    site may fetch from the Hugging Face Hub; `surroundings` is what models need that answer from elsewhere.
+    Raises BackendError(message, hint)."""
     spec = check_config(kind, config)
     try:
         module = import_module(spec.module)
@@ -178,7 +257,8 @@ def load_backend(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allo
             f"The backend {kind!r} needs the package {error.name!r}, which is not installed.",
             "Install the pins of requirements.txt.",
         ) from error
-    backend: Backend = module.load(config, model_dir=Path(model_dir), hub_allowed=hub_allowed)
+    more = {"surroundings": surroundings or Surroundings()} if spec.needs_surroundings else {}
+    backend: Backend = module.load(config, model_dir=Path(model_dir), hub_allowed=hub_allowed, **more)
     return backend
 
 
@@ -187,7 +267,9 @@ __all__ = [
     "Backend",
     "BackendError",
     "BackendSpec",
+    "BackendUnavailable",
     "ModelFacts",
+    "Surroundings",
     "check_config",
     "load_backend",
     "probe",

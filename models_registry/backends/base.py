@@ -7,10 +7,13 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
+
+if TYPE_CHECKING:
+    from gym.net import NetPolicy
 
 
 class BackendError(Exception):
@@ -21,6 +24,24 @@ class BackendError(Exception):
         super().__init__(f"{message} {hint}".strip())
         self.message = message
         self.hint = hint
+
+
+class BackendUnavailable(BackendError):
+    """It may work another time as it is: the server is busy, or not there just now."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a site lends to models that answer from elsewhere.
+
+    net        where requests may go; None = nowhere
+    secrets    of this model, in clear text, by the names of its schema's `writeOnly` properties
+    commands   argument lists of LM Zoo models, by name
+    """
+
+    net: NetPolicy | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,11 +57,12 @@ class ModelFacts:
     notes           remarks for the model's page: what was measured at load and decided
     score_kind      what a bit is: "surprisal" (everything before is given) or a pseudo-log-likelihood (see
                     backends.masked); values of different kinds are never compared
+    vocabulary_size None = the model does not tell
     error_bits      bound on the numeric error of one token's value, in bits; None = not known
     """
 
     parameters: int | None
-    vocabulary_size: int
+    vocabulary_size: int | None
     tokenizer: str
     context_length: int | None
     bos: str | None
@@ -103,7 +125,8 @@ class BackendSpec:
     schema       JSON Schema of the configuration
     module       dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend
     needs_torch  whether loading imports torch (so that the web process never does it)
-    needs_files  whether loading reads or fetches files (so that staff decides about it)
+    needs_files  whether loading reads or fetches files, runs commands or asks servers (so that staff decides about it)
+    needs_surroundings  whether `load` also takes `surroundings`
     """
 
     kind: str
@@ -113,6 +136,13 @@ class BackendSpec:
     help: str
     module: str = ""
     needs_files: bool = True
+    needs_surroundings: bool = False
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """Properties of the schema that are stored encrypted, apart from the configuration."""
+        properties = self.schema.get("properties", {})
+        return tuple(name for name, kind in properties.items() if kind.get("writeOnly"))
 
 
 PROBE_TEXTS = (

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models_registry.backends.base import BackendError, ModelFacts
 from models_registry.backends.loading import (
+    EVERY_GPU,
     SAFE,
     Folder,
     choose_device,
@@ -88,6 +90,12 @@ class CausalBackend:
         """
         with self._one_at_a_time:
             return self._score(texts, policy, needed)
+
+    @contextmanager
+    def held(self) -> Iterator[tuple[Reader, Any]]:
+        """The model and its tokenizer, while other threads wait."""
+        with self._one_at_a_time:
+            yield self._reader, self._tokenizer
 
     def _score(
         self,
@@ -231,7 +239,7 @@ def _boundary_rows(
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
     """Build from {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}, plus "dtype"
     (float32, bfloat16, float16; on a CPU float32, or bfloat16 if "cpu_bfloat16" says so too) and "device"
-    (auto, cpu, cuda:0). Raises BackendError."""
+    (auto, cpu, cuda:0, cuda:all). Raises BackendError."""
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
@@ -245,6 +253,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     half = wanted == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
     name = wanted if device.type == "cuda" or half else "float32"
     stored = getattr(torch, "float32" if half else name)
+    spread = config.get("device") == EVERY_GPU
     notes = (
         []
         if name == wanted
@@ -252,7 +261,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     )
     settings = _read_settings(folder)
     tokenizer = read_tokenizer(folder)
-    model = read_model(folder, settings, stored, device)
+    model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
     error = ERROR_BITS[name]
     if half:
@@ -262,7 +271,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         reader = prepare(
             model,
             device,
-            reload=lambda: read_model(folder, settings, stored, device),
+            reload=lambda: read_model(folder, settings, stored, device, spread=spread),
             packing=_PACKING[config.get("kernels")],
         )
     facts = ModelFacts(
@@ -273,7 +282,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,
-        device=device_name(device),
+        device=device_name(device, reader.model),
         revision=found.revision,
         # The dtype changes numbers, so it is part of the name under which scores may be kept.
         fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),

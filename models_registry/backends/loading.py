@@ -45,10 +45,24 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
     return Folder(folder, "", files.digest(folder))
 
 
+EVERY_GPU = "cuda:all"
+"""The device of a model that is larger than one GPU: accelerate spreads its layers over all of them."""
+
+SPREAD: dict[str, Any] = {"device_map": "auto"}
+"""How from_pretrained is told to spread a model."""
+
+
 def choose_device(name: str) -> torch.device:
-    """ "auto" is the first CUDA device, else the CPU. BackendError for a device that is not there."""
+    """ "auto" is the first CUDA device, else the CPU; for "cuda:all" the one that inputs go to. BackendError for a
+    device that is not there."""
     import torch
 
+    if name == EVERY_GPU:
+        if not torch.cuda.is_available():
+            raise BackendError(
+                "There is no GPU on this machine to spread the model over.", 'Use "auto" or "cpu".'
+            )
+        return torch.device("cuda", 0)
     if name == "auto":
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     device = torch.device(name)
@@ -77,10 +91,17 @@ def read_tokenizer(folder: Path) -> Any:
 
 
 def read_model(
-    folder: Path, settings: Any, dtype: torch.dtype, device: torch.device, auto: Any = None
+    folder: Path,
+    settings: Any,
+    dtype: torch.dtype,
+    device: torch.device,
+    auto: Any = None,
+    *,
+    spread: bool = False,
 ) -> Any:
     """The model in eval mode on its device, with every weight found in the files. `auto` is the transformers
-    class that builds it; None = AutoModelForCausalLM."""
+    class that builds it; None = AutoModelForCausalLM. With `spread` its layers are put where there is room, on
+    all GPUs and then in main memory, and move their inputs themselves."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
@@ -89,9 +110,15 @@ def read_model(
     auto = auto or AutoModelForCausalLM
     try:
         model, report = auto.from_pretrained(
-            folder, config=settings, dtype=dtype, use_safetensors=True, output_loading_info=True, **SAFE
+            folder,
+            config=settings,
+            dtype=dtype,
+            use_safetensors=True,
+            output_loading_info=True,
+            **SAFE,
+            **(SPREAD if spread else {}),
         )
-        model = model.to(device)
+        model = model if spread else model.to(device)
     except Exception as error:
         raise _loading_error(error, folder, device) from error
     absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
@@ -131,9 +158,13 @@ def context_length(settings: Any) -> int | None:
     return None
 
 
-def device_name(device: torch.device) -> str:
+def device_name(device: torch.device, model: Any = None) -> str:
+    """The device in words; for a spread model all that hold a part of it."""
     import torch
 
+    held = sorted({str(place) for place in getattr(model, "hf_device_map", {}).values()})
+    if len(held) > 1:
+        return f"{device.type}, spread over {', '.join(held)}"
     return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
 

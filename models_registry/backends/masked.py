@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models_registry.backends.base import BackendError, ModelFacts
 from models_registry.backends.loading import (
+    EVERY_GPU,
     SAFE,
     Folder,
     choose_device,
@@ -190,7 +191,8 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     dtype = getattr(torch, name)
 
     def read() -> Any:
-        return read_model(found.path, settings, dtype, device, AutoModelForMaskedLM)
+        spread = config.get("device") == EVERY_GPU
+        return read_model(found.path, settings, dtype, device, AutoModelForMaskedLM, spread=spread)
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
@@ -207,7 +209,7 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         bos=tokenizer.cls_token or tokenizer.bos_token,
         eos=tokenizer.sep_token or tokenizer.eos_token,
         dtype=name,
-        device=device_name(device),
+        device=device_name(device, reader.model),
         revision=found.revision,
         fingerprint=hashlib.sha256(f"{found.content} {name} masked {method}".encode()).hexdigest(),
         versions=versions(),

@@ -29,7 +29,7 @@ _TOKENS = {"cpu": 512, "cuda": 8192}
 _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
 _TREE_TOKENS = {"cpu": 512, "cuda": 4096}
 _PACKED_TREE_TOKENS = 256
-_BLOCKED_TREE_TOKENS = {"cpu": 512, "cuda": 16384}
+_BLOCKED_TREE_TOKENS = {"cpu": 512, "cuda": 8192}
 
 
 class Computed(NamedTuple):

@@ -98,19 +98,19 @@ def look(
     """Bits of tokens after the contexts whose hidden rows are `states` [rows, features].
 
     Edge k asks for token edge_token[k] after row edge_row[k]; edge_row is sorted. One projection per row,
-    however many edges it has, in blocks; the log-sum-exp runs in place, in fp32, after the row's maximum is
+    however many edges it has, in blocks; the log-sum-exp runs in fp32, after the row's maximum is
     taken off. `sets` [vocabulary, s] holds weights 0 or 1; its masses are taken for every row.
     """
     bits, mass = [], []
     for start in range(0, states.shape[0], reader.block):
         rows = states[start : start + reader.block]
         low, high = np.searchsorted(edge_row, (start, start + rows.shape[0]))
-        own = to_device(edge_row[low:high] - start, states.device)
         logs = torch.log_softmax(reader.logits(rows), 1)
-        picked = logs[own, to_device(edge_token[low:high], states.device)]
+        own = to_device(edge_row[low:high] - start, logs.device)
+        picked = logs[own, to_device(edge_token[low:high], logs.device)]
         bits.append(picked.mul_(-_PER_NAT).clamp_min_(0.0))
         if sets is not None:
-            mass.append((logs.exp_() @ sets).log_().mul_(-_PER_NAT).clamp_min_(0.0))
+            mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
     empty = torch.zeros(0, device=states.device)
     return Looked(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 

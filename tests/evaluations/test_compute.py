@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from gym.evaluations.compute import evaluate_document, joined_sentences, metric_of, plan_chunks
+from gym.evaluations.chunks import plan_chunks
+from gym.evaluations.compute import evaluate_document, joined_sentences, metric_of
 from gym.evaluations.statistics import mean_interval, wilson
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from suites.formats import read_suite
@@ -61,9 +62,10 @@ def test_equal_bits_are_a_tie_and_a_tie_is_no_pass():
     assert (prediction.passed, prediction.ties) == (0, 3)
 
 
-def test_a_margin_within_numeric_noise_is_counted():
-    [prediction] = run(document(items=1), {"play": 1.0004}).predictions
-    assert (prediction.passed, prediction.near_ties) == (1, 1)
+def test_a_margin_inside_the_error_bound_is_too_close_to_call_and_counts_by_its_sign():
+    near, far = (run(document(items=1), {"play": 1.0 + size}).predictions[0] for size in (0.0004, 0.002))
+    assert (near.passed, near.too_close, near.close) == (1, 1, [True])
+    assert (far.passed, far.too_close, far.close) == (1, 0, [False])
 
 
 def test_a_sentence_without_scores_makes_its_item_not_evaluable_and_the_rest_goes_on():
@@ -102,8 +104,8 @@ def test_the_star_is_the_whole_sentence():
 
 def test_chunks_are_a_function_of_the_texts_and_hold_each_once():
     texts = ["a b", "a", "a b", "long one", "a"]
-    assert plan_chunks(texts, size=2) == [[1, 0], [3]]
-    assert plan_chunks(texts, size=2) == plan_chunks(list(texts), size=2)
+    assert plan_chunks(texts, 1000, sentences=2) == [[1, 0], [3]]
+    assert plan_chunks(texts, 1000, sentences=2) == plan_chunks(list(texts), 1000, sentences=2)
 
 
 def test_the_first_metric_of_a_list_is_the_one_that_counts():

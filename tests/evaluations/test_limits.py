@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
 from gym.evaluations import limits, services
 from gym.evaluations.models import SuiteRun
+from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.jobs.errors import TooManyJobs
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from tests.factories import make_model, make_revision
@@ -99,3 +102,40 @@ def test_the_page_says_it_in_words(client, people, queue, settings):
     given = {"revision": run.revision.pk, "models": [run.model.slug], "bos": "auto", "join": "space"}
     page = client.post(reverse("run-start"), given | {"metric": "sum"}, follow=True).content.decode()
     assert "You queued 6 sentences in the last 24 hours" in page
+
+
+def test_an_accounts_own_limits_win_over_the_sites(people, settings):
+    revision, model = make_revision(people.alice), make_model(people.alice)
+    settings.GYM_MAX_RUNS_PER_USER = settings.GYM_MAX_SENTENCES_PER_DAY = (
+        settings.GYM_MAX_ACTIVE_JOBS_PER_USER
+    ) = 1
+    people.alice.max_runs = people.alice.max_sentences_per_day = people.alice.max_active_jobs = 0
+    for _ in range(2):
+        services.queue_run(revision, model, actor=people.alice)
+    for field, error in (
+        ("max_runs", limits.TooManyRuns),
+        ("max_sentences_per_day", limits.TooManySentences),
+        ("max_active_jobs", TooManyJobs),
+    ):
+        setattr(people.alice, field, 1)
+        with pytest.raises(error):
+            services.queue_run(revision, model, actor=people.alice)
+        setattr(people.alice, field, 0)
+
+
+def test_uploaded_runs_count_against_the_runs_one_may_keep(client, people, settings):
+    make_revision(people.alice, name="public", visibility="public")
+    rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
+    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
+    settings.GYM_MAX_RUNS_PER_USER = 1
+    save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
+    with pytest.raises(limits.TooManyRuns, match="1 is the limit"):
+        save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
+    assert SuiteRun.objects.count() == 1
+    client.force_login(people.alice)
+    file = SimpleUploadedFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
+    response = client.post(
+        reverse("results-upload"), {"file": file, "kind": "auto", "unit": "bits", "visibility": "public"}
+    )
+    assert response.status_code == 400
+    assert "Delete some that you no longer need" in response.content.decode()

@@ -162,3 +162,34 @@ def test_old_previews_leave_no_rows_behind(client, suite):
     ask(client, suite, rows=rows(match="plays more"))
     run_pending("preview")
     assert Job.objects.count() == 1
+
+
+def test_a_cold_model_is_announced_at_once_and_a_warm_one_is_not(client, suite, monkeypatch):
+    from django.utils import timezone
+
+    from gym.jobs.models import WorkerHeartbeat
+
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.5)
+    slept = []
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: slept.append(seconds))
+    RegisteredModel.objects.update(load_seconds=4.2)
+    told = ask(client, suite).json()
+    assert (told["loading"], told["load_seconds"], slept) == (True, 4.2, [])
+    WorkerHeartbeat.objects.create(
+        pk="w",
+        host="here",
+        pid=1,
+        queues=["preview"],
+        last_seen=timezone.now(),
+        memory={"held": [{"name": "uniform"}]},
+    )
+    assert ask(client, suite).json()["loading"] is False
+    assert slept
+    run_pending("preview")
+    assert ask(client, suite).status_code == 200
+
+
+def test_margins_inside_the_error_bound_are_marked(client, suite):
+    ask(client, suite)
+    run_pending("preview")
+    assert ask(client, suite).json()["too_close"] == [[False]]

@@ -55,16 +55,16 @@ def test_chunks_of_another_scorer_are_planned_again(queued):
 
 
 def test_what_was_cleared_from_the_cache_meanwhile_is_scored_again(queued, monkeypatch):
-    from gym.evaluations import actors
+    from gym.evaluations import cache
 
-    real, cleared = actors.cache.read, []
+    real, cleared = cache.read, []
 
     def forgetful(scorer, texts):
         if RunChunk.objects.filter(run=queued, done=True).exists() and not cleared:
             cleared.append(ScoreCache.objects.all().delete())
         return real(scorer, texts)
 
-    monkeypatch.setattr(actors.cache, "read", forgetful)
+    monkeypatch.setattr(cache, "read", forgetful)
     [job] = run_pending()
     assert cleared
     assert job.state == "done"

@@ -54,3 +54,19 @@ def test_the_position_is_the_one_at_which_the_job_is_claimed(register, alice, bo
 def test_a_running_job_has_no_position(register):
     enqueue(register("k"), {})
     assert position_in_queue(states.claim_next("default", "w")) is None
+
+
+def test_a_thousand_jobs_of_one_user_do_not_delay_anothers_first(register, alice, bob, settings):
+    from gym.jobs.models import Job
+
+    kind = register("k")
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 0
+    Job.objects.bulk_create(Job(kind=kind, owner=alice) for _ in range(1000))
+    for _ in range(5):
+        states.claim_next("default", "w")
+    job = enqueue(kind, {}, owner=bob)
+    assert position_in_queue(job) == 1
+    assert states.claim_next("default", "w").pk == job.pk
+    second = enqueue(kind, {}, owner=bob)
+    claimed = [states.claim_next("default", "w").pk for _ in range(2)]
+    assert second.pk in claimed

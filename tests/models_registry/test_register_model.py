@@ -52,8 +52,18 @@ def test_a_baseline_is_checked_at_once_for_everybody(client, people):
             "ngram",
             {"path": "five/model.ngram"},
         ),
+        (
+            {"kind": "masked-hub", "repo": "google-bert/bert-base-cased", "name": "BERT", "slug": "bert"},
+            "masked",
+            {"source": "hub", "repo": "google-bert/bert-base-cased", "method": "within_word_l2r"},
+        ),
+        (
+            {"kind": "masked-directory", "path": "b", "method": "original", "name": "B", "slug": "b"},
+            "masked",
+            {"source": "directory", "path": "b", "method": "original"},
+        ),
     ],
-    ids=["hub", "hub-revision", "directory", "ngram"],
+    ids=["hub", "hub-revision", "directory", "ngram", "masked-hub", "masked-directory"],
 )
 def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, given, backend, config):
     response = register(client, people.charlie, given)
@@ -101,7 +111,7 @@ def test_card_tags_and_visibility_are_kept(client, people):
         ({"kind": "ngram", "path": "../x", "name": "E", "slug": "e"}, "$.path: &#x27;../x&#x27;"),
         (UNIFORM | {"vocabulary_size": "many"}, "Enter a whole number."),
         (UNIFORM | {"vocabulary_size": 1}, "greater than or equal to 2"),
-        (UNIFORM | {"vocabulary_size": 10**13}, "$.vocabulary_size: 10000000000000 is greater than"),
+        (UNIFORM | {"vocabulary_size": 10**13}, "less than or equal to 1000000000000"),
         (UNIFORM | {"kind": "shell"}, "shell is not one of the available choices"),
         (UNIFORM | {"slug": "two words"}, "valid “slug”"),
         (UNIFORM | {"slug": "register"}, "This name is taken by a page of the site."),
@@ -160,3 +170,12 @@ def test_too_many_jobs_is_said_in_the_form_and_nothing_is_registered(client, peo
     assert response.status_code == 400
     assert "is the limit" in response.content.decode()
     assert RegisteredModel.objects.count() == 1
+
+
+def test_a_masked_model_s_page_says_that_its_bits_are_not_comparable(client, people):
+    response = register(
+        client, people.staff, {"kind": "masked-directory", "path": "b", "name": "B", "slug": "b"}
+    )
+    page = client.get(response.url).content.decode()
+    assert "not comparable with the surprisals" in page
+    assert "within_word_l2r" in page

@@ -12,14 +12,19 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.process.settings")
 django.setup()
 
+from gym.accounts.models import User  # noqa: E402
+from gym.accounts.tokens import create_token  # noqa: E402
 from gym.demo.loader import demo_user, load_demo  # noqa: E402
 from gym.evaluations import report, services  # noqa: E402
 from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun  # noqa: E402
 from gym.jobs.models import Job  # noqa: E402
+from gym.jobs.testing import run_pending  # noqa: E402
 from models_registry.actors import inspect  # noqa: E402
 from models_registry.models import RegisteredModel  # noqa: E402
 from suites.models import Suite  # noqa: E402
 from suites.selectors import document_of  # noqa: E402
+from suites.services import open_draft  # noqa: E402
+from tests.factories import make_model, make_suite  # noqa: E402
 
 
 def prepare(slug: str) -> None:
@@ -45,8 +50,10 @@ def state(run: int) -> dict[str, Any]:
         "attempt": job.attempt,
         "error": job.error,
         "chunks": chunks.count(),
+        "first_pass": chunks.exclude(scores=None).count(),
         "done": chunks.filter(done=True).count(),
         "has_results": row.completed_at is not None,
+        "filling": row.filling,
     }
 
 
@@ -56,6 +63,29 @@ def results(run: int) -> dict[str, Any]:
         "sentences": row.sentence_scores.count(),
         "cached": ScoreCache.objects.count(),
     }
+
+
+def prepare_api() -> dict[str, Any]:
+    """alice with suites (each with a draft and a finished run) and a ready model, which is called like
+    the one of the documentation and knows nothing; staff; a token of each."""
+    people = {
+        name: User.objects.create_user(name, password=name, is_staff=name == "staff")
+        for name in ("alice", "bob", "staff")
+    }
+    model = make_model(people["alice"], slug="demo-gpt2")
+    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
+    suites = [
+        make_suite(people["alice"], name=name, items=4) for name in ("agreement_orc", "binding", "islands")
+    ]
+    runs = [services.queue_run(suite.latest_frozen, model, actor=people["alice"]).key for suite in suites]
+    run_pending()
+    for suite in suites:
+        open_draft(suite, actor=people["alice"])
+    tokens = {
+        name: create_token(actor=user, name="test", scopes=["read", "write", "run"])[1]
+        for name, user in people.items()
+    }
+    return {"tokens": tokens, "suites": [suite.slug for suite in suites], "model": model.slug, "runs": runs}
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ PREDICTION = {
     "ci_high": 0.972,
     "chance": 0.5,
     "ties": 0,
-    "near_ties": 0,
+    "too_close": 0,
     "not_evaluable": 0,
     "mean_margin": 3.1,
 }
@@ -31,6 +31,7 @@ RUN: dict[str, Any] = {
     "progress": None,
     "created": "2026-03-01T09:00:00Z",
     "completed_at": "2026-03-01T09:00:04Z",
+    "filling": False,
     "n_sentences": 40,
     "n_unscored": 0,
     "predictions": [PREDICTION],
@@ -43,17 +44,41 @@ HEAD = {
     "special_bits": 0.0,
     "failure": "",
 }
-REGIONS = HEAD | {"regions": [{"region": 1, "name": "Subject", "content": "The woman", "bits": 15.25}]}
-TOKENS = HEAD | {
-    "tokens": [
-        {"token": "The", "id": 464, "start": 0, "end": 3, "bits": 5.5, "region": 1, "straddles": False}
+REGIONS = HEAD | {
+    "regions": [
+        {
+            "region": 1,
+            "name": "Subject",
+            "content": "The woman",
+            "bits": 15.25,
+            "corrected_bits": None,
+            "pending": False,
+        }
     ]
 }
-ITEM = {"item": 1, "outcomes": [{"prediction": "Prediction 1", "outcome": "held", "margin": 3.5}]}
+TOKENS = HEAD | {
+    "tokens": [
+        {
+            "token": "The",
+            "id": 464,
+            "start": 0,
+            "end": 3,
+            "bits": 5.5,
+            "region": 1,
+            "straddles": False,
+            "pending": False,
+        }
+    ]
+}
+ITEM = {
+    "item": 1,
+    "outcomes": [{"prediction": "Prediction 1", "outcome": "held", "margin": 3.5, "too_close": False}],
+}
 ALL = {
     "suite": {"slug": "agreement_orc", "name": "agreement_orc", "revision": 1, "sha256": "6d1f" * 16},
     "model": {"slug": "demo-gpt2", "name": "Demo GPT-2"},
     "unit": "bits",
+    "complete": True,
     "predictions": [],
     "items": [],
 }

@@ -63,7 +63,7 @@ class Predictions(ListView):
     @operation("Read pass rates", answers=PredictionResultSerializer, many=True, example=examples.PREDICTION)
     def get(self, request: Request, key: str) -> Response:
         """One row per prediction, with its interval and chance level."""
-        rows = done(request, key).prediction_results.defer("items", "outcomes", "margins")
+        rows = done(request, key).prediction_results.defer("items", "outcomes", "margins", "close")
         return self.page(rows.select_related("prediction").order_by("position"), PredictionResultSerializer)
 
 
@@ -96,6 +96,7 @@ def _item(place: int, item: int, results: list[Any]) -> dict[str, Any]:
                 "prediction": row.prediction.label,
                 "outcome": report.OUTCOME_NAMES[row.outcomes[place]],
                 "margin": row.margins[place],
+                "too_close": row.is_close(place),
             }
             for row in results
         ],
@@ -112,14 +113,14 @@ class Regions(TableView):
         media=tables(report.REGION_HEADER),
     )
     def get(self, request: Request, key: str) -> Response:
-        """Surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes."""
+        """Surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes.
+
+        While the run is `filling`, values that no prediction looks at are `pending`: their bits follow."""
         run = done(request, key)
         if is_table(request):
-            document = document_of(run.revision)
-            rows = report.region_rows(
-                document, report.result_of(run), run.revision.suite.slug, run.model.slug
-            )
-            return Response(Table(report.REGION_HEADER, rows))
+            document, result = document_of(run.revision), report.result_of(run)
+            rows = report.region_rows(document, result, run.revision.suite.slug, run.model.slug)
+            return Response(Table(report.region_header(result), rows))
         return _sentences(self, run, SentenceRegionsSerializer)
 
 
@@ -136,8 +137,9 @@ class Tokens(TableView):
         """Surprisals of the tokens of each sentence, in bits, and the region each belongs to."""
         run = done(request, key)
         if is_table(request):
-            rows = report.token_rows(report.result_of(run), run.revision.suite.slug, run.model.slug)
-            return Response(Table(report.TOKEN_HEADER, rows))
+            result = report.result_of(run)
+            rows = report.token_rows(result, run.revision.suite.slug, run.model.slug)
+            return Response(Table(report.token_header(result), rows))
         return _sentences(self, run, SentenceTokensSerializer)
 
 

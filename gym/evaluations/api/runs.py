@@ -69,7 +69,9 @@ class BatchBody(Body):
 
 def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     """With the aggregates of their predictions, less the lists of items."""
-    rows = PredictionResult.objects.defer("items", "outcomes", "margins").select_related("prediction")
+    rows = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
+        "prediction"
+    )
     return runs.defer("region_summary").prefetch_related(Prefetch("prediction_results", queryset=rows))
 
 

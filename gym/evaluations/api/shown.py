@@ -33,7 +33,7 @@ class PredictionResultSerializer(serializers.ModelSerializer):
             "ci_high",
             "chance",
             "ties",
-            "near_ties",
+            "too_close",
             "not_evaluable",
             "mean_margin",
         ]
@@ -75,6 +75,7 @@ class RunSerializer(serializers.ModelSerializer):
             "progress",
             "created",
             "completed_at",
+            "filling",
             "n_sentences",
             "n_unscored",
             "predictions",
@@ -104,6 +105,7 @@ class OutcomeSerializer(serializers.Serializer):
     prediction = serializers.CharField()
     outcome = serializers.ChoiceField(OUTCOME_NAMES)
     margin = serializers.FloatField(allow_null=True, help_text="bits")
+    too_close = serializers.BooleanField(help_text="the margin is inside the bound on the numeric error")
 
 
 class ItemSerializer(serializers.Serializer):
@@ -116,6 +118,10 @@ class RegionSerializer(serializers.Serializer):
     name = serializers.CharField()
     content = serializers.CharField()
     bits = serializers.FloatField(allow_null=True)
+    corrected_bits = serializers.FloatField(
+        allow_null=True, help_text="with the whitespace correction, if asked for"
+    )
+    pending = serializers.BooleanField(help_text="the value is still to come")
 
 
 class SentenceHead(serializers.Serializer):
@@ -132,10 +138,19 @@ class SentenceRegionsSerializer(SentenceHead):
 
     @extend_schema_field(RegionSerializer(many=True))
     def get_regions(self, row: Any) -> list[dict[str, Any]]:
-        cells = zip(self.context["regions"], row.sentence.contents, row.regions, strict=True)
+        corrected = row.corrected or [None] * len(row.regions)
+        waits = {row.tokens[number][5] for number in row.pending}
+        cells = zip(self.context["regions"], row.sentence.contents, row.regions, corrected, strict=True)
         return [
-            {"region": number, "name": name, "content": content, "bits": bits}
-            for number, (name, content, bits) in enumerate(cells, start=1)
+            {
+                "region": number,
+                "name": name,
+                "content": content,
+                "bits": bits,
+                "corrected_bits": beside,
+                "pending": number - 1 in waits,
+            }
+            for number, (name, content, bits, beside) in enumerate(cells, start=1)
         ]
 
 
@@ -147,6 +162,7 @@ class ScoredTokenSerializer(serializers.Serializer):
     bits = serializers.FloatField(allow_null=True)
     region = serializers.IntegerField(allow_null=True, help_text="null for start and end tokens")
     straddles = serializers.BooleanField(help_text="belongs to two regions")
+    pending = serializers.BooleanField(help_text="the value is still to come")
 
 
 class SentenceTokensSerializer(SentenceHead):
@@ -154,6 +170,7 @@ class SentenceTokensSerializer(SentenceHead):
 
     @extend_schema_field(ScoredTokenSerializer(many=True))
     def get_tokens(self, row: Any) -> list[dict[str, Any]]:
+        waits = set(row.pending)
         return [
             {
                 "token": token,
@@ -163,8 +180,9 @@ class SentenceTokensSerializer(SentenceHead):
                 "bits": bits,
                 "region": region + 1 if isinstance(region, int) and region >= 0 else None,
                 "straddles": bool(straddles),
+                "pending": place in waits,
             }
-            for token, number, start, end, bits, region, straddles in row.tokens
+            for place, (token, number, start, end, bits, region, straddles) in enumerate(row.tokens)
         ]
 
 

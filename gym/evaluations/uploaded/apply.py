@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gym.evaluations.compute import RunResult, SentenceResult, metric_of, outcomes_alone, result_of_rows
+from gym.evaluations.compute import RunResult, SentenceResult, metric_of, result_of_rows
+from gym.evaluations.judging import outcomes_alone
 from gym.evaluations.uploaded.lay import lay_sentences
 from gym.evaluations.uploaded.outcomes import numbering
 from gym.evaluations.uploaded.parts import FileSentence, OutcomePart, OutcomeRow, Part, ScorePart

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gym.evaluations.compute import Scores, SentenceResult, sentence_result
+from gym.evaluations.columns import Scores
+from gym.evaluations.compute import SentenceResult, sentence_result
 from gym.evaluations.uploaded.parts import FileSentence, FileToken, ScorePart
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from models_registry.engine.token_rules import TokenRules

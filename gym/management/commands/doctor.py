@@ -1,20 +1,11 @@
 from __future__ import annotations
 
-import platform
-import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
-from django.db.utils import DatabaseError
 
-from gym.jobs.selectors import queue_summary, workers
-
-OK, WARN, BAD = "ok  ", "note", "BAD "
+from gym.doctor import BAD, findings
 
 
 class Command(BaseCommand):
@@ -24,137 +15,10 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = [
-            *_python(),
-            *_packages(),
-            *_database(),
-            *_queue(),
-            *_models(),
-            *_disk(),
-            *_safety(),
-            *_browser(),
-        ]
-        for level, text in findings:
+        found = findings()
+        for level, text in found:
             self.stdout.write(f"{level} {text}")
-        bad = sum(level == BAD for level, _ in findings)
+        bad = sum(level == BAD for level, _ in found)
         self.stdout.write("" if bad else "\nNothing is in the way.")
         if bad:
             sys.exit(1)
-
-
-def _python() -> list[tuple[str, str]]:
-    good = sys.version_info >= (3, 11)
-    return [
-        (OK if good else BAD, f"Python {platform.python_version()}" + ("" if good else "; 3.11 is needed"))
-    ]
-
-
-def _packages() -> list[tuple[str, str]]:
-    needed = [
-        "Django",
-        "djangorestframework",
-        "dramatiq",
-        "torch",
-        "transformers",
-        "tokenizers",
-        "safetensors",
-        "scipy",
-    ]
-    found = []
-    for name in needed:
-        try:
-            found.append((OK, f"{name} {version(name)}"))
-        except PackageNotFoundError:
-            found.append((BAD, f"{name} is not installed: pip install -r requirements.txt"))
-    return found
-
-
-def _database() -> list[tuple[str, str]]:
-    vendor = connection.vendor
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-        pending = MigrationExecutor(connection)
-        plan = pending.migration_plan(pending.loader.graph.leaf_nodes())
-    except DatabaseError as error:
-        return [(BAD, f"{vendor} does not answer: {error}. Check GYM_DATABASE_URL.")]
-    if plan:
-        return [(BAD, f"{vendor}: {len(plan)} migrations are not applied: manage.py migrate")]
-    lines = [(OK, f"{vendor} answers, migrations applied")]
-    if vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA journal_mode")
-            mode = cursor.fetchone()[0]
-        if mode != "wal":
-            lines.append(
-                (WARN, f"SQLite journal is {mode}, not wal: is the file on a network disk? Move GYM_VAR_DIR.")
-            )
-    return lines
-
-
-def _queue() -> list[tuple[str, str]]:
-    broker = settings.GYM_BROKER_URL.split("@")[-1] or "database://"
-    lines = [(OK, f"broker {broker}")]
-    try:
-        alive = [worker for worker in workers() if worker.alive]
-        stuck = [queue for queue in queue_summary() if queue.is_stuck]
-    except DatabaseError as error:
-        return [*lines, (BAD, f"the job tables cannot be read: {error}")]
-    if alive:
-        lines.append((OK, f"{len(alive)} workers are alive"))
-    else:
-        lines.append((WARN, "no worker is alive: `make run` or `manage.py worker` starts one"))
-    lines += [
-        (BAD, f"{queue.queued} jobs wait in queue {queue.name} and no worker serves it") for queue in stuck
-    ]
-    return lines
-
-
-def _models() -> list[tuple[str, str]]:
-    from huggingface_hub import constants
-
-    lines = []
-    folder = settings.GYM_MODEL_DIR
-    lines.append(
-        (OK, f"model directory {folder}")
-        if folder.is_dir()
-        else (WARN, f"model directory {folder} is not there yet")
-    )
-    if constants.HF_HUB_OFFLINE or not settings.GYM_HUB_ALLOWED:
-        lines.append(
-            (WARN, "hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)")
-        )
-    import torch
-
-    if torch.cuda.is_available():
-        names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
-        lines.append((OK, f"GPU: {names}"))
-    else:
-        lines.append((WARN, f"no GPU: models run on {torch.get_num_threads()} CPU threads"))
-    return lines
-
-
-def _disk() -> list[tuple[str, str]]:
-    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(settings.VAR_DIR).free / 1e9
-    return [(OK if free > 2 else WARN, f"{free:.0f} GB free in {settings.VAR_DIR}")]
-
-
-def _safety() -> list[tuple[str, str]]:
-    lines = []
-    local = set(settings.ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
-    if settings.SECRET_KEY == settings.INSECURE_SECRET_KEY and not local:
-        lines.append((BAD, "others can reach this site and GYM_SECRET_KEY is the public default"))
-    if settings.DEBUG and not local:
-        lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
-    if "console" in settings.EMAIL_BACKEND and not local:
-        lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
-    return lines or [(OK, "secret key and debug setting fit who can reach the site")]
-
-
-def _browser() -> list[tuple[str, str]]:
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    found = next((name for name in names if shutil.which(name)), None)
-    if found:
-        return [(OK, f"{found} for browser tests")]
-    return [(WARN, "no Chromium: browser tests will skip (apt-get install chromium)")]

@@ -21,7 +21,7 @@ def fill(apps, schema_editor):
                 row.prediction.formula,
                 row.outcomes,
                 row.margins,
-                getattr(row, "near_ties", 0),
+                getattr(row, "too_close", getattr(row, "near_ties", 0)),
             )
             for row in results
         ]

@@ -117,6 +117,10 @@ export class Preview {
     for (;;) {
       const { status, data } = await call("POST", this.url, body, { signal });
       if (status !== 202) return data;
+      if (data.loading) {
+        const last = data.load_seconds ? ` (${Math.max(1, Math.round(data.load_seconds))} s last time)` : "";
+        this.onState(`the model is being loaded${last} …`, "busy");
+      } else this.onState("scoring …", "busy");
       await new Promise((done, fail) => {
         const timer = setTimeout(done, data.retry_after_ms ?? 100);
         signal.addEventListener("abort", () => {

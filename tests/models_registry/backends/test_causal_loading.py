@@ -8,11 +8,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from models_registry.backends import BackendError, load_backend
+from models_registry.backends import BackendError, causal, load_backend, loading
 from models_registry.backends.base import Backend
+from models_registry.engine import ScoringPolicy, TokenScores
 from tests.models_registry import tiny
 
 
@@ -321,6 +323,41 @@ def test_on_a_cpu_scores_are_float32(folder: Path) -> None:
 def test_a_device_that_is_not_there(folder: Path) -> None:
     with pytest.raises(BackendError, match="There is no device cuda:97"):
         load(folder.parent, "m", device="cuda:97")
+
+
+def test_a_model_larger_than_one_device_gives_the_same_values(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a GPU: one layer stays on disk and is fetched by accelerate's hooks, as it would be from elsewhere."""
+    texts = ["The keys to the cabinet are here", "The keys to the cabinet is here", "No"]
+    config = {"source": "directory", "path": "m"}
+    whole = load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)
+    parts = ("transformer.wte", "transformer.wpe", "transformer.h.0", "transformer.ln_f", "lm_head")
+    places = {**dict.fromkeys(parts, "cpu"), "transformer.h.1": "disk"}
+    monkeypatch.setattr(loading, "choose_device", lambda _name: torch.device("cpu"))
+    monkeypatch.setattr(causal, "choose_device", lambda _name: torch.device("cpu"))
+    monkeypatch.setattr(loading, "SPREAD", {"device_map": places, "offload_folder": str(tmp_path)})
+    config |= {"device": "cuda:all", "kernels": "stock"}
+    spread = load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)
+    assert spread.facts.device == "cpu, spread over cpu, disk"
+    ranges = [[(4, 8)], [(20, 30)], [(0, 2)]]
+    for needed in (None, ranges):
+        for one, other in zip(
+            whole.score(texts, ScoringPolicy(), needed),
+            spread.score(texts, ScoringPolicy(), needed),
+            strict=True,
+        ):
+            assert isinstance(one, TokenScores)
+            assert isinstance(other, TokenScores)
+            assert [value is None for value in one.bits] == [value is None for value in other.bits]
+            np.testing.assert_allclose(
+                [value or 0.0 for value in other.bits], [value or 0.0 for value in one.bits], atol=5e-4
+            )
+
+
+def test_spreading_over_gpus_needs_one(folder: Path) -> None:
+    with pytest.raises(BackendError, match="no GPU on this machine"):
+        load(folder.parent, "m", device="cuda:all")
 
 
 def test_memory_that_runs_out_while_loading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,8 @@ def test_specs() -> None:
         "masked": True,
         "ngram": False,
         "uniform": False,
+        "openai": False,
+        "lmzoo": False,
     }
     for kind, spec in BACKENDS.items():
         assert spec.kind == kind
@@ -75,6 +77,7 @@ def test_specs() -> None:
         ("causal", {"source": "hub", "repo": "org/name"}),
         ("causal", {"source": "hub", "repo": "org/na.me-1", "revision": COMMIT, "dtype": "bfloat16"}),
         ("causal", {"source": "directory", "path": "group/model-1.0", "device": "cuda:0"}),
+        ("causal", {"source": "directory", "path": "large", "device": "cuda:all"}),
         ("masked", {"source": "directory", "path": "bert", "method": "original"}),
         ("uniform", {"vocabulary_size": 2, "unit": "character"}),
         ("ngram", {"path": "demo.ngram"}),

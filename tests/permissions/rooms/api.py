@@ -8,6 +8,8 @@ from typing import Any
 
 from gym.evaluations.services import queue_run
 from gym.jobs.models import Job
+from gym.scoring.services import queue_scores
+from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator
 from suites.services import open_draft
@@ -36,6 +38,7 @@ def furnish(people: Any, world: dict[str, Any]) -> None:
         run = queue_run(work.latest_frozen, model, actor=people.alice)
         world[name] = run.key
         world[f"{name}-job"] = run.job_id
+    world["api-score"] = queue_scores(["The cat."], model, ScoringPolicy(), actor=people.alice).key
     doomed = Job.objects.get(pk=world.pop("api-run-doomed-job"))
     Job.objects.filter(pk=doomed.pk).update(state="failed", error="x", finished=doomed.created)
 
@@ -109,6 +112,8 @@ ROWS: list[Row] = [
     ("POST", "api-uploads", [], SENDERS),
     ("POST", "api-upload-plan", [], SENDERS),
     ("GET", "api-upload", ["upload"], OWNERS),
+    ("POST", "api-scores", [], SENDERS),
+    ("GET", "api-score", ["api-score"], (401, 404, 404, 404, 202, 202)),
     # jobs
     ("GET", "api-jobs", [], MEMBERS),
     ("GET", "api-job", ["api-run-job"], OWNERS),

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from gym.evaluations import report
 from gym.evaluations.compute import RunResult, metric_of
 from gym.evaluations.foreground import run_document
-from gym.evaluations.forms import BOS, METRICS
+from gym.evaluations.forms import BOS, METRICS, WHITESPACE
 from gym.evaluations.provenance import provenance
 from gym.exports import csv_text
 from models_registry.backends import Backend, BackendError
@@ -32,6 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--bos", choices=[name for name, _ in BOS], default="auto")
         parser.add_argument("--join", choices=JoinPolicy.values, default="space")
         parser.add_argument("--metric", choices=[name for name, _ in METRICS], help="default: the suite's")
+        parser.add_argument("--whitespace", choices=[name for name, _ in WHITESPACE], default="none")
         parser.add_argument("--eos", action="store_true", help="score the end of the sentence too")
         parser.add_argument(
             "--policy",
@@ -78,6 +79,7 @@ class Command(BaseCommand):
             "bos": options["bos"],
             "join": options["join"],
             "eos": options["eos"],
+            "whitespace": options["whitespace"],
             "metric": options["metric"] or metric_of(document),
         }
         if options["policy"]:
@@ -116,5 +118,5 @@ def _rendered(form: str, document: SuiteDocument, result: RunResult, head: dict[
         return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if form == "csv":
         rows = report.region_rows(document, result, document.name, head["model"]["slug"])
-        return csv_text(report.REGION_HEADER, rows)
+        return csv_text(report.region_header(result), rows)
     return report.as_text(document, result, head)

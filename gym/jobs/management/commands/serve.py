@@ -35,6 +35,7 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self.prepare(demo=not options["no_demo"])
+            os.environ["GYM_WORKERS"] = str(options["workers"])  # they share the processor's cores
             children = [web_child(host, port, options["threads"])]
             children += [worker_child(f"worker{number}") for number in range(1, options["workers"] + 1)]
             note = "" if options["no_demo"] else getattr(settings, "GYM_DEMO_LINE", "")

@@ -1,0 +1,1 @@
+"""What it costs that a run is cut into chunks."""

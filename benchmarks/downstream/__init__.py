@@ -1,0 +1,1 @@
+"""From token bits to outcomes, over many items."""

@@ -1,0 +1,1 @@
+"""LM Challenge beside the reference program: whole runs, statistics, and batched causal play."""

@@ -1,0 +1,11 @@
+"""A trivial model program: a few predictions, or a score per candidate, without thinking."""
+
+import sys
+
+for line in sys.stdin:
+    command, *fields = line.rstrip("\n").split("\t")
+    if command == "predict":
+        words = fields[1:] or ["the", "of", "and", " ", "s"]
+        reply = "\t".join(f"{word}\t-{at + len(word)}" for at, word in enumerate(words))
+        sys.stdout.write(reply + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,153 @@
+"""A site with many suites, models, runs and outcomes, made by bulk inserts. Also used small, by a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+
+ITEMS_PER_CONDITION = 2
+ROWS = 2_000
+
+
+_WHO_ASKS = ('FROM "django_session"', 'FROM "accounts_user" WHERE "accounts_user"."id" =')
+
+
+def of_the_page(asked: Iterable[dict[str, str]]) -> int:
+    """Number of queries, less the two that find out who asks (session and account), which every page of a signed-in
+    reader has and no page can spare."""
+    return sum(not any(part in query["sql"] for part in _WHO_ASKS) for query in asked)
+
+
+@dataclass(frozen=True)
+class World:
+    """What pages can be asked about: `addresses()` has every list and every detail page."""
+
+    owner: Any
+    suites: int
+    models: int
+    outcomes: int
+    slug: str
+    model: str
+    run: str
+
+    def addresses(self) -> dict[str, str]:
+        """Address by name, of every list and detail page and of the API's."""
+        revision, run = [self.slug, 1], [self.run]
+        named: dict[str, list[Any]] = {
+            "home": [],
+            "leaderboard": [],
+            "compare": [],
+            "queue": [],
+            "profile": [],
+            "suite-list": [],
+            "suite-detail": [self.slug],
+            "suite-revision": revision,
+            "suite-items": revision,
+            "suite-people": [self.slug],
+            "model-list": [],
+            "model-detail": [self.model],
+            "run-list": [],
+            "run-detail": run,
+            "run-item": [self.run, "1"],
+            "run-chart": run,
+            "api-suites": [],
+            "api-suite": [self.slug],
+            "api-revisions": [self.slug],
+            "api-revision": revision,
+            "api-sentences": revision,
+            "api-tags": [],
+            "api-models": [],
+            "api-model": [self.model],
+            "api-runs": [],
+            "api-run": run,
+            "api-run-results": run,
+            "api-run-predictions": run,
+            "api-run-items": run,
+            "api-run-regions": run,
+            "api-run-tokens": run,
+            "api-uploads": [],
+            "api-leaderboard": [],
+            "api-jobs": [],
+            "api-me": [],
+        }
+        return {name: reverse(name, args=given) for name, given in named.items()}
+
+
+def fill(n_suites: int, n_models: int, items: int) -> World:
+    """n_suites x n_models runs with `items` outcomes each. One suite is computed in full, with all its tokens; the
+    others are copies of its rows. Every model has run on every suite."""
+    from gym.accounts.models import User
+    from gym.evaluations.models import PredictionResult, SuiteRun
+    from gym.evaluations.services import queue_run
+    from gym.jobs.testing import run_pending
+    from gym.results.models import RunScore
+    from tests.factories import make_model, make_revision
+
+    owner = User.objects.create_user("author", password="author")
+    models = [make_model(owner, slug=f"model-{number:03}") for number in range(n_models)]
+    first = make_revision(owner, name="suite_0000", items=items)
+    done = queue_run(first, models[0], actor=owner)
+    run_pending()
+    done.refresh_from_db()
+    assert done.completed_at is not None
+    result, scores = done.prediction_results.get(), list(done.scores.all())
+    revisions = [first, *_copies(first, n_suites - 1)]
+    predictions = {row.revision_id: row for revision in revisions for row in revision.predictions.all()[:1]}
+    pairs = [(revision, model) for revision in revisions for model in models][1:]
+    for start in range(0, len(pairs), ROWS):
+        runs = SuiteRun.objects.bulk_create(
+            SuiteRun(
+                revision=revision, model=model, owner=owner, policy=done.policy, completed_at=timezone.now(),
+                n_sentences=done.n_sentences, n_unique=done.n_unique, provenance=done.provenance,
+                region_summary=done.region_summary,
+            )
+            for revision, model in pairs[start : start + ROWS]
+        )  # fmt: skip
+        kept = ("id", "run_id", "prediction_id")
+        values = {f.attname: getattr(result, f.attname) for f in result._meta.fields if f.attname not in kept}
+        PredictionResult.objects.bulk_create(
+            [PredictionResult(run=run, prediction=predictions[run.revision_id], **values) for run in runs],
+            batch_size=500,
+        )
+        RunScore.objects.bulk_create(
+            [RunScore(run=run, **_values(score, "run_id")) for run in runs for score in scores],
+            batch_size=500,
+        )
+    outcomes = sum(map(len, PredictionResult.objects.values_list("outcomes", flat=True).iterator()))
+    return World(owner, n_suites, n_models, outcomes, "suite_0000", models[0].slug, done.key)
+
+
+def _values(row: Any, *without: str) -> dict[str, Any]:
+    return {
+        field.attname: getattr(row, field.attname)
+        for field in row._meta.fields
+        if field.attname not in ("id", *without)
+    }
+
+
+def _copies(first: Any, number: int) -> list[Any]:
+    """Further suites with the same sentences."""
+    from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
+
+    tags = Tag.objects.bulk_create(Tag(name=f"circuit-{k}") for k in range(6))
+    suites = Suite.objects.bulk_create(
+        Suite(slug=f"suite_{k:04}", title=f"Suite {k}", owner=first.suite.owner, visibility="public")
+        for k in range(1, number + 1)
+    )
+    Suite.tags.through.objects.bulk_create(
+        Suite.tags.through(suite=suite, tag=tags[k % 6]) for k, suite in enumerate(suites)
+    )
+    values = _values(first, "suite_id", "name")
+    revisions = SuiteRevision.objects.bulk_create(
+        [SuiteRevision(suite=suite, name=suite.slug, **values) for suite in suites]
+    )
+    for kind, rows in ((Sentence, first.sentences.all()), (Prediction, first.predictions.all())):
+        parts = [_values(row, "revision_id") for row in rows]
+        kind.objects.bulk_create(
+            [kind(revision=revision, **part) for revision in revisions for part in parts], batch_size=ROWS
+        )
+    return list(revisions)

@@ -1,0 +1,5 @@
+import sys
+
+from gym.client.cli import main
+
+sys.exit(main())

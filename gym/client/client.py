@@ -1,0 +1,146 @@
+"""The operations that programs need most. `get`, `post` … reach all the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from .transport import ApiError, Transport
+from .values import Model, Run, ScoredSentence, Suite
+
+LOOK_SECONDS = 0.5
+LOOK_AT_MOST = 5.0
+
+
+class Client:
+    """`server`: address of the site; `token`: of your profile page there (reading public things takes none)."""
+
+    def __init__(self, server: str, token: str = "", *, timeout: float = 60.0) -> None:
+        self.transport = Transport(server, token, timeout)
+
+    # --- any operation ---
+
+    def get(self, path: str, **query: Any) -> Any:
+        """JSON of an address below /api/v1/, e.g. `client.get("me/")`."""
+        return self.transport.send("GET", path, query=query).json()
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self.transport.send("POST", path, body=body).json()
+
+    def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Every row of a list, page after page."""
+        page = self.get(path, **query)
+        while True:
+            yield from page["results"]
+            if page["next"] is None:
+                return
+            page = self.get(page["next"])
+
+    # --- suites ---
+
+    def suites(self, **filters: Any) -> Iterator[Suite]:
+        """Filters are those of GET /suites/: q, tag, language, sort."""
+        return map(Suite.of, self.rows("suites/", **filters))
+
+    def suite(self, slug: str) -> Suite:
+        return Suite.of(self.get(f"suites/{quote(slug)}/"))
+
+    def import_suite(self, name: str, data: bytes, **card: str) -> Suite:
+        """A new suite of yours with a draft, from a file in any format of the import page."""
+        return Suite.of(self.transport.send("POST", "suites/", body=card, file=(name, data)).json())
+
+    def put_draft(self, slug: str, name: str, data: bytes) -> int:
+        """Replace the suite's draft, or open one. Returns the number of the revision that it will be."""
+        draft = self.transport.send(
+            "PUT", f"suites/{quote(slug)}/draft/", file=(name, data), headers={"If-Match": "*"}
+        ).json()
+        return int(draft["revision"])
+
+    def discard_draft(self, slug: str) -> None:
+        self.transport.send("DELETE", f"suites/{quote(slug)}/draft/")
+
+    def freeze(self, slug: str, note: str = "") -> int:
+        """Freeze the draft. Returns the number of the revision."""
+        return int(self.post(f"suites/{quote(slug)}/freeze/", {"note": note})["number"])
+
+    def differs(self, slug: str, old: int, new: int) -> bool:
+        """Whether two revisions say different things."""
+        return any(self.get(f"suites/{quote(slug)}/diff/{old}/{new}/").values())
+
+    def export(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
+        """A revision as a file: json, json-trimmed, json-early, csv, tsv. Default: the newest frozen one."""
+        number = revision or next(iter(self.suite(slug).revisions), None)
+        if number is None:
+            raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})
+        return self.transport.send(
+            "GET", f"suites/{quote(slug)}/revisions/{number}/export/{quote(form)}/"
+        ).body
+
+    # --- models and runs ---
+
+    def models(self, **filters: Any) -> Iterator[Model]:
+        return map(Model.of, self.rows("models/", **filters))
+
+    def model(self, slug: str) -> Model:
+        return Model.of(self.get(f"models/{quote(slug)}/"))
+
+    def start_run(
+        self,
+        suite: str,
+        model: str,
+        *,
+        revision: int | None = None,
+        policy: Mapping[str, Any] | None = None,
+    ) -> Run:
+        body: dict[str, Any] = {"suite": suite, "model": model}
+        body |= {"revision": revision} if revision is not None else {}
+        body |= {"policy": dict(policy)} if policy else {}
+        return Run.of(self.post("runs/", body))
+
+    def run(self, key: str) -> Run:
+        return Run.of(self.get(f"runs/{quote(key)}/"))
+
+    def wait(self, key: str, *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0) -> Run:
+        """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
+        end, pause = time.monotonic() + seconds, LOOK_SECONDS
+        while True:
+            run = self.run(key)
+            if seen:
+                seen(run)
+            if run.is_final:
+                return run
+            if time.monotonic() > end:
+                raise TimeoutError(f"run {key} is {run.state} after {seconds:.0f} s")
+            self.transport.sleep(pause)
+            pause = min(pause * 1.5, LOOK_AT_MOST)
+
+    def results(self, key: str) -> dict[str, Any]:
+        """Everything a run found: predictions, items, regions, tokens."""
+        return dict(self.get(f"runs/{quote(key)}/results/"))
+
+    # --- sentences ---
+
+    def score(
+        self,
+        model: str,
+        sentences: Sequence[str],
+        *,
+        policy: Mapping[str, Any] | None = None,
+        seconds: float = 600.0,
+    ) -> list[ScoredSentence]:
+        """Surprisals of the tokens of these sentences. Raises TimeoutError."""
+        body: dict[str, Any] = {"model": model, "sentences": list(sentences)}
+        body |= {"policy": dict(policy)} if policy else {}
+        answer = self.transport.send("POST", "score/", body=body)
+        end, found = time.monotonic() + seconds, answer.json()
+        while answer.status == 202:
+            if time.monotonic() > end:
+                raise TimeoutError(
+                    f"no scores after {seconds:.0f} s; they will be at {answer.headers['Location']}"
+                )
+            self.transport.sleep(float(answer.headers.get("Retry-After", "1")))
+            answer = self.transport.send("GET", f"score/{quote(found['id'])}/")
+            found = answer.json()
+        return list(map(ScoredSentence.of, found["sentences"]))

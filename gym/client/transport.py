@@ -1,0 +1,168 @@
+"""One request at a time: JSON in and out, errors as problem+json says, patience where the server asks for it."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+TRIES = 4
+PATIENCE = 300.0
+"""Seconds that all waits of one request may take together."""
+
+
+class NotReached(Exception):
+    """The server does not answer."""
+
+
+class ApiError(Exception):
+    """An answer that is an error. `errors`: [{"where", "message", "hint"}], see docs/api.md."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        self.status = status
+        self.code = str(problem.get("code", ""))
+        self.detail = str(problem.get("detail", "")) or f"The server answered {status}."
+        self.errors: list[dict[str, str]] = list(problem.get("errors", []))
+        super().__init__(self.detail)
+
+    def lines(self) -> list[str]:
+        """The problem for people: a line for every thing that is wrong."""
+        found = [self.detail] if len(self.errors) != 1 else []
+        return found + [
+            f"{error['where']}: {error['message']}" + (f" {error['hint']}" if error["hint"] else "")
+            for error in self.errors
+        ]
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A token goes to the server it was given for and nowhere else."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Message
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body) if self.body else None
+
+
+@dataclass
+class Transport:
+    """`server` is the address of the site, with or without a path of its own."""
+
+    server: str
+    token: str = field(default="", repr=False)
+    timeout: float = 60.0
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.server)
+        if parts.scheme not in {"http", "https"} or not parts.netloc:
+            raise ValueError(f"{self.server!r} is not the address of a site; use https://…")
+        self.server = self.server.rstrip("/")
+        self._opener = build_opener(_NoRedirect)
+
+    def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:
+        """The whole address of a path below /api/v1/; `next` addresses of lists are whole already."""
+        if path.startswith(("http://", "https://")):
+            if urlsplit(path).path.startswith(urlsplit(self.server).path) and "/api/v1/" in path:
+                return f"{self.server}/api/v1/{path.split('/api/v1/', 1)[1]}"
+            raise ValueError(f"{path} is not an address of {self.server}")
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return f"{self.server}/api/v1/{path}" + (f"?{urlencode(given)}" if given else "")
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        file: tuple[str, bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Raises ApiError and NotReached. A POST has a key, so that sending it again does nothing twice."""
+        data, more = _body(body, file)
+        sent = {"Accept": "*/*", **more, **(headers or {})}
+        if method == "POST":
+            sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
+        waited, pause = 0.0, 0.5
+        for left in reversed(range(TRIES)):
+            try:
+                return self._once(Request(self.address(path, query), data, sent, method=method))  # noqa: S310  http(s)
+            except NotReached:
+                if not left:
+                    raise
+                wait, pause = pause, pause * 2
+            except _Wait as asked:
+                wait = asked.seconds
+                if not left or waited + wait > PATIENCE:
+                    raise asked.error from None
+            waited += wait
+            self.sleep(wait)
+        raise AssertionError
+
+    def _once(self, request: Request) -> Answer:
+        try:
+            with self._opener.open(request, timeout=self.timeout) as response:
+                return Answer(response.status, response.headers, response.read())
+        except HTTPError as refused:
+            error = ApiError(refused.code, _problem(refused))
+            asked = refused.headers.get("Retry-After", "")
+            if refused.code in {409, 429, 503} and asked.isdigit():
+                raise _Wait(float(asked), error) from None
+            raise error from None
+        except (URLError, HTTPException, OSError) as error:
+            raise NotReached(f"{self.server} does not answer: {getattr(error, 'reason', error)}") from error
+
+
+class _Wait(Exception):
+    def __init__(self, seconds: float, error: ApiError) -> None:
+        self.seconds, self.error = seconds, error
+
+
+def _problem(refused: HTTPError) -> dict[str, Any]:
+    try:
+        found = json.loads(refused.read())
+    except (ValueError, OSError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    return {
+        "detail": f"The server answered {refused.code} {refused.reason}. Is this the address of an LM Gym?"
+    }
+
+
+def _body(body: Any, file: tuple[str, bytes] | None) -> tuple[bytes | None, dict[str, str]]:
+    """JSON; or a form with a file, whose other fields are those of `body`."""
+    if file is None:
+        if body is None:
+            return None, {}
+        return json.dumps(body).encode(), {"Content-Type": "application/json"}
+    boundary = uuid.uuid4().hex
+    name = file[0].replace('"', "_").replace("\r", "_").replace("\n", "_")
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+        for key, value in (body or {}).items()
+    ]
+    parts.append(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n".encode()
+    )
+    parts += [file[1], f"\r\n--{boundary}--\r\n".encode()]
+    return b"".join(parts), {"Content-Type": f"multipart/form-data; boundary={boundary}"}

@@ -1,0 +1,152 @@
+"""What the server says, as Python values. `raw` has everything, also what has no attribute here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Raw = Mapping[str, Any]
+FINAL = ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Suite:
+    slug: str
+    title: str
+    owner: str
+    visibility: str
+    n_items: int
+    n_predictions: int
+    raw: Raw = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Suite:
+        return cls(
+            slug=raw["slug"],
+            title=raw["title"],
+            owner=raw["owner"],
+            visibility=raw["visibility"],
+            n_items=raw["n_items"],
+            n_predictions=raw["n_predictions"],
+            raw=raw,
+        )
+
+    @property
+    def revisions(self) -> list[int]:
+        """Numbers of the frozen revisions, newest first; known of a suite that was read by itself."""
+        return [row["number"] for row in self.raw.get("revisions", []) if row["state"] == "frozen"]
+
+    @property
+    def has_draft(self) -> bool:
+        return any(row["state"] == "draft" for row in self.raw.get("revisions", []))
+
+
+@dataclass(frozen=True)
+class Model:
+    slug: str
+    name: str
+    backend: str
+    status: str
+    raw: Raw = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Model:
+        return cls(raw["slug"], raw["name"], raw["backend"], raw["status"], raw=raw)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Pass rate of one prediction: `passed` of `total` items, 95 % interval, chance level. Ties are no passes."""
+
+    name: str
+    formula: str
+    passed: int
+    total: int
+    rate: float | None
+    low: float | None
+    high: float | None
+    chance: float | None
+    ties: int
+    not_evaluable: int
+
+    @classmethod
+    def of(cls, raw: Raw) -> Prediction:
+        return cls(
+            name=raw["name"],
+            formula=raw["formula"],
+            passed=raw["passed"],
+            total=raw["total"],
+            rate=raw["rate"],
+            low=raw["ci_low"],
+            high=raw["ci_high"],
+            chance=raw["chance"],
+            ties=raw["ties"],
+            not_evaluable=raw["not_evaluable"],
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    id: str
+    suite: str
+    revision: int
+    model: str
+    state: str
+    predictions: tuple[Prediction, ...]
+    done: int
+    total: int
+    error: str
+    raw: Raw = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Run:
+        progress = raw["progress"] or {}
+        return cls(
+            id=raw["id"],
+            suite=raw["suite"],
+            revision=raw["revision"],
+            model=raw["model"],
+            state=raw["state"],
+            predictions=tuple(map(Prediction.of, raw["predictions"])),
+            done=progress.get("done", 0),
+            total=progress.get("total", 0),
+            error=progress.get("error", ""),
+            raw=raw,
+        )
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+    @property
+    def rate(self) -> float | None:
+        """Mean of the predictions' pass rates, as the site's matrix has it."""
+        rates = [row.rate for row in self.predictions if row.rate is not None]
+        return sum(rates) / len(rates) if rates else None
+
+
+@dataclass(frozen=True)
+class ScoredToken:
+    """`bits`: surprisal; None = not predicted. `start`, `end`: place in the sentence."""
+
+    token: str
+    id: int
+    start: int
+    end: int
+    bits: float | None
+    special: bool
+
+
+@dataclass(frozen=True)
+class ScoredSentence:
+    text: str
+    bits: float | None
+    failure: str
+    tokens: tuple[ScoredToken, ...]
+
+    @classmethod
+    def of(cls, raw: Raw) -> ScoredSentence:
+        names = ("token", "id", "start", "end", "bits", "special")
+        tokens = tuple(ScoredToken(*(one[name] for name in names)) for one in raw["tokens"])
+        return cls(raw["text"], raw["bits"], raw["failure"], tokens)

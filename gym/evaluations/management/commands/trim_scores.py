@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from gym.evaluations.cache_care import trim
+
+
+class Command(BaseCommand):
+    help = (
+        "Keep the score cache within its budget (GYM_SCORE_CACHE_SENTENCES): what was read longest ago goes."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--keep", type=int, help="sentences to keep, instead of the setting; 0 = none")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        done = trim(options["keep"])
+        self.stdout.write(f"{done.removed:,} scored sentences taken away, {done.left:,} left.")

@@ -1,0 +1,458 @@
+"""A causal language model as a player.
+
+What a candidate c is worth after a context x is the natural logarithm of the probability that the text goes on
+with c and c is over there (what follows does not make it a longer token of the game):
+
+    p(c | x) = P(text begins with x c, then something that ends c) / P(text begins with x)
+
+Both are sums over token sequences. Tokens up to the last blank of x (or its start) are those that the tokenizer
+gives; from there on, through the end of c, all ways to spell the bytes are summed, up to `paths` ways with the
+fewest tokens, the tokenizer's own always among them. So a context that ends in a blank, or inside a word, is not
+tied to where its own tokens happen to end. With unlimited paths, and `whole` or a context of one word, this is
+the exact value (the tests compare with brute force); without, tokens that run from one word into the next are not
+taken apart.
+
+Predictions without candidates come from a beam search whose first tokens are held to what is left of the context:
+`beam` ways, up to `steps` tokens past the context, each ended where the model may end a token of the game.
+
+All requests of a call are computed together: contexts of a line share their prefixes, which run through the model
+once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gym.lmchallenge.alphabet import ALONE, SIGNS, WORD, Alphabet, Path, first_token, kind_of
+from gym.lmchallenge.errors import OptionError, PlayerError
+from gym.lmchallenge.player import Reply, Request
+from models_registry.engine.scores import ScoringFailure
+
+if TYPE_CHECKING:
+    import torch
+
+    from models_registry.backends.causal import CausalBackend
+    from models_registry.engine.reader import Reader
+
+LN2 = math.log(2)
+REGION = 24  # characters of a context that may be spelled anew, at most
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A context: tokens that stand, and the bytes after them that are to be spelled again."""
+
+    prefix: Path
+    rest: bytes
+    at_start: bool
+
+
+@dataclass
+class _Beam:
+    """A way on: tokens after the prefix, bytes of the context not yet spelled, predicted text, log probability."""
+
+    path: Path
+    rest: bytes
+    text: str
+    score: float
+
+
+@dataclass
+class _Sums:
+    """Sequences whose probabilities are to be added up, per sum."""
+
+    sequences: list[Path] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)  # first token of each that counts
+    columns: list[int] = field(default_factory=list)  # vocabulary set after the last token; -1 = none
+    owner: list[int] = field(default_factory=list)
+
+    def add(self, prefix: Path, path: Path, column: int, owner: int) -> None:
+        """One more way for the sum `owner`."""
+        self.sequences.append(prefix + path)
+        self.starts.append(len(prefix))
+        self.columns.append(column)
+        self.owner.append(owner)
+
+
+class CausalPlayer:
+    """See the module. predictions: most that are offered. together: lines played side by side. whole: sum over the
+    ways to spell the whole context, not only its last word; for short contexts."""
+
+    def __init__(
+        self,
+        backend: CausalBackend,
+        *,
+        predictions: int = 20,
+        paths: int = 3,
+        beam: int = 16,
+        steps: int = 3,
+        together: int = 8,
+        whole: bool = False,
+    ) -> None:
+        for name, value in (
+            ("predictions", predictions),
+            ("paths", paths),
+            ("beam", beam),
+            ("together", together),
+        ):
+            if not isinstance(value, int) or value < 1:
+                raise OptionError(f"{name} is {value!r}.", "It must be a whole number above 0.")
+        if not isinstance(steps, int) or steps < 0:
+            raise OptionError(f"steps is {steps!r}.", "It must be a whole number.")
+        self.backend, self.together, self.whole = backend, together, whole
+        self.predictions, self.paths, self.beam, self.steps = predictions, paths, beam, steps
+        with backend.held() as (reader, tokenizer):
+            self._alphabet = Alphabet.of(tokenizer, reader.vocabulary or len(tokenizer))
+            start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        self._start: Path = () if start is None else (int(start),)
+
+    def predict(self, requests: Sequence[Request]) -> list[Reply]:
+        """All at once."""
+        with self.backend.held() as (reader, tokenizer):
+            spots = self._spots([request.context for request in requests], tokenizer)
+            replies: list[Reply] = [[] for _ in requests]
+            free = [at for at, request in enumerate(requests) if request.candidates is None and spots[at]]
+            held = [at for at, request in enumerate(requests) if request.candidates is not None and spots[at]]
+            if held:
+                given = [(spots[at], list(requests[at].candidates or ())) for at in held]
+                for at, reply in zip(held, self._worth(reader, tokenizer, given), strict=True):
+                    replies[at] = reply
+            if free:
+                for at, reply in zip(free, self._search(reader, [spots[at] for at in free]), strict=True):
+                    replies[at] = reply
+        return replies
+
+    def train(self, text: str) -> None:
+        """Nothing is learnt: the weights stay."""
+
+    def clear(self) -> None:
+        """Nothing was learnt."""
+
+    def check(self) -> None:
+        """Nothing can be amiss."""
+
+    def close(self) -> None:
+        """The model stays loaded for others."""
+
+    # -- contexts --------------------------------------------------------------------------------------------
+
+    def _spots(self, contexts: Sequence[str], tokenizer: Any) -> list[_Spot]:
+        distinct = list(dict.fromkeys(contexts))
+        cleaned = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in distinct]
+        batch = tokenizer(
+            cleaned,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            padding=False,
+            truncation=False,
+            verbose=False,
+        )
+        found = {}
+        for original, text, ids, offsets in zip(
+            distinct, cleaned, batch["input_ids"], batch["offset_mapping"], strict=True
+        ):
+            found[original] = self._spot(text, ids, offsets)
+        return [found[context] for context in contexts]
+
+    def _spot(self, text: str, ids: list[int], offsets: list[tuple[int, int]]) -> _Spot:
+        limit = max(text.rfind(" "), 0) if " " in text[-REGION:] else max(0, len(text) - REGION)
+        limit = 0 if self.whole else limit
+        stand = 0
+        for number, (_, stop) in enumerate(offsets):
+            following = offsets[number + 1][0] if number + 1 < len(offsets) else len(text)
+            if stop > limit:
+                break
+            # Offsets may leave a blank out; the bytes of the tokens say where the text really is.
+            if following >= stop:
+                stand, _end = number + 1, stop
+        spelled = b"".join(self._alphabet.pieces[number] or b"" for number in ids[:stand])
+        data = self._alphabet.data(text, at_start=True)
+        if not data.startswith(spelled):
+            stand, spelled = 0, b""
+        rest = data[len(spelled) :]
+        room = self.backend.facts.context_length
+        prefix = tuple(ids[:stand])
+        if room is not None:
+            prefix = prefix[-max(1, room - 2 * REGION) :]
+        return _Spot(self._start + prefix, rest, stand == 0)
+
+    # -- candidates ------------------------------------------------------------------------------------------
+
+    def _worth(self, reader: Reader, tokenizer: Any, given: list[tuple[_Spot, list[str]]]) -> list[Reply]:
+        """Log probabilities of all candidates of all contexts."""
+        alphabet = self._alphabet
+        sets: dict[bytes | str, int] = {WORD: 0, SIGNS: 1}
+        sums = _Sums()
+        owners = 0
+        own = self._own_ways(tokenizer, given)
+        for spot, words in given:
+            if spot.prefix:
+                self._add_context(spot, sums, owners, sets)
+            owners += 1
+            for word in words:
+                if spot.prefix:
+                    data = spot.rest + word.encode("utf-8", "replace")
+                    kind = kind_of(word)
+                    column = sets[kind] if kind != ALONE else -1
+                    ways = alphabet.segmentations(data, self.paths)
+                    for path in dict.fromkeys((*own.get(data, ()), *ways)):
+                        sums.add(spot.prefix, path, column, owners)
+                    if kind != ALONE:
+                        for path in alphabet.overruns(data, kind, self.paths):
+                            sums.add(spot.prefix, path, -1, owners)
+                owners += 1
+        logs = self._added_up(reader, sums, sets, owners)
+        replies: list[Reply] = []
+        at = 0
+        for spot, words in given:
+            base = logs[at] if spot.rest else 0.0
+            scores = logs[at + 1 : at + 1 + len(words)]
+            at += 1 + len(words)
+            replies.append(
+                [
+                    (word, min(0.0, float(score - base)))
+                    for word, score in zip(words, scores, strict=True)
+                    if math.isfinite(score) and math.isfinite(base)
+                ]
+            )
+        return replies
+
+    def _own_ways(self, tokenizer: Any, given: list[tuple[_Spot, list[str]]]) -> dict[bytes, list[Path]]:
+        """The tokenizer's own spelling of what is left of each context with each candidate."""
+        texts: dict[str, bytes] = {}
+        for spot, words in given:
+            for word in words:
+                data = spot.rest + word.encode("utf-8", "replace")
+                text = data.decode("utf-8", "replace")
+                texts[text.removeprefix(" ") if self._alphabet.prefixed else text] = data
+        if not texts:
+            return {}
+        batch = tokenizer(
+            list(texts), add_special_tokens=False, padding=False, truncation=False, verbose=False
+        )
+        rows = batch["input_ids"]
+        found: dict[bytes, list[Path]] = {}
+        for data, ids in zip(texts.values(), rows, strict=True):
+            if b"".join(self._alphabet.pieces[number] or b"" for number in ids) == data:
+                found[data] = [tuple(ids)]
+        return found
+
+    def _add_context(self, spot: _Spot, sums: _Sums, owner: int, sets: dict[bytes | str, int]) -> None:
+        """The ways to spell what is left of the context, and perhaps more."""
+        for path, rest in self._alphabet.covers(spot.rest, self.paths):
+            sums.add(spot.prefix, path, sets.setdefault(rest, len(sets)), owner)
+
+    def _added_up(
+        self, reader: Reader, sums: _Sums, sets: dict[bytes | str, int], owners: int
+    ) -> np.ndarray[Any, Any]:
+        """Natural logarithm of each sum; -inf for an empty one."""
+        import torch
+
+        from models_registry.engine.execute import compute, default_budget
+
+        totals = np.full(owners, -np.inf)
+        if not sums.sequences:
+            return totals
+        weights = np.zeros((self._alphabet.size, len(sets)), dtype=np.float32)
+        for key, column in sets.items():
+            weights[:, column] = (
+                self._alphabet.ending[key] if isinstance(key, str) else self._alphabet.beginning(key)
+            )
+        needed = [
+            [at >= start for at in range(len(ids))]
+            for ids, start in zip(sums.sequences, sums.starts, strict=True)
+        ]
+        rows = [
+            [column >= 0 and at == len(ids) - 1 for at in range(len(ids))]
+            for ids, column in zip(sums.sequences, sums.columns, strict=True)
+        ]
+        found = compute(
+            reader,
+            sums.sequences,
+            budget=default_budget(reader.device, reader.vocabulary),
+            needed=needed,
+            rows=rows,
+            sets=torch.from_numpy(weights).to(reader.device),
+        )
+        for one, start, column, owner in zip(found, sums.starts, sums.columns, sums.owner, strict=True):
+            if isinstance(one, ScoringFailure):
+                raise PlayerError(f"The model could not score a continuation: {one.reason}")
+            bits = float(one.bits[start:].sum())
+            if column >= 0:
+                bits += float(one.mass[-1, column])
+            totals[owner] = np.logaddexp(totals[owner], -bits * LN2)
+        return totals
+
+    # -- predictions -----------------------------------------------------------------------------------------
+
+    def _search(self, reader: Reader, spots: list[_Spot]) -> list[Reply]:
+        """Beam search from every spot at once. Equal contexts are searched once."""
+        distinct = {spot: at for at, spot in enumerate(dict.fromkeys(spots))}
+        beams: list[list[_Beam]] = [
+            [_Beam((), spot.rest, "", 0.0)] if spot.prefix else [] for spot in distinct
+        ]
+        ended: list[dict[str, float]] = [{} for _ in distinct]
+        base = [-math.inf if spot.rest else 0.0 for spot in distinct]
+        order = list(distinct)
+        for step in range(self.steps + 1):
+            waiting = [(at, beam) for at, own in enumerate(beams) for beam in own]
+            if not waiting:
+                break
+            beams = [[] for _ in distinct]
+            sequences = [order[at].prefix + beam.path for at, beam in waiting]
+            for numbers, logs in distributions(reader, sequences):
+                for row, number in enumerate(numbers):
+                    at, beam = waiting[number]
+                    self._step(logs[row], beam, beams[at], ended[at], last=step == self.steps)
+                    if beam.rest:
+                        reached = beam.score + _mass(logs[row], self._alphabet.beginning(beam.rest))
+                        base[at] = float(np.logaddexp(base[at], reached))
+            beams = [self._likeliest(own, done) for own, done in zip(beams, ended, strict=True)]
+        replies = []
+        for at in range(len(order)):
+            best = sorted(ended[at].items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]
+            replies.append([(text, min(0.0, score - base[at])) for text, score in best])
+        return [list(replies[distinct[spot]]) for spot in spots]
+
+    def _likeliest(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
+        """The best ways on, without those that can no longer come among the predictions: going on costs."""
+        most = self.predictions
+        least = sorted(ended.values())[-most] if len(ended) >= most else -math.inf
+        return sorted((beam for beam in beams if beam.score > least), key=lambda beam: -beam.score)[
+            : self.beam
+        ]
+
+    def _step(
+        self, logs: torch.Tensor, beam: _Beam, onward: list[_Beam], ended: dict[str, float], *, last: bool
+    ) -> None:
+        """End the way here if a token of the game may end, and go on with the likeliest tokens."""
+        kind = kind_of(beam.text)
+        if beam.text and not beam.rest and kind != ALONE:
+            score = beam.score + _mass(logs, self._alphabet.ending[kind])
+            ended[beam.text] = float(np.logaddexp(ended.get(beam.text, -math.inf), score))
+        if last:
+            return
+        for number, value in _top(logs, self._allowed(beam.rest, beam.text), self.beam):
+            piece = self._alphabet.pieces[number] or b""
+            if len(piece) <= len(beam.rest):
+                onward.append(
+                    _Beam((*beam.path, number), beam.rest[len(piece) :], beam.text, beam.score + value)
+                )
+                continue
+            try:
+                text = beam.text + piece[len(beam.rest) :].decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            token, over = first_token(text)
+            if over:
+                ended[token] = float(np.logaddexp(ended.get(token, -math.inf), beam.score + value))
+            elif token:
+                onward.append(_Beam((*beam.path, number), b"", token, beam.score + value))
+
+    def _allowed(self, rest: bytes, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Tokens that fit: what is left of the context first, then the same kind of token as began."""
+        alphabet = self._alphabet
+        if rest:
+            flags = alphabet.beginning(rest).copy()
+            flags[alphabet.within(rest)] = True
+            return flags
+        kind = kind_of(text)
+        if text.strip() and kind != ALONE:
+            return alphabet.onward[kind]
+        return alphabet.beginning(b"")
+
+
+def _mass(logs: torch.Tensor, flags: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
+    """Log of the probability of a set."""
+    import torch
+
+    chosen = torch.from_numpy(flags).to(logs.device)
+    return float(torch.logsumexp(logs.masked_fill(~chosen, -math.inf), 0))
+
+
+def _top(
+    logs: torch.Tensor, flags: np.ndarray[Any, np.dtype[np.bool_]], most: int
+) -> Iterator[tuple[int, float]]:
+    """The likeliest tokens of a set."""
+    import torch
+
+    chosen = torch.from_numpy(flags).to(logs.device)
+    values, numbers = logs.masked_fill(~chosen, -math.inf).topk(min(most, len(logs)))
+    for number, value in zip(numbers.tolist(), values.tolist(), strict=True):
+        if value > -math.inf:
+            yield number, value
+
+
+def distributions(reader: Reader, sequences: Sequence[Path]) -> Iterator[tuple[list[int], torch.Tensor]]:
+    """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
+    Shared beginnings run once where the model takes tree attention."""
+    import torch
+
+    from models_registry.engine.execute import default_budget, tree_budget
+    from models_registry.engine.plan import chunks
+
+    budget = default_budget(reader.device, reader.vocabulary)
+    longest = max(map(len, sequences))
+    with torch.inference_mode():
+        if reader.tree and (reader.reach is None or longest <= reader.reach):
+            yield from _by_trees(reader, sequences, tree_budget(reader, budget))
+            return
+        for group in chunks([len(ids) for ids in sequences], budget):
+            width = len(sequences[group[-1]])
+            ids = torch.zeros((len(group), width), dtype=torch.long)
+            mask = torch.zeros_like(ids)
+            for row, number in enumerate(group):
+                ids[row, : len(sequences[number])] = torch.tensor(sequences[number])
+                mask[row, : len(sequences[number])] = 1
+            states = reader.states(input_ids=ids.to(reader.device), attention_mask=mask.to(reader.device))
+            last = [len(sequences[number]) - 1 for number in group]
+            yield from _read_off(reader, states[range(len(group)), last], [[number] for number in group])
+
+
+def _by_trees(
+    reader: Reader, sequences: Sequence[Path], budget: int
+) -> Iterator[tuple[list[int], torch.Tensor]]:
+    import torch
+
+    from models_registry.engine.execute import tree_mask
+    from models_registry.engine.forest import cut, grow
+    from models_registry.engine.reader import to_device
+
+    nothing = [[False] * len(ids) for ids in sequences]
+    ends = [[at == len(ids) - 1 for at in range(len(ids))] for ids in sequences]
+    forest = grow(sequences, nothing, ends)
+    owners: list[list[int]] = [[] for _ in forest.row_node]
+    for number, row in enumerate(forest.row_of[forest.starts[1:] - 1].tolist()):
+        owners[row].append(number)
+    dtype = getattr(reader.model, "dtype", torch.float32)
+    first = 0
+    while first < len(forest.token):
+        chunk = cut(forest, first, budget)
+        states = reader.states(
+            input_ids=to_device(chunk.token[None], reader.device),
+            attention_mask=tree_mask(to_device(chunk.end, reader.device), dtype),
+            position_ids=to_device(chunk.position[None], reader.device),
+        )
+        rows = range(chunk.rows.start, chunk.rows.stop)
+        places = [int(forest.row_node[row]) - chunk.first + chunk.node_at for row in rows]
+        if places:
+            yield from _read_off(reader, states[0][places], [owners[row] for row in rows])
+        first = chunk.last
+
+
+def _read_off(
+    reader: Reader, states: torch.Tensor, owners: list[list[int]]
+) -> Iterator[tuple[list[int], torch.Tensor]]:
+    """Project in blocks; a row that several sequences ask for is repeated."""
+    for start in range(0, len(owners), reader.block):
+        logs = reader.logits(states[start : start + reader.block]).log_softmax(1)
+        numbers, rows = [], []
+        for row, own in enumerate(owners[start : start + reader.block]):
+            numbers.extend(own)
+            rows.extend([row] * len(own))
+        yield numbers, logs[rows]

@@ -1,0 +1,149 @@
+"""Two runs on the same text: what differs, and whether it could be chance.
+
+Tokens of one user, or of one line, hang together, so whole clusters are resampled. McNemar's test looks at the
+tokens that only one of the two got right; it takes tokens for independent, which makes it bold: the bootstrap is
+the one to trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.extras import outcomes
+from gym.lmchallenge.games import RESULT_KEYS
+from gym.lmchallenge.logs import Row, game_of
+from gym.lmchallenge.mixing import Mix
+from gym.lmchallenge.table import Floats, Table
+
+RESAMPLES = 10_000
+
+
+def fingerprint(rows: Iterable[Row]) -> str:
+    """Hexadecimal name of the text that a log is about: users and targets in order (their lengths, where the log
+    has no targets; such a log has another name than one with targets). Logs of wp and ic on one corpus share it;
+    tc cuts its text elsewhere, so its own name is that of the whole lines."""
+    digest = hashlib.sha256()
+    for row in rows:
+        game = game_of(row)
+        entries = row[RESULT_KEYS[game]]
+        parts = [entry.get("target", entry.get("targetChars")) for entry in entries]
+        if game == "tc":
+            texts = all(isinstance(part, str) for part in parts)
+            parts = ["".join(map(str, parts))] if texts else [sum(parts)]
+        digest.update(repr((row.get("userId"), parts)).encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Second minus first. `metric` is hit3 (wp), accuracy (ic) or pcpc (tc).
+
+    interval         95 % interval of the difference, from resampling clusters
+    p                two-sided share of resamples on the other side of 0
+    only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None for tc
+    """
+
+    metric: str
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: list[float] | None
+    p: float | None
+    cluster: str
+    clusters: int
+    n: int
+    only_first: int | None = None
+    only_second: int | None = None
+    mcnemar_p: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self)
+
+
+def compare(
+    first: Table,
+    second: Table,
+    *,
+    mixes: tuple[Mix | None, Mix | None] = (None, None),
+    cluster: str = "auto",
+    seed: int = 0,
+) -> Comparison:
+    """Compare two tables of one game and filter on the same text (check `fingerprint` before). cluster: "user",
+    "line", or "auto": users if there are at least 10. Raises LogError where lines or tokens do not fit."""
+    if first.game != second.game or first.filter != second.filter:
+        raise LogError("The logs are of different games or filters.", "Compare like with like.")
+    if len(first.lines) != len(second.lines):
+        raise LogError(
+            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare whole runs."
+        )
+    tokenwise = first.game != "tc"
+    if tokenwise and not (
+        np.array_equal(first.line, second.line)
+        and np.array_equal(first.chars, second.chars)
+        and np.array_equal(first.kept, second.kept)
+    ):
+        raise LogError("The logs are of different texts.", "Compare runs on the same corpus.")
+    (a, below_a, metric), (b, below_b, _) = outcomes(first, mixes[0]), outcomes(second, mixes[1])
+    names, kind = _clusters(first, cluster)
+    number = int(names.max()) + 1 if len(names) else 0
+    sums = [
+        np.bincount(names[table.line], weights=values, minlength=number).astype(np.float64)
+        for table, values in ((first, a), (second, b), (first, below_a), (second, below_b))
+    ]
+    value_a, value_b = _ratio(sums[0], sums[2]), _ratio(sums[1], sums[3])
+    difference = None if value_a is None or value_b is None else value_b - value_a
+    interval, p = _bootstrap(sums, seed) if difference is not None and number > 1 else (None, None)
+    result = Comparison(metric, value_a, value_b, difference, interval, p, kind, number, int(below_a.sum()))
+    if not tokenwise:
+        return result
+    only_first, only_second = int(((a > 0) & (b == 0)).sum()), int(((b > 0) & (a == 0)).sum())
+    return Comparison(
+        **{
+            **vars(result),
+            "only_first": only_first,
+            "only_second": only_second,
+            "mcnemar_p": _mcnemar(only_first, only_second),
+        }
+    )
+
+
+def _clusters(table: Table, wanted: str) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+    users = {user: at for at, user in enumerate(dict.fromkeys(table.lines.users))}
+    if wanted == "user" or (wanted == "auto" and len(users) >= 10):
+        return np.array([users[user] for user in table.lines.users], dtype=np.int64), "user"
+    return np.arange(len(table.lines), dtype=np.int64), "line"
+
+
+def _ratio(above: Floats, below: Floats) -> float | None:
+    total = float(below.sum())
+    return float(above.sum()) / total if total else None
+
+
+def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:
+    """Interval and p of the difference of two ratios of sums over clusters."""
+    rng = np.random.default_rng(seed)
+    a, b, below_a, below_b = sums
+    number = len(a)
+    resamples = max(1_000, min(RESAMPLES, 50_000_000 // number))
+    differences = np.empty(resamples)
+    for at in range(resamples):
+        drawn = np.bincount(rng.integers(0, number, number), minlength=number)
+        bottom_a, bottom_b = drawn @ below_a, drawn @ below_b
+        differences[at] = (drawn @ b) / bottom_b - (drawn @ a) / bottom_a if bottom_a and bottom_b else 0.0
+    low, high = np.quantile(differences, [0.025, 0.975])
+    beyond = min((differences <= 0).mean(), (differences >= 0).mean())
+    return [float(low), float(high)], float(min(1.0, 2 * max(beyond, 1 / resamples)))
+
+
+def _mcnemar(only_first: int, only_second: int) -> float:
+    from scipy.stats import binomtest
+
+    total = only_first + only_second
+    return float(binomtest(only_first, total).pvalue) if total else 1.0

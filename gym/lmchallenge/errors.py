@@ -1,0 +1,28 @@
+"""What can go wrong, in words that name the place and what to do."""
+
+from __future__ import annotations
+
+
+class LmcError(Exception):
+    """Anything a person can mend. `message` says what is wrong and where, `hint` what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}".strip())
+        self.message = message
+        self.hint = hint
+
+
+class CorpusError(LmcError):
+    """A corpus, or a vocabulary, that cannot be read."""
+
+
+class LogError(LmcError):
+    """A log that cannot be read or reckoned with."""
+
+
+class OptionError(LmcError):
+    """Options that do not fit."""
+
+
+class PlayerError(LmcError):
+    """A model that did not start, broke the protocol, did not answer in time or ended too early."""

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from gym.lmchallenge import cli, players
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.player import Player
+from gym.lmchallenge.process import Command as Process
+
+
+class Command(BaseCommand):
+    help = (
+        "LM Challenge: play typing games, count and colour their logs, offer a model through the model API."
+    )
+    requires_system_checks: list[str] = []
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """The reference's options and exit codes, so Django's own options (-v, --settings, ...) are not offered."""
+        sys.exit(main(argv[2:], f"manage.py {argv[1]}"))
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("arguments", nargs=argparse.REMAINDER)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """For call_command."""
+        code = main(options["arguments"], "manage.py lmc")
+        if code:
+            sys.exit(code)
+
+
+def main(argv: list[str], prog: str) -> int:
+    """The command line with the site's players and models."""
+    return cli.main(argv, prog, model=_model, named=_named)
+
+
+def _named() -> Mapping[str, Process]:
+    return players.configured(settings.GYM_LMC_PLAYERS)
+
+
+def _model(slug: str, options: Mapping[str, Any]) -> Player:
+    """A model of the site; whoever may run manage.py may use every one of them."""
+    from gym.lmchallenge.registered import player_for_backend
+    from models_registry.backends import BackendError
+    from models_registry.models import RegisteredModel
+    from models_registry.warm import load_pinned
+
+    try:
+        found = RegisteredModel.objects.get(slug=slug)
+    except RegisteredModel.DoesNotExist:
+        raise LmcError(
+            f"There is no model {slug!r}.", "Its slug stands in the address of its page."
+        ) from None
+    if not found.is_hosted:
+        raise LmcError(f"{slug} is known by uploaded results only; nothing is there that could play.")
+    try:
+        return player_for_backend(load_pinned(found), options)
+    except BackendError as error:
+        raise LmcError(error.message, error.hint) from error

@@ -1,0 +1,174 @@
+"""Playing a corpus: the order of lines, users, batches and training, and going on after a break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym.lmchallenge.corpus import Line, same_time
+from gym.lmchallenge.errors import LmcError, PlayerError
+from gym.lmchallenge.games import Entry, Game, Play
+from gym.lmchallenge.player import Player, Reply, Request
+
+
+@dataclass(frozen=True)
+class Played:
+    """One line, played. `row` is the line of the log; `learnt` are the characters the model had really learnt from
+    this user (the log's trainingChars differs after a batch, see `play`), None without training."""
+
+    number: int
+    row: dict[str, Any]
+    learnt: int | None = None
+
+
+@dataclass
+class _Learning:
+    """What the model knows of the current user."""
+
+    counted: int = 0  # as the reference counts
+    learnt: int = 0
+    waiting: list[str] = field(default_factory=list)  # the batch at hand
+    replay: list[str] = field(default_factory=list)  # while skipping: what it would have learnt
+
+
+def play(
+    lines: Iterable[Line],
+    game: Game,
+    player: Player,
+    *,
+    train: bool = False,
+    readings: str = "reference",
+    skip: int = 0,
+) -> Iterator[Played]:
+    """Play every line and yield each as soon as its replies can be trusted.
+
+    With `train`, the model is cleared where a group of lines of one user begins (a user who comes back is a new
+    group), and learns each line after all lines of the same timestamp were played. The reference adds the length
+    of the batch's last line to trainingChars once for every line of the batch; readings="corrected" adds what was
+    learnt.
+
+    The first `skip` lines are not played: they are learnt again, and what was drawn for them is drawn again, so
+    that the rest comes out as if there had been no break.
+
+    Raises PlayerError, naming the line; lines yielded before stand.
+    """
+    learning = _Learning()
+    before: Line | None = None
+    for block in _blocks(lines, train, player.together, skip):
+        first = block[0]
+        where = f"Line {first.number} of the corpus"
+        playing = first.number > skip
+        try:
+            if train:
+                _between(learning, before, first, player, skip)
+                if before is None or before.user != first.user:
+                    learning = _Learning()
+            if playing:
+                results = _side_by_side([game.play(line.text) for line in block], player)
+                player.check()
+            else:
+                for line in block:
+                    game.skip(line.text)
+        except PlayerError as error:
+            raise PlayerError(f"{where}: {error.message}", error.hint) from error
+        if playing:
+            for line, result in zip(block, results, strict=True):
+                yield _played(line, game.key, result, learning, train, readings)
+        if train:
+            learning.waiting.extend(line.text for line in block)
+        before = block[-1]
+    # The reference teaches the last batch too; a model that fails there fails the run.
+    if train and before is not None and before.number > skip:
+        try:
+            _learn(learning, player, skipping=False)
+        except PlayerError as error:
+            raise PlayerError(f"After the last line: {error.message}", error.hint) from error
+
+
+def _played(
+    line: Line, key: str, result: list[Entry], learning: _Learning, train: bool, readings: str
+) -> Played:
+    row = {**line.row, key: result}
+    if not train:
+        return Played(line.number, row)
+    row["trainingChars"] = learning.counted if readings == "reference" else learning.learnt
+    return Played(line.number, row, learning.learnt)
+
+
+def _between(learning: _Learning, before: Line | None, first: Line, player: Player, skip: int) -> None:
+    """What the model is told between two blocks: forget at a new user, learn at a new batch. At the first line
+    after a break, it is brought to where it was."""
+    playing = first.number > skip
+    if before is None or before.user != first.user:
+        if before is not None and before.number > skip:
+            _learn(learning, player, skipping=False)  # in vain, but the reference does it
+        if playing:
+            player.clear()
+        return
+    if playing and before.number == skip:
+        player.clear()
+        for text in learning.replay:
+            player.train(text)
+        learning.replay = []
+    if not same_time(before, first):
+        _learn(learning, player, skipping=not playing)
+
+
+def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
+    """The batch is over: teach it."""
+    batch, learning.waiting = learning.waiting, []
+    for text in batch:
+        if skipping:
+            learning.replay.append(text)
+        else:
+            player.train(text)
+        learning.learnt += len(text)
+    learning.counted += len(batch) * len(batch[-1]) if batch else 0
+
+
+def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
+    """Lines that may be played side by side: any when nothing is learnt, else those of one batch."""
+    block: list[Line] = []
+    source = iter(lines)
+    while True:
+        try:
+            line = next(source, None)
+        except LmcError:
+            # What was read before the bad line is played before anybody hears of it.
+            if block:
+                yield block
+            raise
+        if line is None:
+            break
+        if block and train and not (block[-1].user == line.user and same_time(block[-1], line)):
+            yield block
+            block = []
+        block.append(line)
+        if len(block) >= together or line.number == skip:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _side_by_side(plays: list[Play], player: Player) -> list[list[Entry]]:
+    """Run generators in step: one batch of calls for what all of them ask next."""
+    results: list[list[Entry]] = [[] for _ in plays]
+    asked: dict[int, list[Request]] = {}
+
+    def step(at: int, replies: list[Reply] | None) -> None:
+        try:
+            asked[at] = next(plays[at]) if replies is None else plays[at].send(replies)
+        except StopIteration as end:
+            asked.pop(at, None)
+            results[at] = end.value
+
+    for at in range(len(plays)):
+        step(at, None)
+    while asked:
+        order = list(asked)
+        replies = iter(player.predict([request for at in order for request in asked[at]]))
+        for at in order:
+            step(at, [next(replies) for _ in asked[at]])
+    return results

@@ -1,0 +1,126 @@
+"""What every player can do, and a clock around it."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+Prediction: TypeAlias = tuple[str, float]
+Reply: TypeAlias = list[Prediction]
+
+
+class Request(NamedTuple):
+    """What follows `context`, and if candidates are given: what are they worth. Nothing is cleaned here."""
+
+    context: str
+    candidates: Sequence[str] | None = None
+
+
+class Player(Protocol):
+    """A language model as the games see it.
+
+    `together` is how many lines may be played side by side when nothing is learnt in between; 1 for a model that
+    answers one call at a time.
+    """
+
+    @property
+    def together(self) -> int:
+        """1 or more."""
+
+    def predict(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply per request, in order. A reply may leave candidates out, repeat texts and be in any order; a
+        higher score is better. Raises PlayerError."""
+
+    def train(self, text: str) -> None:
+        """Learn from a line."""
+
+    def clear(self) -> None:
+        """Forget what `train` taught."""
+
+    def check(self) -> None:
+        """Raise PlayerError if what was answered so far cannot be trusted."""
+
+    def close(self) -> None:
+        """End. Raises PlayerError if the end itself went wrong. May be called twice."""
+
+
+class Latency:
+    """How long calls took, in milliseconds. Calls of one batch share its time evenly."""
+
+    def __init__(self) -> None:
+        self.first: float | None = None
+        self._times: dict[str, array[float]] = {
+            "predict": array("f"),
+            "train": array("f"),
+            "clear": array("f"),
+        }
+
+    def add(self, kind: str, seconds: float, calls: int = 1) -> None:
+        """Note `calls` calls that took `seconds` together. The very first predict is kept apart: a process loads
+        its model within it."""
+        if kind == "predict" and self.first is None and calls:
+            self.first = seconds * 1000 / calls
+        self._times[kind].extend([seconds * 1000 / calls] * calls)
+
+    def as_dict(self) -> dict[str, Any]:
+        """{"first_predict_ms", "predict": {"calls", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms"}, …}"""
+        result: dict[str, Any] = {"first_predict_ms": self.first}
+        for kind, times in self._times.items():
+            values = np.frombuffer(times, dtype=np.float32) if len(times) else np.empty(0, dtype=np.float32)
+            result[kind] = {"calls": len(values)}
+            if len(values):
+                p50, p90, p99 = np.percentile(values, [50, 90, 99])
+                result[kind] |= {
+                    "mean_ms": float(values.mean()),
+                    "p50_ms": float(p50),
+                    "p90_ms": float(p90),
+                    "p99_ms": float(p99),
+                    "max_ms": float(values.max()),
+                }
+        return result
+
+
+class Timed:
+    """A player with a clock. What it measures is in `latency`."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self.latency = Latency()
+
+    @property
+    def together(self) -> int:
+        """As the player says."""
+        return self.player.together
+
+    def predict(self, requests: Sequence[Request]) -> list[Reply]:
+        """Timed; a player that takes one call at a time is timed call by call."""
+        if self.player.together == 1 and len(requests) > 1:
+            return [reply for request in requests for reply in self.predict([request])]
+        start = time.perf_counter()
+        replies = self.player.predict(requests)
+        self.latency.add("predict", time.perf_counter() - start, len(requests))
+        return replies
+
+    def train(self, text: str) -> None:
+        """Timed."""
+        start = time.perf_counter()
+        self.player.train(text)
+        self.latency.add("train", time.perf_counter() - start)
+
+    def clear(self) -> None:
+        """Timed."""
+        start = time.perf_counter()
+        self.player.clear()
+        self.latency.add("clear", time.perf_counter() - start)
+
+    def check(self) -> None:
+        """Passed on."""
+        self.player.check()
+
+    def close(self) -> None:
+        """Passed on."""
+        self.player.close()

@@ -1,0 +1,218 @@
+"""A log as coloured text: each token, or character, with what became of it.
+
+`spans` is for pages, `ansi` for terminals. The reference colours wp by rank < 1 (bold green, never seen, since
+ranks count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" takes rank 1 and
+rank <= 3, as its help says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.games import RESULT_KEYS
+from gym.lmchallenge.logs import Row, game_of
+from gym.lmchallenge.mixing import Mix, Tokens
+from gym.lmchallenge.table import keeper_of
+
+RED, GREEN, YELLOW, BLUE, CYAN, DEFAULT = 1, 2, 3, 4, 6, 9
+Colour: TypeAlias = tuple[int, bool]
+
+OUTCOMES: dict[str, Colour] = {
+    "skipped": (BLUE, False),
+    "missed": (RED, False),
+    "first": (GREEN, True),
+    "near": (GREEN, False),
+    "far": (YELLOW, False),
+    "typed": (RED, False),
+    "accepted": (YELLOW, False),
+    "saved": (GREEN, False),
+    "still-wrong": (YELLOW, False),
+    "corrected": (GREEN, False),
+    "broken": (RED, False),
+    "still-right": (DEFAULT, False),
+}
+OUTCOME_WORDS = {
+    "skipped": "not counted by the filter",
+    "missed": "not predicted",
+    "first": "predicted first",
+    "near": "predicted among the first",
+    "far": "predicted further down",
+    "typed": "typed",
+    "accepted": "accepted here",
+    "saved": "came with an accepted prediction",
+    "still-wrong": "wrong before and after",
+    "corrected": "wrong before, right after",
+    "broken": "right before, wrong after",
+    "still-right": "right before and after",
+}
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of text with its outcome (a key of OUTCOMES) and the entry of the log it is from."""
+
+    text: str
+    outcome: str
+    entry: Row
+    rank: int | None = None
+
+
+def shown(entry: Row) -> str:
+    """The target, or as many stars."""
+    return entry.get("target") or "*" * int(entry.get("targetChars", 0))
+
+
+def spans(
+    row: Row, keep: str = "alphaemoji", mix: Mix | None = None, readings: str = "reference"
+) -> list[Span]:
+    """The pieces of one line. tc gives characters; `ic` needs a mixture."""
+    game, keeps = game_of(row), keeper_of(keep)
+    entries = row[RESULT_KEYS[game]]
+    if game == "wp":
+        return [_predicted(entry, keeps, readings) for entry in entries]
+    if game == "tc":
+        return [span for entry in entries for span in _characters(entry, keeps)]
+    ranks = ic_ranks(entries, mix)
+    return [_corrected(entry, rank, keeps) for entry, rank in zip(entries, ranks, strict=True)]
+
+
+def ic_ranks(entries: Sequence[Row], mix: Mix | None) -> list[int]:
+    """The rank of each target under the mixture."""
+    if mix is None:
+        raise LogError(
+            "A log of ic is coloured by a mixture of its scores.", "Give one, such as ic-opt finds."
+        )
+    return [int(rank) for rank in Tokens.of(entries).ranks(mix)] if entries else []
+
+
+def right_before(entry: Row) -> bool:
+    """Whether the word was typed without error."""
+    return bool(entry["verbatimMatch"] if "verbatimMatch" in entry else entry["target"] == entry["verbatim"])
+
+
+def _skipped(entry: Row, keeps: Callable[[str], bool]) -> bool:
+    target = entry.get("target")
+    return target is not None and not keeps(target)
+
+
+def _predicted(entry: Row, keeps: Callable[[str], bool], readings: str) -> Span:
+    rank = entry.get("rank")
+    first, near = (0, 2) if readings == "reference" else (1, 3)
+    if _skipped(entry, keeps):
+        outcome = "skipped"
+    elif rank is None:
+        outcome = "missed"
+    else:
+        outcome = "first" if rank <= first else "near" if rank <= near else "far"
+    return Span(shown(entry), outcome, entry, rank)
+
+
+def _characters(entry: Row, keeps: Callable[[str], bool]) -> Iterator[Span]:
+    hidden = "target" not in entry
+    for at, char in enumerate(shown(entry)):
+        if not hidden and not keeps(char):
+            outcome = "skipped"
+        elif entry.get("rank") is None:
+            outcome = "typed"
+        else:
+            outcome = "saved" if at else "accepted"
+        yield Span(char, outcome, entry, entry.get("rank"))
+
+
+def _corrected(entry: Row, rank: int, keeps: Callable[[str], bool]) -> Span:
+    names = {
+        (False, False): "still-wrong",
+        (False, True): "corrected",
+        (True, False): "broken",
+        (True, True): "still-right",
+    }
+    outcome = "skipped" if _skipped(entry, keeps) else names[right_before(entry), rank == 1]
+    return Span(shown(entry), outcome, entry, rank)
+
+
+# -- terminals -----------------------------------------------------------------------------------------------
+
+
+def ansi(
+    logs: Sequence[Iterable[Row]],
+    *,
+    keep: str = "alphaemoji",
+    mixes: Sequence[Mix | None] = (),
+    readings: str = "reference",
+) -> Iterator[str]:
+    """Lines with colour codes. Of several logs the last is shown against the best of the others, token by token,
+    as long as the shortest lasts. Raises LogError where their texts differ."""
+    mixes = mixes or [None] * len(logs)
+    for number, rows in enumerate(zip(*logs, strict=False), 1):
+        if len({game_of(row) for row in rows}) > 1:
+            raise LogError(f"Line {number}: the logs are of different games.")
+        game, gap = game_of(rows[0]), "" if game_of(rows[0]) == "tc" else " "
+        if len(rows) == 1:
+            pieces = [
+                (span.text, OUTCOMES[span.outcome]) for span in spans(rows[0], keep, mixes[0], readings)
+            ]
+        else:
+            pieces = _difference(game, rows, keep, mixes, number)
+        yield _coded([(text + gap, colour) for text, colour in pieces])
+
+
+def _coded(pieces: list[tuple[str, Colour]]) -> str:
+    out: list[str] = []
+    now: Colour = (DEFAULT, False)
+    for text, colour in [*pieces, ("", (DEFAULT, False))]:
+        if now[1] != colour[1]:
+            out.append(f"\x1b[{int(colour[1])};{30 + colour[0]}m")
+        elif now[0] != colour[0]:
+            out.append(f"\x1b[{30 + colour[0]}m")
+        out.append(text)
+        now = colour
+    return "".join(out)
+
+
+def _difference(
+    game: str, rows: Sequence[Row], keep: str, mixes: Sequence[Mix | None], number: int
+) -> list[tuple[str, Colour]]:
+    columns = [spans(row, keep, mix) for row, mix in zip(rows, mixes, strict=True)]
+    pieces = []
+    for now, *before in zip(columns[-1], *columns[:-1], strict=False):
+        if any(span.text != now.text for span in before):
+            raise LogError(
+                f"Line {number}: the logs are of different texts ({now.text!r} and {before[0].text!r}).",
+                "Compare runs on the same corpus.",
+            )
+        skipped = now.outcome == "skipped"
+        pieces.append((now.text, (BLUE, False) if skipped else _COLOURS[game](now, before)))
+    return pieces
+
+
+def _wp_colour(now: Span, before: list[Span]) -> Colour:
+    rank: Any = 1e10 if now.rank is None else now.rank
+    best = min(1e10 if span.rank is None else span.rank for span in before)
+    bold = any((rank <= limit) != (best <= limit) for limit in (1, 3))
+    if best < rank:
+        return RED, bold
+    return (GREEN, bold) if rank < best else (DEFAULT, False)
+
+
+def _tc_colour(now: Span, before: list[Span]) -> Colour:
+    was = any(span.rank is not None for span in before)
+    if now.rank is not None:
+        return (CYAN if was else GREEN), False
+    return (RED if was else DEFAULT), False
+
+
+def _ic_colour(now: Span, before: list[Span]) -> Colour:
+    was, stays = min(span.rank or 0 for span in before) == 1, right_before(now.entry)
+    if now.rank == 1:
+        return (DEFAULT, False) if was else (GREEN, stays)
+    return (RED if was else YELLOW), stays
+
+
+_COLOURS: dict[str, Callable[[Span, list[Span]], Colour]] = {
+    "wp": _wp_colour,
+    "tc": _tc_colour,
+    "ic": _ic_colour,
+}

@@ -1,0 +1,186 @@
+"""Answer sets with their versions, and what systems said about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.urls import reverse
+
+from gym.evaluations.models import new_key
+from suites.models import Visibility
+
+RESERVED = ("new", "try", "compare", "submissions", "rescore")
+
+
+class FrozenAnswers(Exception):
+    """Somebody tried to change a version."""
+
+
+class AnswerSet(models.Model):
+    """Processes with their answers. Scores belong to one of its versions, which never change."""
+
+    slug = models.SlugField(
+        max_length=80,
+        unique=True,
+        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is taken by a page.")],
+    )
+    title = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_sets")
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    description = models.TextField(blank=True, help_text="What the processes are, and who annotated them.")
+    licence = models.CharField(
+        max_length=60, blank=True, help_text="e.g. CC-BY-4.0, CC0-1.0. Empty: not stated."
+    )
+    reference = models.TextField(blank=True, help_text="The paper the answers come from.")
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["title"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("propara-set", args=[self.slug])
+
+    @property
+    def latest(self) -> AnswerSetVersion | None:
+        return self.versions.order_by("-number").first()
+
+
+class AnswerSetVersion(models.Model):
+    """Answers and sentences as files, for good."""
+
+    answer_set = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    note = models.CharField(max_length=300, blank=True, help_text="What changed.")
+    answers = models.TextField(help_text="action file")
+    sentences = models.TextField(blank=True, help_text="process, number, text")
+    sha256 = models.CharField(max_length=64, help_text="of the answers")
+    sentences_sha256 = models.CharField(max_length=64, blank=True)
+    process_ids = models.JSONField(help_text="in the order of the answers")
+    n_participants = models.PositiveIntegerField()
+    n_steps = models.PositiveIntegerField(help_text="steps of all processes")
+    events = models.JSONField(help_text="number of steps by action")
+    notices = models.JSONField(default=list, help_text="what is odd, but accepted")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["answer_set_id", "-number"]
+        constraints = [models.UniqueConstraint(fields=["answer_set", "number"], name="answers_numbered_once")]
+
+    def __str__(self) -> str:
+        return f"{self.answer_set} v{self.number}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise FrozenAnswers("Versions of an answer set never change: make a new one.")
+        super().save(*args, **kwargs)
+
+    def get_absolute_url(self) -> str:
+        return reverse("propara-version", args=[self.answer_set.slug, self.number])
+
+    @property
+    def n_processes(self) -> int:
+        return len(self.process_ids)
+
+
+class Submission(models.Model):
+    """What one system said about one version. The file is kept as it came; what is scored is in `samples`."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waits for agreement to its repairs"
+        GENERATING = "generating", "being generated"
+        SCORED = "scored", "scored"
+        UNSCORABLE = "unscorable", "has no score"
+
+    class Source(models.TextChoices):
+        UPLOADED = "uploaded", "uploaded"
+        GENERATED = "generated", "generated here"
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    version = models.ForeignKey(AnswerSetVersion, on_delete=models.PROTECT, related_name="submissions")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="propara_submissions"
+    )
+    system = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    paper = models.CharField(max_length=300, blank=True)
+    link = models.URLField(blank=True)
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    state = models.CharField(max_length=10, choices=State.choices)
+    source = models.CharField(max_length=9, choices=Source.choices, default=Source.UPLOADED)
+
+    filename = models.CharField(max_length=200, blank=True)
+    file = models.BinaryField(default=bytes, help_text="as it was uploaded")
+    file_sha256 = models.CharField(max_length=64, blank=True)
+    kind = models.CharField(max_length=10, default="actions", help_text="one of gym.propara.intake.KINDS")
+    repairs = models.JSONField(default=list, help_text="[{line, column, code, message}]")
+    agreed_at = models.DateTimeField(null=True, blank=True, help_text="when somebody agreed to the repairs")
+    samples = models.JSONField(
+        default=list, help_text="[{text, failures, precision, recall, f1}]; the first is the one on the board"
+    )
+
+    evaluator = models.CharField(max_length=20, blank=True)
+    report = models.JSONField(default=dict, help_text="see gym.propara.digest")
+    f1 = models.FloatField(null=True, blank=True, help_text="of the reference, for sorting")
+    scored_at = models.DateTimeField(null=True, blank=True)
+    history = models.JSONField(default=list, help_text="[{evaluator, scored_at, precision, recall, f1}]")
+
+    model = models.ForeignKey(
+        "models_registry.RegisteredModel",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="propara_submissions",
+    )
+    provenance = models.JSONField(default=dict, help_text="model, prompt, policy, versions")
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="propara_submission"
+    )
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return self.system
+
+    def get_absolute_url(self) -> str:
+        return reverse("propara-submission", args=[self.key])
+
+    @property
+    def is_scored(self) -> bool:
+        return self.state in (self.State.SCORED, self.State.UNSCORABLE)
+
+    @property
+    def is_generated(self) -> bool:
+        return self.source == self.Source.GENERATED
+
+    @property
+    def reference(self) -> dict[str, Any] | None:
+        """The reference's numbers; None while there are none, or where its arithmetic fails."""
+        found: dict[str, Any] | None = self.report.get("reference")
+        return found
+
+
+class GeneratedProcess(models.Model):
+    """Answers of a model about one process, kept as soon as they are there: a killed worker loses at most one."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="generated")
+    process_id = models.BigIntegerField()
+    text = models.TextField(help_text="rows of an action file")
+    choices = models.JSONField(default=list, help_text="bits of what was chosen and of the runner-up")
+
+    class Meta:
+        ordering = ["submission_id", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "process_id"], name="process_generated_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"process {self.process_id} of {self.submission_id}"

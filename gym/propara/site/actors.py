@@ -1,0 +1,106 @@
+"""Background work: generate answers process by process, score again after a change of the evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from gym import __version__
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.registry import handler
+from gym.propara.generate import PROMPT, GenerationError, answer_process
+from gym.propara.models import GeneratedProcess, Submission
+from gym.propara.sentences import read_sentences
+from gym.propara.site import services
+from gym.propara.site.generation import GENERATE
+from gym.propara.stream import grids_of
+from models_registry.backends import Backend, BackendError
+from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+
+
+@handler(GENERATE)
+def generate(context: JobContext) -> None:
+    """Every process is committed as soon as it is answered; a later attempt goes on from there."""
+    from models_registry.warm import load_pinned
+
+    rows = Submission.objects.select_related("version__answer_set", "model")
+    submission = rows.filter(pk=context.payload["submission"]).first()
+    if submission is None:
+        raise PermanentFailure("The submission was deleted.")
+    if submission.model is None or not submission.model.is_ready:
+        raise PermanentFailure("The model is not there or not ready any more.")
+    try:
+        backend = load_pinned(submission.model)
+        _answer_all(context, submission, backend)
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+    _finish(context, submission, backend)
+
+
+def _answer_all(context: JobContext, submission: Submission, backend: Backend) -> None:
+    version = submission.version
+    grids = grids_of(version.answers, "answers")
+    sentences = read_sentences(version.sentences, "sentences")
+    policy = ScoringPolicy.from_dict(submission.provenance["policy"])
+    done = set(submission.generated.values_list("process_id", flat=True))
+
+    def scorer(texts: Sequence[str]) -> Sequence[TokenScores | ScoringFailure]:
+        context.check()
+        return backend.score(texts, policy)
+
+    for pid, grid in grids.items():
+        context.progress(len(done), len(grids), "processes")
+        context.check()
+        if pid in done:
+            continue
+        try:
+            answer = answer_process(pid, sentences[pid], list(grid.participants), scorer)
+        except GenerationError as error:
+            raise PermanentFailure(f"Process {pid}: {error}") from error
+        with context.transaction(brings_forward=True):
+            GeneratedProcess.objects.create(
+                submission=submission,
+                process_id=pid,
+                text=answer.text,
+                choices=[choice.as_list() for choice in answer.choices],
+            )
+        done.add(pid)
+
+
+def _finish(context: JobContext, submission: Submission, backend: Backend) -> None:
+    texts = dict(submission.generated.values_list("process_id", "text"))
+    whole = "".join(texts[pid] for pid in submission.version.process_ids)
+    facts = backend.facts
+    with context.finish():
+        row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+        row.file = whole.encode()
+        row.file_sha256 = services.sha256_of(row.file)
+        row.samples = [{"text": whole, "failures": []}]
+        row.provenance |= {
+            "prompt": PROMPT,
+            "fingerprint": facts.fingerprint,
+            "dtype": facts.dtype,
+            "device": facts.device,
+            "versions": facts.versions,
+            "score_kind": facts.score_kind,
+            "gym": __version__,
+            "generated_at": timezone.now().isoformat(),
+        }
+        services.score(row)
+
+
+@handler(services.RESCORE)
+def rescore(context: JobContext) -> None:
+    """One transaction for each submission, so that a later attempt goes on with those that are left."""
+    keys = list(services.outdated().order_by("pk").values_list("pk", flat=True))
+    for done, pk in enumerate(keys):
+        context.progress(done, len(keys), "submissions")
+        context.check()
+        with context.transaction(brings_forward=True):
+            row = services.outdated().select_for_update(of=("self",)).filter(pk=pk).first()
+            if row is not None:
+                services.score(row)
+    with context.finish():
+        pass

@@ -1,0 +1,199 @@
+"""Answer sets and their versions in the REST API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import AddressDecides, ApiView, ListView, one
+from gym.api.errors import Refusal, Trouble, answers
+from gym.api.operations import TEXT, operation
+from gym.api.requests import Body
+from gym.exports import download
+from gym.propara.errors import ProParaError
+from gym.propara.intake import MAX_BYTES
+from gym.propara.models import AnswerSet, AnswerSetVersion
+from gym.propara.site import permissions, selectors, services
+from gym.propara.site.api import examples
+from gym.propara.site.api.shown import AnswerSetSerializer, AnswerSetVersionSerializer
+from gym.propara.site.views import download_of, problems_of
+from gym.uploads import read_upload
+from suites.models import Visibility
+
+FORM = "multipart/form-data"
+
+
+@answers(ProParaError)
+def _unreadable(error: ProParaError) -> Refusal:
+    """Everything that is wrong with a file, at once."""
+    found = problems_of(error)
+    detail = f"{len(found)} problem{'' if len(found) == 1 else 's'} in the file."
+    return Refusal(
+        400, detail, "unreadable", [Trouble(one["where"], one["message"], one["hint"]) for one in found]
+    )
+
+
+class AnswerSetAbout(Body):
+    title = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+    licence = serializers.CharField(max_length=60, required=False, allow_blank=True)
+    reference = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+
+
+class NewAnswerSet(AnswerSetAbout):
+    title = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
+    answers = serializers.FileField(help_text="action file of six columns")
+    sentences = serializers.FileField(required=False, help_text="process, number, sentence")
+
+
+class NewAnswerVersion(Body):
+    answers = serializers.FileField()
+    sentences = serializers.FileField(required=False)
+    note = serializers.CharField(max_length=300, required=False, allow_blank=True)
+
+
+def files_of(given: dict[str, Any]) -> tuple[bytes, bytes]:
+    """The bytes of answers and sentences; takes them out of the body."""
+    files = [given.pop("answers"), given.pop("sentences", None)]
+    first, second = (read_upload(file, MAX_BYTES) if file else b"" for file in files)
+    return first, second
+
+
+def set_of(request: Request, slug: str) -> AnswerSet:
+    return one(selectors.visible_to(request.user).prefetch_related("versions"), slug=slug)
+
+
+def editable(request: Request, slug: str) -> AnswerSet:
+    answer_set = set_of(request, slug)
+    if not permissions.can_edit(request.user, answer_set):
+        raise PermissionDenied("this belongs to somebody else")
+    return answer_set
+
+
+def version_of(request: Request, slug: str, number: int) -> AnswerSetVersion:
+    return one(selectors.versions_for(request.user), answer_set__slug=slug, number=number)
+
+
+class SetList(ListView):
+    parser_classes = [MultiPartParser]
+
+    @operation("List answer sets", answers=AnswerSetSerializer, many=True, example=examples.ANSWER_SET)
+    def get(self, request: Request) -> Response:
+        """Processes with their answers: public ones and your own."""
+        rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
+        return self.page(rows, AnswerSetSerializer)
+
+    @operation(
+        "Make an answer set",
+        takes={FORM: NewAnswerSet},
+        sends={FORM: {"title": "Everyday processes", "answers": "answers.tsv", "sentences": "sentences.tsv"}},
+        answers=AnswerSetSerializer,
+        status=201,
+        example=examples.ANSWER_SET,
+    )
+    def post(self, request: Request) -> Response:
+        """The files become version 1. All that is wrong with them is said at once."""
+        given = self.given()
+        made = services.create_answer_set(*files_of(given), actor=request.user, **given)
+        place = reverse("api-propara-set", args=[made.slug], request=request)
+        return Response(AnswerSetSerializer(made).data, status=201, headers={"Location": place})
+
+
+class SetDetail(ApiView):
+    path_examples = {"slug": "everyday-processes"}
+
+    @operation("Read an answer set", answers=AnswerSetSerializer, example=examples.ANSWER_SET)
+    def get(self, request: Request, slug: str) -> Response:
+        """What it says about itself, and its versions."""
+        return Response(AnswerSetSerializer(set_of(request, slug)).data)
+
+    @operation(
+        "Change an answer set",
+        takes=AnswerSetAbout,
+        sends={"visibility": "public"},
+        answers=AnswerSetSerializer,
+        example=examples.ANSWER_SET,
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Title, visibility, description, licence, reference. Answers change by a new version."""
+        answer_set = editable(request, slug)
+        services.edit_answer_set(answer_set, actor=request.user, **self.given())
+        return Response(AnswerSetSerializer(answer_set).data)
+
+    @operation("Delete an answer set", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """With its versions and your submissions; not while other people's rest on it."""
+        services.delete_answer_set(editable(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class VersionList(ListView):
+    path_examples = {"slug": "everyday-processes"}
+    parser_classes = [MultiPartParser]
+
+    @operation(
+        "List versions of an answer set",
+        answers=AnswerSetVersionSerializer,
+        many=True,
+        example=examples.VERSION,
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The newest first."""
+        rows = set_of(request, slug).versions.defer("answers", "sentences").order_by("-number")
+        return self.page(rows, AnswerSetVersionSerializer)
+
+    @operation(
+        "Add a version",
+        takes={FORM: NewAnswerVersion},
+        sends={FORM: {"answers": "answers.tsv", "sentences": "sentences.tsv", "note": "Process 7 corrected"}},
+        answers=AnswerSetVersionSerializer,
+        status=201,
+        example=examples.VERSION,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Submissions stay with the version they were scored against."""
+        answer_set = editable(request, slug)
+        given = self.given()
+        made = services.add_version(
+            answer_set, *files_of(given), actor=request.user, note=given.get("note", "")
+        )
+        place = reverse("api-propara-version", args=[slug, made.number], request=request)
+        return Response(AnswerSetVersionSerializer(made).data, status=201, headers={"Location": place})
+
+
+class VersionDetail(ApiView):
+    path_examples = {"slug": "everyday-processes", "number": 1}
+
+    @operation("Read a version", answers=AnswerSetVersionSerializer, example=examples.VERSION)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Its hashes, counts and processes; the files are at `files/`."""
+        return Response(AnswerSetVersionSerializer(version_of(request, slug, number)).data)
+
+
+class VersionFile(ApiView):
+    path_examples = {"slug": "everyday-processes", "number": 1, "form": "answers.tsv"}
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a file of a version",
+        answers={"type": "object", "description": "answers as JSON grids"},
+        example={"processes": []},
+        media={"text/tab-separated-values": (TEXT, "1\t1\twater\tMOVE\ttap\tkettle\n")},
+    )
+    def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:
+        """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
+        process with the JSON schema of the answer)."""
+        content = download_of(version_of(request, slug, number), form)
+        if content is None:
+            raise Http404
+        kind = "application/json" if form.endswith(("json", "jsonl")) else "text/tab-separated-values"
+        return download(content, f"{slug}-v{number}-{form}", kind)

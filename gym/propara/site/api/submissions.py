@@ -1,0 +1,391 @@
+"""Submissions in the REST API: score a file in one call, read why, compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_filters
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import AddressDecides, ApiView, ListView, one, renderers
+from gym.api.errors import Trouble, invalid
+from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
+from gym.api.operations import TEXT, operation
+from gym.api.permissions import TokenScope
+from gym.api.requests import Body, Query
+from gym.propara.answers import read_answers
+from gym.propara.digest import digest
+from gym.propara.intake import MAX_BYTES, take_in
+from gym.propara.models import AnswerSetVersion, Submission
+from gym.propara.report import evaluate
+from gym.propara.site import exports, generation, permissions, selectors, services
+from gym.propara.site.api import examples
+from gym.propara.site.api.sets import FORM
+from gym.propara.site.api.shown import (
+    ProParaProcessSerializer,
+    ProParaSubmissionSerializer,
+    process_detail,
+    report_of,
+)
+from gym.propara.site.compare import compare_submissions
+from gym.propara.site.process_views import process_of
+from gym.uploads import read_upload
+from models_registry.selectors import visible_to as visible_models
+from suites.models import Visibility
+
+KEY = {"key": "3f2a9c1d5e7b8a604c21"}
+OBJECT = {"type": "object"}
+WAIT = {"Retry-After": "5"}
+
+
+class ProParaAbout(Body):
+    system = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+    paper = serializers.CharField(max_length=300, required=False, allow_blank=True)
+    link = serializers.URLField(max_length=200, required=False, allow_blank=True)
+
+
+class ProParaTarget(Body):
+    answer_set = serializers.SlugField(max_length=80)
+    version = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest"
+    )
+
+
+class ProParaUpload(ProParaTarget, ProParaAbout):
+    file = serializers.FileField(
+        help_text="action file, state file, JSON grids, or answers to the prompt pack"
+    )
+    agree_to_repairs = serializers.BooleanField(
+        default=False, help_text="score at once what had to be repaired; otherwise it waits for `agree`"
+    )
+
+
+class ProParaEvaluation(Body):
+    file = serializers.FileField(help_text="predictions")
+    answer_set = serializers.SlugField(max_length=80, required=False)
+    version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    answers = serializers.FileField(required=False, help_text="instead of an answer set")
+    agree_to_repairs = serializers.BooleanField(default=False)
+
+
+class ProParaGeneration(ProParaTarget):
+    model = serializers.SlugField(max_length=80)
+    visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
+
+
+def target(request: Request, given: dict[str, Any]) -> AnswerSetVersion:
+    rows = selectors.versions_for(request.user).filter(answer_set__slug=given["answer_set"])
+    if "version" in given:
+        return one(rows, number=given["version"])
+    version = rows.order_by("-number").first()
+    if version is None:
+        raise Http404
+    return version
+
+
+def seen(request: Request, key: str) -> Submission:
+    return one(selectors.submissions_for(request.user), key=key)
+
+
+def steered(request: Request, key: str) -> Submission:
+    submission = seen(request, key)
+    if not permissions.can_steer(request.user, submission):
+        raise PermissionDenied("this belongs to somebody else")
+    return submission
+
+
+def scored(request: Request, key: str) -> Submission:
+    submission = seen(request, key)
+    if not submission.is_scored:
+        raise Http404
+    return submission
+
+
+class SubmissionFilter(django_filters.FilterSet):
+    answer_set = django_filters.CharFilter("version__answer_set__slug", label="Answer set")
+    version = django_filters.NumberFilter(
+        "version__number", min_value=1, max_value=2**31 - 1, label="Its version"
+    )
+    state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
+    source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
+    owner = django_filters.CharFilter("owner__username", label="Who handed it in")
+
+    class Meta:
+        model = Submission
+        fields: list[str] = []
+
+
+class SubmissionList(ListView):
+    parser_classes = [MultiPartParser]
+    filterset_class = SubmissionFilter
+
+    @operation(
+        "List submissions", answers=ProParaSubmissionSerializer, many=True, example=examples.SUBMISSION
+    )
+    def get(self, request: Request) -> Response:
+        """Newest first: public ones, and all of yours."""
+        rows = selectors.listed_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
+        return self.page(rows, ProParaSubmissionSerializer)
+
+    @operation(
+        "Upload and score",
+        takes={FORM: ProParaUpload},
+        sends={FORM: {"answer_set": "everyday-processes", "file": "predictions.tsv", "system": "Careful"}},
+        answers=ProParaSubmissionSerializer,
+        status=201,
+        example=examples.SUBMISSION,
+    )
+    def post(self, request: Request) -> Response:
+        """One call: the answer holds the scores. A file that had to be repaired is `waiting`, with every change listed,
+        unless `agree_to_repairs`. A file that cannot be repaired is a 400 with everything that is wrong."""
+        given = self.given()
+        version = target(request, given)
+        file = given["file"]
+        about = services.About(
+            given.get("system") or file.name.rpartition(".")[0][:200] or file.name[:200],
+            **{name: given[name] for name in ("description", "paper", "link", "visibility") if name in given},
+        )
+        data = read_upload(file, MAX_BYTES)
+        made = services.submit(
+            version, data, file.name, about, actor=request.user, agreed=given["agree_to_repairs"]
+        )
+        place = reverse("api-propara-submission", args=[made.key], request=request)
+        return Response(ProParaSubmissionSerializer(made).data, status=201, headers={"Location": place})
+
+
+class Evaluate(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    parser_classes = [MultiPartParser]
+
+    @operation(
+        "Score without keeping",
+        takes={FORM: ProParaEvaluation},
+        sends={FORM: {"file": "predictions.tsv", "answers": "answers.tsv"}},
+        answers=OBJECT,
+        example=examples.EVALUATED,
+    )
+    def post(self, request: Request) -> Response:
+        """Against a kept answer set, or against answers sent along. Saves nothing. `scored` is false, and there is no
+        report, when the file had to be repaired and `agree_to_repairs` is not said."""
+        given = self.given()
+        if ("answers" in given) == ("answer_set" in given):
+            raise invalid(Trouble("$", "Send either answer_set or answers."))
+        if "answers" in given:
+            answers = read_answers(read_upload(given["answers"], MAX_BYTES)).text
+        else:
+            answers = target(request, given).answers
+        intake = take_in(read_upload(given["file"], MAX_BYTES), answers, given["file"].name)
+        agreed = not intake.repairs or given["agree_to_repairs"]
+        return Response(
+            {
+                "kind": intake.kind,
+                "repairs": [one.as_dict() for one in intake.repairs],
+                "scored": agreed,
+                "report": digest(evaluate(answers, intake.text)) if agreed else None,
+            }
+        )
+
+
+class Generate(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    token_scope = Scope.RUN
+
+    @operation(
+        "Let a model answer",
+        takes=ProParaGeneration,
+        sends={"answer_set": "everyday-processes", "model": "demo-ngram"},
+        answers=ProParaSubmissionSerializer,
+        status=202,
+        example=examples.GENERATING,
+    )
+    def post(self, request: Request) -> Response:
+        """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
+        given = self.given()
+        version = target(request, given)
+        model = one(visible_models(request.user), slug=given["model"])
+        about = services.About(f"{model.name} (by surprisal)"[:200], visibility=given["visibility"])
+        made = generation.queue_generation(version, model, about, actor=request.user)
+        place = reverse("api-propara-submission", args=[made.key], request=request)
+        return Response(
+            ProParaSubmissionSerializer(made).data, status=202, headers={"Location": place, **WAIT}
+        )
+
+
+class SubmissionDetail(ApiView):
+    path_examples = KEY
+
+    @operation("Read a submission", answers=ProParaSubmissionSerializer, example=examples.SUBMISSION)
+    def get(self, request: Request, key: str) -> Response:
+        """Its scores, or what it waits for."""
+        return Response(ProParaSubmissionSerializer(seen(request, key)).data)
+
+    @operation(
+        "Change a submission's card",
+        takes=ProParaAbout,
+        sends={"visibility": "public"},
+        answers=ProParaSubmissionSerializer,
+        example=examples.SUBMISSION,
+    )
+    def patch(self, request: Request, key: str) -> Response:
+        """System, visibility, description, paper, link; never the file."""
+        row = steered(request, key)
+        names = ("system", "description", "paper", "link", "visibility")
+        about = services.About(**({name: getattr(row, name) for name in names} | self.given()))
+        services.edit_submission(row, about, actor=request.user)
+        return Response(ProParaSubmissionSerializer(row).data)
+
+    @operation("Delete a submission", status=204)
+    def delete(self, request: Request, key: str) -> Response:
+        """With its file and scores."""
+        services.delete_submission(steered(request, key), actor=request.user)
+        return Response(status=204)
+
+
+class _Act(ApiView):
+    path_examples = KEY
+
+    def act(self, request: Request, key: str, use_case: Any) -> Response:
+        row = steered(request, key)
+        use_case(row, actor=request.user)
+        return Response(ProParaSubmissionSerializer(seen(request, key)).data)
+
+
+class Agree(_Act):
+    @operation("Agree to repairs", answers=ProParaSubmissionSerializer, example=examples.SUBMISSION)
+    def post(self, request: Request, key: str) -> Response:
+        """Score the file as repaired. 400 when it does not wait for this."""
+        return self.act(request, key, services.agree)
+
+
+class Cancel(_Act):
+    token_scope = Scope.RUN
+
+    @operation(
+        "Stop a generation", answers=ProParaSubmissionSerializer, example=examples.GENERATING, also=[409]
+    )
+    def post(self, request: Request, key: str) -> Response:
+        """Processes that were answered are kept."""
+        return self.act(request, key, generation.cancel_generation)
+
+
+class Retry(_Act):
+    token_scope = Scope.RUN
+
+    @operation(
+        "Go on with a generation",
+        answers=ProParaSubmissionSerializer,
+        example=examples.GENERATING,
+        also=[409],
+    )
+    def post(self, request: Request, key: str) -> Response:
+        """From the first process that was not answered."""
+        return self.act(request, key, generation.retry_generation)
+
+
+class Report(ApiView):
+    path_examples = KEY
+
+    @operation("Read a report", answers=OBJECT, example=examples.REPORT)
+    def get(self, request: Request, key: str) -> Response:
+        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples, history, provenance."""
+        return Response(report_of(scored(request, key)))
+
+
+class ProParaTable(Query):
+    format = serializers.ChoiceField(
+        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
+    )
+
+
+class Processes(ListView):
+    path_examples = KEY
+    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
+
+    @operation(
+        "List scores by process",
+        query=ProParaTable,
+        answers=ProParaProcessSerializer,
+        many=True,
+        example=examples.PROCESS,
+        media={CSV: (TEXT, "process,precision,recall,f1\n"), NDJSON: (TEXT, '{"process": 1, "f1": 0.91}\n')},
+    )
+    def get(self, request: Request, key: str) -> Response:
+        """In the order of the answers; CSV and NDJSON in one piece."""
+        submission = scored(request, key)
+        if is_table(request):
+            return Response(Table(*exports.process_table(submission)))
+        return self.page(submission.report["processes"], lambda rows: rows)
+
+
+class Process(ApiView):
+    path_examples = {**KEY, "process_id": 1}
+
+    @operation("Read one process", answers=OBJECT, example=examples.DETAIL)
+    def get(self, request: Request, key: str, process_id: int) -> Response:
+        """Both grids, both summaries, each pair with its parts and the reason, what is missed and spurious."""
+        return Response(process_detail(process_of(scored(request, key), process_id)))
+
+
+class SubmissionFile(ApiView):
+    path_examples = {**KEY, "form": "report.txt"}
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a file of a submission",
+        answers=OBJECT,
+        example={"precision": 0.943, "recall": 0.879, "f1": 0.91},
+        media={
+            "text/plain": (TEXT, "=====\n"),
+            "text/tab-separated-values": (TEXT, "1\t1\twater\tMOVE\ttap\tpot\n"),
+        },
+    )
+    def get(self, request: Request, key: str, form: str) -> HttpResponse:
+        """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
+        metrics.json and diagnostics.txt."""
+        response = exports.response_of(seen(request, key), form)
+        if response is None:
+            raise Http404
+        return response
+
+
+class ProParaPair(Query):
+    first = serializers.SlugField(max_length=24)
+    second = serializers.SlugField(max_length=24)
+
+
+class Compare(ApiView):
+    @operation("Compare two submissions", query=ProParaPair, answers=OBJECT, example=examples.COMPARED)
+    def get(self, request: Request) -> Response:
+        """Paired over the processes: difference of F1 (first less second), interval, p, wins and losses."""
+        first, second = (scored(request, self.query[name]) for name in ("first", "second"))
+        if first.version_id != second.version_id:
+            raise invalid(Trouble("?second", "It was scored against other answers than the first."))
+        if first.reference is None or second.reference is None:
+            raise invalid(Trouble("?first", "One of the two has no score."))
+        return Response(compare_submissions(first, second).as_dict())
+
+
+class Rescore(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation(
+        "Score everything again",
+        answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
+        status=202,
+        example={"submissions": 12},
+    )
+    def post(self, request: Request) -> Response:
+        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff."""
+        job = services.queue_rescore(actor=request.user)
+        headers = WAIT | ({"Location": reverse("api-job", args=[job.pk], request=request)} if job else {})
+        return Response({"submissions": job.total if job else 0}, status=202, headers=headers)

@@ -1,0 +1,137 @@
+"""What can be downloaded of a submission."""
+
+from __future__ import annotations
+
+from statistics import fmean, stdev
+from typing import Any
+
+from django.http import HttpResponse
+
+from gym.exports import csv_download, download, json_download
+from gym.propara import render
+from gym.propara.mistakes import label
+from gym.propara.models import Submission
+from gym.propara.report import Report, evaluate
+from gym.propara.scoring import QuestionScore, harmonic
+from gym.propara.summary import QUESTIONS
+
+
+def response_of(submission: Submission, form: str) -> HttpResponse | None:
+    """None where there is no such download."""
+    if form == "file":
+        response = HttpResponse(bytes(submission.file), content_type="application/octet-stream")
+        response["Content-Disposition"] = f'attachment; filename="{submission.key}-as-uploaded"'
+        return response
+    if not submission.is_scored:
+        return None
+    stem = f"{submission.version.answer_set.slug}-{submission.key}"
+    if form == "actions.tsv":
+        return download(submission.samples[0]["text"], f"{stem}-actions.tsv", "text/tab-separated-values")
+    if form == "json":
+        return json_download(f"{stem}.json", full_report(submission))
+    if form == "processes.csv":
+        return csv_download(f"{stem}-processes.csv", *process_table(submission))
+    if submission.reference is None:
+        return None
+    report = evaluated(submission)
+    assert report.averages is not None
+    if form == "report.txt":
+        text = render.report_text(report.averages, report.n_predictions, report.n_answers)
+        return download(text, f"{stem}-report.txt", "text/plain")
+    if form == "metrics.json":
+        return download(render.metrics_json(report.averages), f"{stem}-metrics.json", "application/json")
+    if form == "diagnostics.txt":
+        return download(diagnostics(submission, report), f"{stem}-diagnostics.txt", "text/plain")
+    return None
+
+
+def evaluated(submission: Submission) -> Report:
+    version = submission.version
+    return evaluate(version.answers, submission.samples[0]["text"], version.sentences or None)
+
+
+def diagnostics(submission: Submission, report: Report) -> str:
+    """As the reference writes it; files are called by their names here."""
+    assert report.averages is not None
+    parts = [render.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
+    for one in report.processes:
+        assert one.scores is not None
+        scores = (*one.scores.values(),)
+        parts.append(
+            render.process_diagnostics(one.prediction, one.answer, scores, one.sentences or None)  # type: ignore[arg-type]
+        )
+    return "".join([*parts, render.overall_diagnostics(report.averages)])
+
+
+def full_report(submission: Submission) -> dict[str, Any]:
+    """Everything that is stored, with what it rests on; the samples without their texts."""
+    version = submission.version
+    return {
+        "submission": submission.key,
+        "system": submission.system,
+        "paper": submission.paper,
+        "link": submission.link,
+        "source": submission.source,
+        "provenance": submission.provenance,
+        "answer_set": version.answer_set.slug,
+        "version": version.number,
+        "answers_sha256": version.sha256,
+        "file_sha256": submission.file_sha256,
+        "repairs": submission.repairs,
+        "evaluator": submission.evaluator,
+        "scored_at": submission.scored_at.isoformat() if submission.scored_at else None,
+        "history": submission.history,
+        "samples": [{k: v for k, v in one.items() if k != "text"} for one in submission.samples],
+        "samples_summary": samples_summary(submission),
+        "report": submission.report,
+    }
+
+
+def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
+    """One row per process: stored numbers, and P, R and F1 of all questions or of one."""
+    rows = []
+    for row in report["processes"]:
+        told = [(label(code), n) for code, n in row["mistakes"].items()]
+        precision, recall, f1 = None, None, row["f1"]
+        if row["scores"]:
+            names = [question] if question else list(QUESTIONS)
+            precision = fmean(row["scores"][name][0] for name in names)
+            recall = fmean(row["scores"][name][1] for name in names)
+            f1 = harmonic(precision, recall)
+        rows.append({**row, "precision": precision, "recall": recall, "f1": f1, "told": told})
+    return rows
+
+
+def process_table(submission: Submission) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows: the reference's numbers first, the corrected metric in columns of its own."""
+    header = ["process", "precision", "recall", "f1"]
+    header += [f"{name}_{part}" for name in QUESTIONS for part in ("precision", "recall", "f1")]
+    header += ["corrected_f1", "warnings", "error"]
+    rows = []
+    for row in process_rows(submission.report):
+        parts: list[Any] = []
+        for name in QUESTIONS:
+            pair = QuestionScore(*row["scores"][name]) if row["scores"] else None
+            parts += [*pair, harmonic(*pair)] if pair else [None, None, None]
+        whole = [row["id"], row["precision"], row["recall"], row["f1"]]
+        rows.append([*whole, *parts, row["corrected_f1"], row["warnings"], row["error"]])
+    return header, rows
+
+
+def samples_summary(submission: Submission) -> dict[str, Any] | None:
+    """Mean and deviation over samples, and the rate of answers that could not be used; None for other files."""
+    if submission.kind != "answers":
+        return None
+    scores = [one["f1"] for one in submission.samples]
+    known = [score for score in scores if score is not None]
+    whole = len(known) == len(scores)
+    n_answers = len(scores) * submission.version.n_processes
+    n_failures = sum(len(one["failures"]) for one in submission.samples)
+    return {
+        "n_samples": len(scores),
+        "f1_mean": fmean(known) if whole else None,
+        "f1_deviation": stdev(known) if whole and len(known) > 1 else None,
+        "n_answers": n_answers,
+        "n_failures": n_failures,
+        "failure_rate": n_failures / n_answers if n_answers else 0.0,
+    }

@@ -1,0 +1,121 @@
+"""Forms of answer sets and submissions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gym.propara.intake import MAX_BYTES
+from gym.propara.models import AnswerSet, Submission
+from gym.propara.site.services import About
+from gym.uploads import read_upload
+from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
+from suites.models import Visibility
+
+
+def _bytes(form: forms.Form, field: str) -> None:
+    """The bytes of an uploaded file beside it, as `<field>_bytes`."""
+    upload = form.cleaned_data.get(field)
+    if upload:
+        try:
+            form.cleaned_data[f"{field}_bytes"] = read_upload(upload, MAX_BYTES)
+        except ValidationError as error:
+            form.add_error(field, error)
+
+
+class AnswerFilesForm(forms.Form):
+    answers = forms.FileField(
+        label="Answers",
+        help_text="Action file of six columns, UTF-8, no header. At most 5 MB.",
+        error_messages={"empty": "The file is empty."},
+    )
+    sentences = forms.FileField(
+        required=False,
+        label="Sentences",
+        help_text="Three columns: process, number, sentence. Without them there is no prompt pack.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        _bytes(self, "answers")
+        _bytes(self, "sentences")
+        return self.cleaned_data
+
+    def files_given(self) -> tuple[bytes, bytes]:
+        return self.cleaned_data["answers_bytes"], self.cleaned_data.get("sentences_bytes", b"")
+
+
+class VersionForm(AnswerFilesForm):
+    note = forms.CharField(required=False, max_length=300, label="What changed")
+
+
+class AboutSetForm(forms.ModelForm):
+    class Meta:
+        model = AnswerSet
+        fields = ["title", "visibility", "licence", "description", "reference"]
+        widgets = {
+            "description": forms.Textarea(attrs={"rows": 4}),
+            "reference": forms.Textarea(attrs={"rows": 2}),
+        }
+
+    def given(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.Meta.fields}
+
+
+class AboutForm(forms.ModelForm):
+    """Who says it. `about()` is what the use cases take."""
+
+    link = forms.URLField(required=False, assume_scheme="https", help_text="Paper, code or model card.")
+
+    class Meta:
+        model = Submission
+        fields = ["system", "visibility", "paper", "link", "description"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 3})}
+        labels = {"visibility": "Who sees it"}
+        help_texts = {
+            "system": "What the leaderboard calls it.",
+            "visibility": "Public ones are on everybody’s leaderboard.",
+            "paper": "As you would cite it.",
+        }
+
+    def about(self) -> About:
+        return About(**{name: self.cleaned_data[name] for name in self.Meta.fields})
+
+
+class SubmitForm(AboutForm):
+    file = forms.FileField(
+        label="Predictions",
+        help_text="Action file, state file, JSON grids, or answers to the prompt pack. At most 5 MB.",
+        error_messages={"empty": "The file is empty."},
+    )
+    system = forms.CharField(
+        max_length=200, required=False, label="System", help_text="What the leaderboard calls it."
+    )
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        _bytes(self, "file")
+        upload = self.cleaned_data.get("file")
+        if upload and not self.cleaned_data.get("system"):
+            self.cleaned_data["system"] = upload.name.rpartition(".")[0][:200] or upload.name[:200]
+        return self.cleaned_data
+
+
+class GenerateForm(forms.Form):
+    model = forms.ModelChoiceField(
+        queryset=RegisteredModel.objects.none(), to_field_name="slug", label="Model", empty_label=None
+    )
+    visibility = forms.ChoiceField(
+        choices=Visibility.choices, initial=Visibility.PRIVATE, label="Who sees it"
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = runnable_by(user)
+
+    def about(self) -> About:
+        model = self.cleaned_data["model"]
+        return About(system=f"{model.name} (by surprisal)"[:200], visibility=self.cleaned_data["visibility"])

@@ -1,0 +1,88 @@
+"""Use case: let a registered model answer an answer set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from gym.jobs import services as jobs
+from gym.propara.generate import PROMPT
+from gym.propara.models import AnswerSetVersion, Submission
+from gym.propara.site import permissions
+from gym.propara.site.services import About, check_room, describe
+from models_registry import permissions as model_permissions
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+GENERATE = "propara_generate"
+MAX_STEPS = 2_000
+"""Participants times sentences, over all processes of an answer set that a model may be asked about."""
+
+
+def queue_generation(
+    version: AnswerSetVersion, model: RegisteredModel, about: About, *, actor: User
+) -> Submission:
+    """Queue a model on an answer set. Submission and job are written together or not at all."""
+    if not permissions.can_submit(actor, version.answer_set) or not model_permissions.can_run(actor, model):
+        raise PermissionDenied("you may not run this model on this answer set")
+    if not model.is_hosted or not model.is_ready:
+        raise ValidationError(f"{model.name} is not hosted here, or not ready.")
+    if not version.sentences:
+        raise ValidationError("This version has no sentences, so there is nothing for a model to read.")
+    rows = sum(version.events.values())
+    if rows > MAX_STEPS and not actor.is_staff:
+        raise ValidationError(f"{rows:,} steps of participants; at most {MAX_STEPS:,} are generated here.")
+    with transaction.atomic():
+        check_room(actor)
+        submission = Submission(
+            version=version,
+            owner=actor,
+            model=model,
+            state=Submission.State.GENERATING,
+            source=Submission.Source.GENERATED,
+            kind="actions",
+            filename=f"{model.slug}.tsv",
+            provenance={
+                "model": model.slug,
+                "fingerprint": model.fingerprint,
+                "prompt": PROMPT,
+                "policy": ScoringPolicy().to_dict(),
+                "answers_sha256": version.sha256,
+                "sentences_sha256": version.sentences_sha256,
+            },
+        )
+        describe(submission, about)
+        submission.save()
+        submission.job = jobs.enqueue(
+            GENERATE,
+            {"submission": submission.pk},
+            owner=actor,
+            title=f"{model.slug} on {version}",
+            total=version.n_processes,
+        )
+        submission.save(update_fields=["job"])
+    return submission
+
+
+def cancel_generation(submission: Submission, *, actor: User) -> None:
+    """What is answered already stays, should it be queued again."""
+    _require(actor, submission)
+    if submission.job is not None:
+        jobs.request_cancel(submission.job, actor=actor)
+
+
+def retry_generation(submission: Submission, *, actor: User) -> None:
+    _require(actor, submission)
+    if submission.job is None:
+        raise ValidationError("This submission has no job any more. Start a new one.")
+    jobs.retry(submission.job, actor=actor)
+
+
+def _require(actor: User, submission: Submission) -> None:
+    if not permissions.can_steer(actor, submission) or not submission.is_generated:
+        raise PermissionDenied("this belongs to somebody else")

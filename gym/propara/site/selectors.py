@@ -1,0 +1,112 @@
+"""Reads of answer sets and submissions. Everything starts from `visible_to` or `submissions_for`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+
+from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from gym.propara.summary import QUESTIONS
+from suites.models import Visibility
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+HEAVY = ("file", "samples")
+"""Columns of a submission that lists do not need."""
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+    """Answer sets whose page this user may open."""
+    sets = AnswerSet.objects.select_related("owner")
+    if not user.is_authenticated:
+        return sets.exclude(visibility=Visibility.PRIVATE)
+    return sets if user.is_staff else sets.filter(~Q(visibility=Visibility.PRIVATE) | Q(owner=user))
+
+
+def listed_for(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+    """For lists: visible ones, less other people's unlisted ones."""
+    sets = visible_to(user)
+    if user.is_authenticated:
+        return sets.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
+    return sets.exclude(visibility=Visibility.UNLISTED)
+
+
+def versions_for(user: User | AnonymousUser) -> QuerySet[AnswerSetVersion]:
+    return AnswerSetVersion.objects.filter(answer_set__in=visible_to(user)).select_related(
+        "answer_set__owner"
+    )
+
+
+def submissions_for(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """Submissions whose page this user may open: of answer sets they may see, and shown by their owner. Those that are
+    not scored yet are their owner's alone."""
+    rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
+        "version__answer_set", "owner", "model", "job"
+    )
+    shown = Q(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE]) & ~Q(
+        visibility=Visibility.PRIVATE
+    )
+    if not user.is_authenticated:
+        return rows.filter(shown)
+    return rows if user.is_staff else rows.filter(shown | Q(owner=user))
+
+
+def listed_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """For lists and leaderboards: less other people's unlisted ones."""
+    rows = submissions_for(user)
+    if user.is_authenticated:
+        return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
+    return rows.exclude(visibility=Visibility.UNLISTED)
+
+
+def with_counts(sets: QuerySet[AnswerSet], user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+    """Annotates `newest` (number of the newest version), `n_submissions` and `best` (F1 on that version)."""
+    newest = AnswerSetVersion.objects.filter(answer_set=OuterRef("pk")).order_by("-number")
+    shown = listed_submissions(user).filter(
+        version__answer_set=OuterRef("pk"), state=Submission.State.SCORED, version__number=OuterRef("newest")
+    )
+    grouped = shown.order_by().values("version__answer_set")
+    return sets.annotate(
+        newest=Subquery(newest.values("number")[:1]),
+        n_submissions=Subquery(grouped.annotate(n=Count("pk")).values("n")),
+        best=Subquery(grouped.annotate(top=Max("f1")).values("top")),
+    ).prefetch_related("versions")
+
+
+SORTS: dict[str, tuple[str, ...]] = {
+    "f1": ("reference", "f1"),
+    "precision": ("reference", "precision"),
+    "recall": ("reference", "recall"),
+    **{name: ("reference", "questions", name, "f1") for name in QUESTIONS},
+    "corrected": ("corrected", "f1"),
+}
+
+
+def leaderboard(submissions: Iterable[Submission], sort: str = "-f1") -> list[Submission]:
+    """Scored submissions, by one of SORTS (with - the greatest first), by name, or by date; without a score: last."""
+    key, down = sort.removeprefix("-"), sort.startswith("-")
+    rows = [row for row in submissions if row.is_scored]
+    if key == "system":
+        return sorted(rows, key=lambda row: (row.system.casefold(), row.pk), reverse=down)
+    if key == "created":
+        return sorted(rows, key=lambda row: (row.created, row.pk), reverse=down)
+    path = SORTS.get(key, SORTS["f1"])
+    sign = -1 if down or key not in SORTS else 1
+
+    def rank(row: Submission) -> tuple[bool, float, str]:
+        value = number_at(row.report, path)
+        return value is None, sign * (value or 0.0), row.system.casefold()
+
+    return sorted(rows, key=rank)
+
+
+def number_at(report: dict[str, Any], path: tuple[str, ...]) -> float | None:
+    found: Any = report
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, int | float) else None

@@ -1,0 +1,340 @@
+"""Use cases of answer sets and submissions."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+from django.utils.text import slugify
+
+from gym.jobs import services as jobs
+from gym.jobs.models import Job
+from gym.propara.answers import Answers, read_answers
+from gym.propara.digest import digest
+from gym.propara.intake import Intake, take_in
+from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, Submission
+from gym.propara.report import EVALUATOR, Report, evaluate
+from gym.propara.site import permissions
+from suites.models import Visibility
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+RESCORE = "propara_rescore"
+MAX_SUBMISSIONS = 1_000
+"""Kept by one account; files of 5 MB each must not fill the disk."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What people say about a submission."""
+
+    system: str
+    description: str = ""
+    paper: str = ""
+    link: str = ""
+    visibility: str = Visibility.PRIVATE
+
+
+# --- answer sets ---
+
+
+def create_answer_set(
+    answers: bytes,
+    sentences: bytes = b"",
+    *,
+    actor: User,
+    title: str,
+    slug: str = "",
+    visibility: str = Visibility.PRIVATE,
+    description: str = "",
+    licence: str = "",
+    reference: str = "",
+) -> AnswerSet:
+    """An answer set with its first version. Raises ProParaError with all problems of the files."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to make an answer set")
+    if visibility not in Visibility.values:
+        raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
+    read = read_answers(answers, sentences)
+    with transaction.atomic():
+        answer_set = AnswerSet(
+            slug=_free_slug(slug or title),
+            title=title,
+            owner=actor,
+            visibility=visibility,
+            description=description,
+            licence=licence,
+            reference=reference,
+        )
+        answer_set.full_clean()
+        answer_set.save()
+        _add_version(answer_set, read, "")
+    return answer_set
+
+
+def add_version(
+    answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
+) -> AnswerSetVersion:
+    """New answers beside the old ones. Submissions stay with the version they were scored against."""
+    _require(permissions.can_edit(actor, answer_set))
+    read = read_answers(answers, sentences)
+    with transaction.atomic():
+        AnswerSet.objects.select_for_update().get(pk=answer_set.pk)
+        version = _add_version(answer_set, read, note)
+        answer_set.save(update_fields=["updated"])
+    return version
+
+
+def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
+    """Title, description, licence, reference and visibility."""
+    _require(permissions.can_edit(actor, answer_set))
+    hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
+    if hides and (n := _by_others(answer_set)):
+        raise ValidationError(f"{n} submission(s) of other people rest on it, so it cannot become private.")
+    for name in ("title", "description", "licence", "reference", "visibility"):
+        if name in fields:
+            setattr(answer_set, name, fields[name])
+    answer_set.full_clean()
+    answer_set.save()
+
+
+def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
+    """With all versions and the owner's submissions; not while other people's rest on it."""
+    _require(permissions.can_edit(actor, answer_set))
+    if n := _by_others(answer_set):
+        raise ValidationError(f"{n} submission(s) of other people rest on it, so it stays.")
+    with transaction.atomic():
+        mine = Submission.objects.filter(version__answer_set=answer_set)
+        for submission in mine.select_related("job"):
+            _stop(submission, actor)
+        mine.delete()
+        answer_set.delete()
+
+
+def _by_others(answer_set: AnswerSet) -> int:
+    rows = Submission.objects.filter(version__answer_set=answer_set)
+    return rows.exclude(owner=answer_set.owner_id).count()
+
+
+def _add_version(answer_set: AnswerSet, read: Answers, note: str) -> AnswerSetVersion:
+    last = answer_set.versions.aggregate(last=Max("number"))["last"] or 0
+    return AnswerSetVersion.objects.create(
+        answer_set=answer_set,
+        number=last + 1,
+        note=note,
+        answers=read.text,
+        sentences=read.sentences_text,
+        sha256=sha256_of(read.text.encode()),
+        sentences_sha256=sha256_of(read.sentences_text.encode()) if read.sentences_text else "",
+        process_ids=list(read.grids),
+        n_participants=read.n_participants,
+        n_steps=read.n_steps,
+        events=read.events,
+        notices=list(read.notices),
+    )
+
+
+def _free_slug(text: str) -> str:
+    base = slugify(text)[:70] or "answers"
+    base = f"{base}-answers" if base in RESERVED else base
+    taken = set(AnswerSet.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    return next(
+        slug for n in range(1, len(taken) + 2) if (slug := base if n == 1 else f"{base}-{n}") not in taken
+    )
+
+
+# --- submissions ---
+
+
+def submit(
+    version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User, agreed: bool = False
+) -> Submission:
+    """Read a file and score it; with repairs only if `agreed`, otherwise it waits for `agree`.
+
+    Raises ProParaError with all problems, and then nothing is saved.
+    """
+    _require(permissions.can_submit(actor, version.answer_set))
+    intake = take_in(data, version.answers, filename or "predictions")
+    with transaction.atomic():
+        check_room(actor)
+        submission = Submission(
+            version=version,
+            owner=actor,
+            state=Submission.State.WAITING,
+            filename=filename[:200],
+            file=data,
+            file_sha256=sha256_of(data),
+            kind=intake.kind,
+            repairs=[one.as_dict() for one in intake.repairs],
+            samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
+        )
+        describe(submission, about)
+        if intake.repairs and not agreed:
+            submission.save()
+            return submission
+        submission.agreed_at = timezone.now() if intake.repairs else None
+        score(submission)
+    return submission
+
+
+def preview(version: AnswerSetVersion, data: bytes, filename: str, *, actor: User) -> tuple[Intake, Report]:
+    """What a file comes to, saving nothing; the report is that of its first sample as repaired."""
+    _require(permissions.can_submit(actor, version.answer_set))
+    intake = take_in(data, version.answers, filename or "predictions")
+    return intake, evaluate(version.answers, intake.text, version.sentences or None)
+
+
+def agree(submission: Submission, *, actor: User) -> None:
+    """Score a file as repaired, now that somebody has seen what was changed."""
+    _require(permissions.can_steer(actor, submission))
+    with transaction.atomic():
+        row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+        if row.state != Submission.State.WAITING:
+            raise ValidationError("This submission does not wait for anything.")
+        row.agreed_at = timezone.now()
+        score(row)
+    submission.refresh_from_db()
+
+
+def edit_submission(submission: Submission, about: About, *, actor: User) -> None:
+    """Name, description, paper, link and visibility; never the file."""
+    _require(permissions.can_steer(actor, submission))
+    describe(submission, about)
+    submission.save(update_fields=["system", "description", "paper", "link", "visibility"])
+
+
+def delete_submission(submission: Submission, *, actor: User) -> None:
+    _require(permissions.can_steer(actor, submission))
+    with transaction.atomic():
+        _stop(submission, actor)
+        submission.delete()
+
+
+def score(submission: Submission) -> None:
+    """Score what `samples` hold and save. Earlier numbers go into the history."""
+    version = submission.version
+    reports: list[Report] = []
+    samples = []
+    for k, sample in enumerate(submission.samples):
+        report = evaluate(version.answers, sample["text"], version.sentences or None)
+        reports += [report] if k == 0 else []
+        numbers = {"precision": report.precision, "recall": report.recall, "f1": report.f1}
+        samples.append(
+            {
+                "text": sample["text"],
+                "failures": sample["failures"],
+                **numbers,
+                "corrected_f1": report.corrected.f1,
+            }
+        )
+    if submission.scored_at:
+        submission.history = [
+            *submission.history,
+            {
+                "evaluator": submission.evaluator,
+                "scored_at": submission.scored_at.isoformat(),
+                **{key: (submission.reference or {}).get(key) for key in ("precision", "recall", "f1")},
+            },
+        ]
+    submission.samples = samples
+    submission.report = digest(reports[0])
+    submission.f1 = reports[0].f1
+    submission.evaluator = EVALUATOR
+    submission.scored_at = timezone.now()
+    submission.state = Submission.State.UNSCORABLE if reports[0].f1 is None else Submission.State.SCORED
+    submission.save()
+
+
+def check_room(actor: User) -> None:
+    """Refuse one more submission than an account may keep; holds for simultaneous requests too."""
+    get_user_model().objects.select_for_update().get(pk=actor.pk)
+    kept = Submission.objects.filter(owner=actor).count()
+    if kept >= MAX_SUBMISSIONS and not actor.is_staff:
+        raise ValidationError(
+            f"You keep {kept} submissions, and {MAX_SUBMISSIONS} is the limit. Delete some."
+        )
+
+
+def describe(submission: Submission, about: About) -> None:
+    submission.system = about.system
+    submission.description = about.description
+    submission.paper = about.paper
+    submission.link = about.link
+    submission.visibility = about.visibility
+    submission.clean_fields(
+        exclude=["file", "samples", "repairs", "report", "history", "state", "provenance"]
+    )
+
+
+def _stop(submission: Submission, actor: User) -> None:
+    if submission.job is not None and submission.job.is_active:
+        jobs.request_cancel(submission.job, actor=actor)
+
+
+def _require(allowed: bool) -> None:
+    if not allowed:
+        raise PermissionDenied("this belongs to somebody else")
+
+
+def sha256_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# --- after a change of the evaluator ---
+
+
+def outdated() -> Any:
+    """Submissions that another version of the evaluator scored."""
+    scored = [Submission.State.SCORED, Submission.State.UNSCORABLE]
+    return Submission.objects.filter(state__in=scored).exclude(evaluator=EVALUATOR)
+
+
+def queue_rescore(*, actor: User) -> Job | None:
+    """Score again, by a job, whatever another version of the evaluator scored; None where there is nothing to do."""
+    if not (actor.is_authenticated and actor.is_staff):
+        raise PermissionDenied("staff decides when everything is scored again")
+    n = outdated().count()
+    if not n:
+        return None
+    return jobs.enqueue(RESCORE, {}, owner=actor, title=f"ProPara: score {n} submissions again", total=n)
+
+
+# --- accounts that go ---
+
+
+def kept_sets(user: User) -> Any:
+    """Answer sets that others rely on: public ones, and those with other people's submissions."""
+    mine = AnswerSet.objects.filter(owner=user)
+    others = Submission.objects.exclude(owner=user).values("version__answer_set")
+    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others))
+
+
+def doomed_sets(user: User) -> Any:
+    return AnswerSet.objects.filter(owner=user).exclude(pk__in=kept_sets(user).values("pk"))
+
+
+def doomed_submissions(user: User) -> Any:
+    """Those that only their owner could see, and those on answer sets that go."""
+    waiting = [Submission.State.WAITING, Submission.State.GENERATING]
+    hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
+    gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
+    return Submission.objects.filter(hidden | gone, owner=user)
+
+
+def farewell(user: User, heir: User) -> None:
+    """What becomes of somebody's answer sets and submissions when the account goes. Call inside a transaction.
+
+    What only they could see goes with them; what others rely on stays, submissions without a name.
+    """
+    kept = list(kept_sets(user).values_list("pk", flat=True))
+    doomed = list(doomed_sets(user).values_list("pk", flat=True))
+    Submission.objects.filter(pk__in=list(doomed_submissions(user).values_list("pk", flat=True))).delete()
+    AnswerSet.objects.filter(pk__in=doomed).delete()
+    AnswerSet.objects.filter(pk__in=kept).update(owner=heir)

@@ -1,0 +1,41 @@
+from django.urls import path
+
+from gym.propara.site import process_views, submission_views, views
+
+_SET = "<slug:slug>/v<int:number>/"
+_ONE = "submissions/<slug:key>/"
+
+urlpatterns = [
+    path("", views.set_list, name="propara-list"),
+    path("new/", views.set_new, name="propara-new"),
+    path("rescore/", views.rescore, name="propara-rescore"),
+    path("compare/", process_views.compare_pick, name="propara-compare-pick"),
+    path("compare/<slug:first>/<slug:second>/", process_views.compare_detail, name="propara-compare"),
+    path(
+        "compare/<slug:first>/<slug:second>/<int:process_id>/",
+        process_views.compare_process,
+        name="propara-compare-process",
+    ),
+    path(_ONE, submission_views.submission_detail, name="propara-submission"),
+    path(f"{_ONE}progress/", submission_views.submission_progress, name="propara-submission-progress"),
+    path(f"{_ONE}agree/", submission_views.submission_agree, name="propara-submission-agree"),
+    path(f"{_ONE}cancel/", submission_views.submission_cancel, name="propara-submission-cancel"),
+    path(f"{_ONE}retry/", submission_views.submission_retry, name="propara-submission-retry"),
+    path(f"{_ONE}edit/", submission_views.submission_edit, name="propara-submission-edit"),
+    path(f"{_ONE}delete/", submission_views.submission_delete, name="propara-submission-delete"),
+    path(
+        f"{_ONE}download/<str:form>/",
+        submission_views.submission_download,
+        name="propara-submission-download",
+    ),
+    path(f"{_ONE}processes/<int:process_id>/", process_views.process_detail, name="propara-process"),
+    path("<slug:slug>/", views.set_detail, name="propara-set"),
+    path("<slug:slug>/edit/", views.set_edit, name="propara-edit"),
+    path("<slug:slug>/delete/", views.set_delete, name="propara-delete"),
+    path("<slug:slug>/new-version/", views.version_new, name="propara-version-new"),
+    path(_SET, views.set_detail, name="propara-version"),
+    path(f"{_SET}submit/", submission_views.submit, name="propara-submit"),
+    path(f"{_SET}generate/", submission_views.generate, name="propara-generate"),
+    path(f"{_SET}download/<str:form>/", views.set_download, name="propara-download"),
+    path(f"{_SET}processes/<int:process_id>/", views.set_process, name="propara-answers"),
+]

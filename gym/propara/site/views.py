@@ -1,0 +1,245 @@
+"""Pages of answer sets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.exports import download
+from gym.propara import convert, prompts
+from gym.propara.errors import ProParaError
+from gym.propara.models import AnswerSet, AnswerSetVersion
+from gym.propara.report import EVALUATOR
+from gym.propara.sentences import read_sentences
+from gym.propara.site import permissions, selectors, services
+from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
+from gym.propara.site.shown import grid_table
+from gym.propara.stream import grids_of
+
+PER_PAGE = 50
+
+
+@require_safe
+def set_list(request: HttpRequest) -> HttpResponse:
+    """Context: page (of AnswerSet with newest, n_submissions, best), n_outdated (for staff)."""
+    sets = selectors.with_counts(selectors.listed_for(request.user), request.user)
+    page = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
+    staff = request.user.is_authenticated and request.user.is_staff
+    context = {
+        "page": page,
+        "n_outdated": services.outdated().count() if staff else 0,
+        "evaluator": EVALUATOR,
+    }
+    return render(request, "propara/list.html", context)
+
+
+@login_required
+def set_new(request: HttpRequest) -> HttpResponse:
+    """Context: about, files (forms), problems."""
+    about = AboutSetForm(request.POST or None)
+    files = AnswerFilesForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"about": about, "files": files}
+    if request.method == "POST" and all([about.is_valid(), files.is_valid()]):
+        try:
+            made = services.create_answer_set(*files.files_given(), actor=request.user, **about.given())
+            messages.success(request, f"{made.title} is kept as version 1.")
+            return redirect(made)
+        except ProParaError as error:
+            context["problems"] = problems_of(error)
+        except ValidationError as error:
+            about.add_error(None, error)
+    return render(request, "propara/new.html", context, status=400 if request.method == "POST" else 200)
+
+
+@require_safe
+def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse:
+    """Context: answer_set, version, versions, board, sort, waiting (this user's, not scored yet), may_edit, ..."""
+    version = version_of(request, slug, number)
+    answer_set = version.answer_set
+    sort = request.GET.get("sort", "-f1")
+    rows = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+    board = selectors.leaderboard(rows, sort)
+    mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
+    grids = grids_of(version.answers, "answers")
+    context = {
+        "answer_set": answer_set,
+        "version": version,
+        "versions": list(answer_set.versions.defer("answers", "sentences")),
+        "board": board,
+        "comparable": [row for row in board if row.reference],
+        "sort": sort,
+        "waiting": mine,
+        "processes": _first_sentences(version, grids),
+        "may_edit": permissions.can_edit(request.user, answer_set),
+        "may_submit": permissions.can_submit(request.user, answer_set),
+    }
+    return render(request, "propara/set.html", context)
+
+
+def _first_sentences(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
+    texts = read_sentences(version.sentences, "sentences") if version.sentences else {}
+    return [
+        {
+            "id": pid,
+            "first": (texts.get(pid) or ("",))[0],
+            "steps": grid.steps,
+            "participants": list(grid.participants),
+        }
+        for pid, grid in grids.items()
+    ]
+
+
+@require_safe
+def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -> HttpResponse:
+    """The answers about one process. Context: version, process_id, table, neighbours."""
+    version = version_of(request, slug, number)
+    grids = grids_of(version.answers, "answers")
+    if process_id not in grids:
+        raise Http404("There is no such process.")
+    context = {
+        "version": version,
+        "answer_set": version.answer_set,
+        "process_id": process_id,
+        "table": grid_table(grids[process_id], sentences_of(version, process_id)),
+        "neighbours": neighbours(version, process_id),
+    }
+    return render(request, "propara/answers.html", context)
+
+
+@login_required
+def set_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    answer_set = editable(request, slug)
+    form = AboutSetForm(request.POST or None, instance=AnswerSet.objects.get(pk=answer_set.pk))
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.edit_answer_set(answer_set, actor=request.user, **form.given())
+            return redirect(answer_set)
+        except ValidationError as error:
+            form.add_error(None, error)
+    context = {"answer_set": answer_set, "form": form}
+    return render(request, "propara/edit.html", context, status=form_status(request))
+
+
+@login_required
+def version_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: answer_set, form, problems."""
+    answer_set = editable(request, slug)
+    form = VersionForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"answer_set": answer_set, "form": form}
+    if request.method == "POST" and form.is_valid():
+        try:
+            note = form.cleaned_data["note"]
+            return redirect(
+                services.add_version(answer_set, *form.files_given(), actor=request.user, note=note)
+            )
+        except ProParaError as error:
+            context["problems"] = problems_of(error)
+    return render(request, "propara/version_new.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    answer_set = editable(request, slug)
+    try:
+        services.delete_answer_set(answer_set, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(answer_set)
+    messages.success(request, f"{answer_set.title} is deleted, with its versions and your submissions to it.")
+    return redirect("propara-list")
+
+
+@login_required
+@require_POST
+def rescore(request: HttpRequest) -> HttpResponse:
+    job = services.queue_rescore(actor=request.user)
+    messages.success(
+        request, f"{job.total} submissions are scored again." if job else "All scores are current."
+    )
+    return redirect("propara-list")
+
+
+@require_safe
+def set_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
+    """answers.tsv, sentences.tsv, template.tsv, answers.json, prompts.jsonl."""
+    version = version_of(request, slug, number)
+    content = download_of(version, form)
+    if content is None:
+        raise Http404("There is no such download.")
+    kind = "application/json" if form.endswith(("json", "jsonl")) else "text/tab-separated-values"
+    return download(content, f"{slug}-v{number}-{form}", kind)
+
+
+def download_of(version: AnswerSetVersion, form: str) -> str | None:
+    """The text of a download; None where there is none of this name, or no sentences for it."""
+    if form == "answers.tsv":
+        return version.answers
+    if form == "sentences.tsv":
+        return version.sentences or None
+    grids = grids_of(version.answers, "answers")
+    if form == "template.tsv":
+        return convert.template(grids)
+    if form == "answers.json":
+        return convert.grids_to_json(grids)
+    if form == "prompts.jsonl" and version.sentences:
+        pack = prompts.pack(grids, read_sentences(version.sentences, "sentences"))
+        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in pack)
+    return None
+
+
+# --- what several pages share ---
+
+
+def version_of(request: HttpRequest, slug: str, number: int = 0) -> AnswerSetVersion:
+    """A visible version; without a number the newest."""
+    rows = selectors.versions_for(request.user).filter(answer_set__slug=slug).order_by("-number")
+    version = (rows.filter(number=number) if number else rows).first()
+    if version is None:
+        raise Http404("There is no such answer set.")
+    return version
+
+
+def editable(request: HttpRequest, slug: str) -> AnswerSet:
+    answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
+    if not permissions.can_edit(request.user, answer_set):
+        raise PermissionDenied("this belongs to somebody else")
+    return answer_set
+
+
+def sentences_of(version: AnswerSetVersion, process_id: int) -> tuple[str, ...]:
+    return read_sentences(version.sentences, "sentences").get(process_id, ()) if version.sentences else ()
+
+
+def neighbours(version: AnswerSetVersion, process_id: int) -> tuple[int | None, int | None]:
+    """The processes before and after, in the order of the answers."""
+    ids = version.process_ids
+    at = ids.index(process_id)
+    return ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None
+
+
+def problems_of(error: ProParaError) -> list[dict[str, Any]]:
+    """For includes/problems.html: message, hint, where."""
+    if not error.problems:
+        return [{"message": str(error), "hint": "", "where": ""}]
+    return [
+        {"message": one.message, "hint": one.hint, "where": where_of(one.file, one.line, one.column)}
+        for one in error.problems
+    ]
+
+
+def where_of(file: str, line: int, column: int) -> str:
+    place = f"{file}, line {line}" if line else file
+    return f"{place}, column {column}" if column else place
+
+
+def form_status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

@@ -1,0 +1,1 @@
+"""Surprisals of plain sentences on demand: no suite, no regions, no formula."""

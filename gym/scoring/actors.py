@@ -1,0 +1,38 @@
+"""The worker's part: score what the cache does not know, and write all scores with the state `done`."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from gym.evaluations import cache
+from gym.evaluations.compute import Scores
+from gym.evaluations.preview import score_missing
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.registry import handler
+from gym.scoring.models import ScoreRequest
+from gym.scoring.services import KIND
+from models_registry.backends import BackendError
+from models_registry.engine import ScoringFailure, ScoringPolicy
+
+
+@handler(KIND)
+def score(context: JobContext) -> None:
+    from models_registry.warm import borrow
+
+    request = ScoreRequest.objects.select_related("model").filter(pk=context.payload["request"]).first()
+    if request is None:
+        raise PermanentFailure("The request was deleted.")
+    policy = ScoringPolicy.from_dict(request.policy)
+    try:
+        with borrow(request.model) as backend:
+            known = score_missing(context, backend, policy, request.texts)
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+    rows = [_row(known[text]) for text in request.texts]
+    with context.finish():
+        ScoreRequest.objects.filter(pk=request.pk).update(scores=rows, completed_at=timezone.now())
+
+
+def _row(scores: Scores) -> dict[str, object]:
+    return cache.to_json(scores) | ({} if isinstance(scores, ScoringFailure) else {"failure": ""})

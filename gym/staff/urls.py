@@ -1,0 +1,10 @@
+from django.urls import path
+
+from gym.staff import views
+
+urlpatterns = [
+    path("", views.staff, name="staff"),
+    path("jobs/", views.staff_jobs, name="staff-jobs"),
+    path("doctor/", views.staff_doctor, name="staff-doctor"),
+    path("tidy/", views.staff_tidy, name="staff-tidy"),
+]

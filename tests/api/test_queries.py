@@ -1,0 +1,95 @@
+"""A list takes as many queries with many rows as with few, and never more than ten."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from gym.evaluations.services import queue_run
+from gym.jobs.testing import run_pending
+from suites import services
+from tests.factories import make_model, make_suite
+
+LISTS = (
+    "suites/",
+    "suites/?q=suite&sort=-items",
+    "tags/",
+    "models/",
+    "backends/",
+    "runs/",
+    "runs/?state=done&sort=created",
+    "leaderboard/",
+    "jobs/",
+    "uploads/",
+    "suites/s0/revisions/",
+    "suites/s0/people/",
+    "suites/s0/draft/cells/",
+    "suites/s0/revisions/1/sentences/",
+    "runs/RUN/results/predictions/",
+    "runs/RUN/results/items/",
+    "runs/RUN/results/regions/",
+    "runs/RUN/results/tokens/",
+)
+DETAILS = (
+    "suites/s0/",
+    "suites/s0/draft/",
+    "suites/s0/revisions/1/",
+    "suites/s0/lint/",
+    "suites/s0/diff/1/2/",
+    "models/m0/",
+    "runs/RUN/",
+    "runs/RUN/results/",
+    "me/",
+)
+MOST = 10
+
+
+def grow(client, people, start: int, n: int, items: int) -> None:
+    for number in range(start, start + n):
+        suite = make_suite(people.alice, name=f"s{number}", items=items, collaborator=people.bob)
+        services.set_tags(suite, ["all", f"tag{number}"])
+        services.open_draft(suite, actor=people.alice)
+        make_model(people.alice, slug=f"m{number}")
+        for other in range(min(number + 1, 2)):
+            model = make_model(people.alice, slug=f"m{number}-{other}")
+            queue_run(suite.latest_frozen, model, actor=people.alice)
+        rows = "".join(f"up{number},s{number},{item},True\n" for item in range(items))
+        file = SimpleUploadedFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
+        assert client.post("/api/v1/uploads/", {"file": file}).status_code == 201
+    run_pending()
+
+
+def counted(client, address: str) -> tuple[int, int]:
+    """(rows, queries)"""
+    client.get(f"/api/v1/{address}")  # opens the account's allowance
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(f"/api/v1/{address}")
+    assert response.status_code == 200, response.content
+    return len(response.json().get("results", [1])), len(queries)
+
+
+def test_lists_and_details_take_few_queries_whatever_their_length(client, people):
+    client.force_login(people.alice)
+    grow(client, people, 0, 2, items=2)
+    run = client.get("/api/v1/runs/?suite=s0&source=computed").json()["results"][0]["id"]
+    addresses = [address.replace("RUN", run) for address in (*LISTS, *DETAILS)]
+    few = {address: counted(client, address) for address in addresses}
+    grow(client, people, 2, 6, items=2)
+    for address in addresses:
+        rows, queries = counted(client, address)
+        assert queries <= MOST, (address, rows, queries)
+        assert queries <= few[address][1], (address, few[address], rows, queries)
+    assert counted(client, "runs/")[0] > few["runs/"][0] > 1
+
+
+@pytest.mark.parametrize("n", [1, 60])
+def test_a_long_suite_takes_as_many_queries_as_a_short_one(client, people, n):
+    client.force_login(people.alice)
+    suite = make_suite(people.alice, name="long", items=n)
+    run = queue_run(suite.latest_frozen, make_model(people.alice), actor=people.alice)
+    run_pending()
+    for kind in ("items", "regions", "tokens"):
+        rows, queries = counted(client, f"runs/{run.key}/results/{kind}/")
+        assert (rows, queries <= 7) == (min(50, n if kind == "items" else 2 * n), True), (kind, queries)

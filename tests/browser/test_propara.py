@@ -1,0 +1,122 @@
+"""ProPara on the running site: upload, agree to repairs, score, drill down, compare; by mouse, then by keyboard."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.axe import violations
+from tests.propara.worlds import shipped
+
+SET = "/propara/everyday-processes/"
+SPILL = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def untidy(tmp_path):
+    """The hasty submission with a header, a blank line and an action in lower case."""
+    path = tmp_path / "mine.tsv"
+    text = shipped("hasty").replace("\tMOVE\t", "\tmove\t", 1)
+    path.write_text("process\tstep\tparticipant\taction\tbefore\tafter\n" + text + "\n", encoding="utf-8")
+    return path
+
+
+def test_upload_repair_score_drill_down_compare(signed_in, untidy):
+    page = signed_in
+    page.goto(SET)
+    page.get_by_role("link", name="Submit", exact=True).click()
+    page.locator("input[type=file]").set_input_files(untidy)
+    page.get_by_label("System", exact=True).fill("By mouse")
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.wait_for_url("**/propara/submissions/*/")
+    assert page.get_by_text("The header row was dropped.").is_visible()
+    assert page.get_by_text("'move' became 'MOVE'.").is_visible()
+    assert not page.get_by_text("Overall").is_visible()
+    page.get_by_role("button", name="Agree and score").click()
+    page.get_by_text("Overall").first.wait_for()
+    page.get_by_role("link", name=re.compile("missed destroy")).click()
+    page.wait_for_url("**only=missed-destroy*")
+    page.locator("main table tbody th a").first.click()
+    page.wait_for_url("**/processes/*/")
+    assert page.locator(".pp-grid .pp-wrong").count() > 0
+    assert page.get_by_text("is missed.").first.is_visible()
+    page.get_by_role("link", name="By mouse").first.click()
+    page.get_by_label("Compare with").select_option(label="Careful")
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/propara/compare/*/*/")
+    assert page.get_by_text("The interval excludes 0").is_visible()
+    page.locator("main table[data-sortable] tbody th a").first.click()
+    page.get_by_role("heading", name=re.compile("^2: Careful")).wait_for()
+    assert page.locator(".pp-grid .pp-layer", has_text="2").count() > 0
+
+
+def test_the_same_way_with_the_keyboard_alone(signed_in, untidy):
+    page = signed_in
+
+    def press(name: str, role: str = "link") -> None:
+        target = page.get_by_role(role, name=re.compile(name)).first
+        target.focus()
+        page.keyboard.press("Enter")
+
+    page.goto(SET)
+    press("^Submit$")
+    page.wait_for_url("**/submit/")
+    page.locator("input[type=file]").set_input_files(untidy)
+    page.get_by_label("System", exact=True).focus()
+    page.keyboard.type("By keyboard")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/propara/submissions/*/")
+    press("Agree and score", "button")
+    page.get_by_text("Overall").first.wait_for()
+    row = page.locator("#processes ~ .table-box tbody th a").first
+    row.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/processes/*/")
+    first = page.url
+    press("^Process \\d+$")
+    page.wait_for_url(lambda address: "/processes/" in address and address != first)
+    page.locator(".pp-grid").wait_for()
+
+
+def test_a_hopeless_file_says_everything_at_once(signed_in, tmp_path):
+    path = tmp_path / "bad.tsv"
+    path.write_text("1\t1\twater; hot water\tVANISH\ttap\tkettle\n1\t2\n", encoding="utf-8")
+    page = signed_in
+    page.goto(f"{SET}v1/submit/")
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.get_by_text("'VANISH' is not an action.").wait_for()
+    page.complaints.clear()  # Chromium logs the 400 as an error
+    assert page.get_by_text("bad.tsv, line 1, column 4").is_visible()
+    assert page.get_by_text("The line has 2 of 6 columns.").is_visible()
+    assert page.get_by_text("Process 14 is missing.").is_visible()
+
+
+def addresses(page) -> list[str]:
+    page.goto(SET)
+    keys = [
+        link.get_attribute("href").split("/")[3] for link in page.locator("#leaderboard tbody th a").all()[:2]
+    ]
+    one = f"/propara/submissions/{keys[1]}/"
+    two = f"/propara/compare/{keys[0]}/{keys[1]}/"
+    return [
+        "/propara/", "/propara/new/", "/propara/compare/", SET, f"{SET}v1/submit/", f"{SET}v1/generate/",
+        f"{SET}v1/processes/1/", one, f"{one}processes/1/", two, f"{two}1/",
+    ]  # fmt: skip
+
+
+def test_pages_fit_a_telephone_and_axe_finds_nothing(signed_in):
+    page = signed_in
+    wrong = {}
+    for address in addresses(page):
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            page.goto(address)
+            if found := violations(page):
+                wrong[theme, address] = found
+        page.set_viewport_size({"width": 390, "height": 844})
+        if page.evaluate(SPILL) > 0:
+            wrong["390 px", address] = page.evaluate(SPILL)
+        page.set_viewport_size({"width": 1280, "height": 900})
+    assert wrong == {}

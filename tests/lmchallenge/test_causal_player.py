@@ -1,0 +1,149 @@
+"""What a causal model says about continuations is what summing over all token sequences by hand gives."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+
+from gym.lmchallenge.alphabet import ALONE, Alphabet, goes_on, kind_of
+from gym.lmchallenge.causal import CausalPlayer, distributions
+from gym.lmchallenge.player import Request
+from models_registry.backends import load_backend
+from tests.models_registry import tiny
+
+ALPHABET = ["a", "b", "ab", "ba", "Ġ", "Ġa", "Ġab", "!", "aĠ", "Ġb!", "b!"]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory):
+    """A random model of a dozen tokens, among them some that run over the end of a word."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    words = ["<unk>", "<s>", "</s>", *ALPHABET]
+    merges = [("a", "b"), ("b", "a"), ("Ġ", "a"), ("Ġ", "ab"), ("a", "Ġ"), ("b", "!"), ("Ġ", "b!")]
+    tokenizer = Tokenizer(models.BPE({word: at for at, word in enumerate(words)}, merges, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    root = tmp_path_factory.mktemp("toy")
+    tiny.save(root / "toy", tiny.gpt2(len(words)), tiny.fast(tokenizer))
+    return load_backend("causal", {"source": "directory", "path": "toy"}, model_dir=root, hub_allowed=False)
+
+
+def by_hand(backend, context: str, candidate: str) -> float:
+    """P(text begins with context + candidate, and the token of the game is over) / P(text begins with context), by
+    walking through every token sequence until it is long enough to tell."""
+    with backend.held() as (reader, tokenizer):
+        alphabet = Alphabet.of(tokenizer, reader.vocabulary)
+        known: dict[tuple[int, ...], list[float]] = {}
+
+        def after(path: tuple[int, ...]) -> list[float]:
+            if path not in known:
+                ((_, logs),) = list(distributions(reader, [(1, *path)]))
+                known[path] = logs[0].exp().tolist()
+            return known[path]
+
+        def mass(path: tuple[int, ...], text: str, wanted: str, over: str | None) -> float:
+            """Of all that begins with path: the share that begins with wanted (and then, in the kind `over`,
+            ends)."""
+            if len(text) > len(wanted) or (len(text) == len(wanted) and over is None):
+                fits = text.startswith(wanted) and (over is None or not goes_on(over, text[len(wanted)]))
+                return float(fits)
+            if not wanted.startswith(text):
+                return 0.0
+            total = 0.0
+            for number, chance in enumerate(after(path)):
+                piece = alphabet.texts[number]
+                if piece:
+                    total += chance * mass((*path, number), text + piece, wanted, over)
+                elif number == tokenizer.eos_token_id and text == wanted:
+                    total += chance
+            return total
+
+        kind = kind_of(candidate)
+        above = mass((), "", context + candidate, None if kind == ALONE else kind)
+        return math.log(above / mass((), "", context, None))
+
+
+CONTEXTS = ["", "a", "ab", "ab ", "a b", "ba ab", "a!", "b! "]
+CANDIDATES = ["a", "ab", "b", "ba", "!", "bab"]
+
+
+@pytest.mark.parametrize("context", ["", "a", "ab", "ba", "b!"])
+def test_a_candidate_is_worth_what_all_token_sequences_give(toy, context):
+    player = CausalPlayer(toy, paths=10_000)
+    (reply,) = player.predict([Request(context, CANDIDATES)])
+    for word, score in reply:
+        assert score == pytest.approx(by_hand(toy, context, word), abs=1e-4)
+    assert [word for word, _ in reply] == CANDIDATES
+
+
+@pytest.mark.parametrize("context", ["ab ", "a b", "ba ab", "b! "])
+def test_the_same_holds_over_several_words_when_the_whole_context_is_spelled_anew(toy, context):
+    player = CausalPlayer(toy, paths=10_000, whole=True)
+    (reply,) = player.predict([Request(context, CANDIDATES)])
+    for word, score in reply:
+        assert score == pytest.approx(by_hand(toy, context, word), abs=1e-4)
+
+
+def test_chances_of_all_words_after_a_context_add_up_to_no_more_than_one(toy):
+    player = CausalPlayer(toy, paths=10_000)
+    words = ["".join(parts) for length in range(1, 5) for parts in itertools.product("ab", repeat=length)]
+    for context in CONTEXTS:
+        (reply,) = player.predict([Request(context, words)])
+        assert 0 < sum(math.exp(score) for _, score in reply) <= 1 + 1e-5
+
+
+def test_a_batch_gives_what_single_calls_give(toy):
+    player = CausalPlayer(toy)
+    requests = [Request(context, given) for context in CONTEXTS for given in (None, CANDIDATES)]
+    together = player.predict(requests)
+    for request, reply in zip(requests, together, strict=True):
+        (alone,) = player.predict([request])
+        assert [text for text, _ in alone] == [text for text, _ in reply]
+        assert [score for _, score in alone] == pytest.approx([score for _, score in reply], abs=1e-4)
+
+
+def test_predictions_have_the_scores_of_candidates_where_no_way_is_cut(toy):
+    player = CausalPlayer(toy, paths=10_000, beam=500, steps=6, predictions=10)
+    for context in ("", "a", "ba"):
+        (free,) = player.predict([Request(context)])
+        words = [text for text, _ in free if not text.startswith(" ")]
+        (held,) = player.predict([Request(context, words)])
+        scores = dict(free)
+        assert len(words) >= 3
+        for word, score in held:
+            assert scores[word] <= score + 1e-4
+            assert scores[word] == pytest.approx(score, abs=0.05)
+        assert free[0][1] == max(score for _, score in free)
+
+
+def test_a_prediction_continues_a_word_that_was_begun(tiny_models: Path):
+    backend = load_backend(
+        "causal", {"source": "directory", "path": "byte-bpe"}, model_dir=tiny_models, hub_allowed=False
+    )
+    (inside, after) = CausalPlayer(backend).predict([Request("The cab"), Request("The cab ")])
+    assert inside
+    assert after
+    assert not any(text.startswith(" ") for text, _ in after)
+
+
+@pytest.mark.parametrize("folder", ["byte-bpe", "unigram", "llama", "no-bos"])
+def test_models_of_all_families_play(tiny_models: Path, folder: str):
+    backend = load_backend(
+        "causal", {"source": "directory", "path": folder}, model_dir=tiny_models, hub_allowed=False
+    )
+    player = CausalPlayer(backend)
+    replies = player.predict(
+        [
+            Request("The keys to "),
+            Request("The keys to ", ["the", "cabinet"]),
+            Request("", ["The"]),
+            Request("猫が "),
+        ]
+    )
+    assert replies[0]
+    assert [text for text, _ in replies[1]] == ["the", "cabinet"]
+    assert all(score <= 0 for reply in replies for _, score in reply)

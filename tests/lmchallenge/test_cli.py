@@ -1,0 +1,226 @@
+"""`manage.py lmc`: the reference's commands, the tools beside them, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from gym.lmchallenge.cli import Streams, main
+
+PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
+CORPUS = "the cat sat\n\non the mat\n"
+
+
+def call(*argv: str, stdin: bytes | str = b"") -> tuple[int, bytes, str]:
+    out, err = io.BytesIO(), io.StringIO()
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    code = main(argv, "lmc", streams=Streams(io.BytesIO(given), out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def rows(data: bytes) -> list[dict]:
+    return [json.loads(line) for line in data.splitlines()]
+
+
+@pytest.fixture
+def wp(tmp_path: Path) -> Path:
+    path = tmp_path / "wp.log"
+    path.write_bytes(call("run", PROGRAM, "wp", stdin=CORPUS)[1])
+    return path
+
+
+@pytest.fixture
+def ic(tmp_path: Path) -> Path:
+    vocabulary = tmp_path / "words"
+    vocabulary.write_text("the\ncat\nhat\nsat\nmat\non\nan\nat\n")
+    path = tmp_path / "ic.log"
+    path.write_bytes(
+        call("run", PROGRAM, "ic", "-n", "4", "-p", "0.4", str(vocabulary), stdin=CORPUS * 20)[1]
+    )
+    return path
+
+
+def test_a_run_writes_one_line_of_log_per_line_of_corpus(wp: Path):
+    found = rows(wp.read_bytes())
+    assert [len(row["wordPredictions"]) for row in found] == [3, 0, 3]
+
+
+def test_progress_and_warnings_go_to_standard_error():
+    code, _, err = call("run", PROGRAM, "wp", stdin="a\tb\n")
+    assert code == 0
+    assert "warning: line 1: A tab" in err
+    assert "1 lines, 2 predictions" in err
+    assert call("run", "--quiet", PROGRAM, "wp", stdin="a\tb\n")[2] == ""
+
+
+def test_a_run_can_go_on_after_a_break():
+    whole = call("run", "-t", PROGRAM, "wp", stdin=CORPUS)[1]
+    rest = call("run", "-t", "--skip", "2", PROGRAM, "wp", stdin=CORPUS)[1]
+    assert whole.splitlines()[2:] == rest.splitlines()
+
+
+def test_logs_and_corpora_may_be_packed(tmp_path: Path, wp: Path):
+    code, packed, _ = call("run", "--gzip", PROGRAM, "wp", stdin=gzip.compress(CORPUS.encode()))
+    assert code == 0
+    assert gzip.decompress(packed) == wp.read_bytes()
+    path = tmp_path / "log"
+    path.write_bytes(packed)
+    assert call("stats", str(path))[1] == call("stats", str(wp))[1]
+    assert call("stats", stdin=packed)[1] == call("stats", str(wp))[1]
+
+
+def test_a_bad_line_of_a_corpus_ends_the_run_and_names_it():
+    code, out, err = call("run", "-f", "json", PROGRAM, "wp", stdin='{"text": "a"}\n{"tex": "b"}\n')
+    assert code == 1
+    assert len(out.splitlines()) == 1
+    assert 'line 2: there is no key "text"' in err
+    code, _, err = call("run", PROGRAM, "wp", stdin=b"good\ncaf\xe9\n")
+    assert code == 1
+    assert "line 2: byte 4 (0xe9) is not UTF-8" in err
+
+
+def test_wrong_arguments_end_with_two():
+    for argv in (["run", PROGRAM], ["stats", "-f", "none"], ["ic-opt", "-a", "1:2", "x"], ["nothing"]):
+        with pytest.raises(SystemExit) as error:
+            call(*argv)
+        assert error.value.code == 2
+
+
+def test_statistics_of_several_logs_as_json_and_as_tabs(wp: Path):
+    code, out, _ = call("stats", "-f", "all", str(wp), str(wp))
+    assert code == 0
+    found = json.loads(out)
+    assert found[str(wp)][0]["words"] == 6
+    code, out, _ = call("stats", "-o", "csv", str(wp))
+    head, line = (row.split("\t") for row in out.decode().splitlines())
+    assert head[0] == "log"
+    assert head[1:] == sorted(head[1:])
+    assert len(line) == len(head)
+
+
+def test_parts_without_words_have_no_rates(wp: Path):
+    found = json.loads(call("stats", "-p", "line", str(wp))[1])
+    assert [part["words"] for part in found] == [3, 0, 3]
+    assert found[1]["mrr"] is None
+
+
+def test_parts_by_user_need_users(wp: Path):
+    code, _, err = call("stats", "-p", "user", str(wp))
+    assert code == 1
+    assert "Line 1 of the log has no userId" in err
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (b"", "log is empty"),
+        (b'{"a": 1}\n', "no log of a game"),
+        (b'{"wordPredictions": [{"rank": 1}]}\n', "neither a target nor"),
+        (b'{"wordPredictions": [{"target": "a", "rank": "x"}]}\n', "not a count"),
+        (b'{"wordPredictions": []}\n{"textCompletions": []}\n', "line 2: a tc line"),
+        (b'{"wordPredictions": [', "cut off here"),
+        (
+            b'{"inputCorrections": [{"target": "a", "score": [1, 2], "candidates": []}]}\n',
+            "what was typed is missing",
+        ),
+        (
+            b'{"inputCorrections": [{"target": "a", "verbatim": "a", "score": [1, 2], '
+            b'"candidates": [["a", "b", 1]]}]}\n',
+            "stands where a score belongs",
+        ),
+    ],
+)
+def test_what_is_no_log_is_refused_with_the_place(log: bytes, words: str):
+    code, _, err = call("stats", stdin=log)
+    assert code == 1
+    assert words in err
+
+
+def test_a_search_and_its_cross_validation(ic: Path):
+    code, out, err = call("ic-opt", "-vv", "-o", "-4:0:3", "-a", "0:1:5", "--cross-validate", str(ic))
+    assert code == 0
+    found = json.loads(out)
+    assert err.count("DEBUG\tRun:") == 15
+    assert 0 <= found["cross_validated"]["accuracy"] <= 1
+    assert found["cross_validated"]["n"] == 120
+    mixture = json.dumps({key: found[key] for key in ("alpha", "oov_penalty")})
+    (row,) = json.loads(call("stats", "-a", mixture, str(ic))[1])
+    assert row["words"] == 120
+
+
+def test_colours_of_one_log_and_of_a_difference(wp: Path, ic: Path):
+    assert "\x1b[" in call("pretty", str(wp))[1].decode()
+    assert call("pretty", str(wp), str(wp))[1].decode() == "the cat sat \n\non the mat \n"
+    code, out, err = call("pretty", str(ic))
+    assert code == 0
+    assert "best mixture" in err
+    assert out.count(b"\n") == 60
+    other = call("run", PROGRAM, "wp", stdin="another text\n")[1]
+    path = wp.with_name("other")
+    path.write_bytes(other)
+    code, _, err = call("pretty", str(wp), str(path))
+    assert code == 1
+    assert "different texts" in err
+
+
+def test_more_figures(wp: Path, ic: Path, tmp_path: Path):
+    more = json.loads(call("stats", "--more", str(wp))[1])["more"]
+    assert more["bits_per_character"]["n"] == 6
+    assert "8 bits" in more["bits_per_character"]["oov_policy"]
+    tc = tmp_path / "tc"
+    tc.write_bytes(call("run", PROGRAM, "tc", stdin=CORPUS)[1])
+    more = json.loads(call("stats", "--more", "-f", "all", str(tc))[1])
+    savings = more["more"]["keystroke_savings"]
+    assert savings["value"] == pytest.approx(1 - more["parts"][0]["kpc"])
+    assert "cross_validated" in json.loads(call("stats", "--more", str(ic))[1])["more"]
+
+
+def test_the_learner_speaks_the_api():
+    commands = "train\tthe cat\nclear\ntrain\tthe dog\npredict\tthe \nnonsense\npredict\tthe \tdog\tcow\n"
+    code, out, err = call("serve", "--model", "adaptive", stdin=commands)
+    first, second = out.decode().splitlines()
+    assert code == 0
+    assert first.split("\t")[0] == "dog"
+    assert second.split("\t")[::2] == ["dog", "cow"]
+    assert "there is no command 'nonsense'" in err
+
+
+def test_corpora_change_their_form():
+    code, out, _ = call("corpus", "to-json", "--user", "me", "--timestamps", stdin="a\nb c\n")
+    assert rows(out) == [
+        {"userId": "me", "timestamp": 1, "text": "a"},
+        {"userId": "me", "timestamp": 2, "text": "b c"},
+    ]
+    assert call("corpus", "to-text", stdin=out)[1] == b"a\nb c\n"
+    code, _, err = call("corpus", "to-text", stdin='{"text": "a\\nb"}\n')
+    assert code == 1
+    assert "newline in the text" in err
+
+
+def test_corpora_are_sorted_by_user_and_time():
+    lines = [
+        '{"userId": "b", "timestamp": 2, "text": "1"}',
+        '{"userId": "a", "timestamp": 5, "text": "2"}',
+        '{"userId": "b", "timestamp": 1, "text": "3"}',
+        '{"userId": "b",  "text": "4"}',
+        '{"userId": "a", "timestamp": 5, "text": "5"}',
+    ]
+    out = call("corpus", "sort", stdin="\n".join(lines))[1].decode().splitlines()
+    assert out == [lines[3], lines[2], lines[0], lines[1], lines[4]]
+
+
+def test_a_vocabulary_is_built():
+    assert (
+        call("corpus", "vocab", "--min-count", "2", "--counts", stdin="a b a!\na b c\n")[1] == b"a\t3\nb\t2\n"
+    )
+
+
+def test_a_corpus_is_checked():
+    found = json.loads(call("corpus", "check", stdin="it's \t💩\n")[1])
+    assert found["shown"][0]["tokens"] == [[0, 4], [6, 7]]
+    assert [warning["code"] for warning in found["warnings"]] == ["tab"]

@@ -1,0 +1,101 @@
+"""Figures beyond the reference, checked by hand on logs that fit on a screen."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gym.lmchallenge.compare import compare, fingerprint
+from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.extras import bits_per_character, cross_validated, keystroke_savings, learning_curve
+from gym.lmchallenge.mixing import Mix, grid
+from gym.lmchallenge.pretty import spans
+from gym.lmchallenge.table import read_table
+
+
+def table(*rows, keep="all", mixes=()):
+    return read_table(enumerate(rows, 1), keep=keep, mixes=mixes)
+
+
+def wp(*ranks, **keys):
+    entries = [
+        {"target": f"w{at}"} | ({} if rank is None else {"rank": rank, "score": -1.0})
+        for at, rank in enumerate(ranks)
+    ]
+    return {"wordPredictions": entries, **keys}
+
+
+def test_bits_per_character_state_what_unknown_words_cost():
+    found = bits_per_character(table(wp(1, None), wp(1)))
+    assert found["characters"] == 6
+    assert found["value"] == pytest.approx((2 / math.log(2) + 2 * 8) / 6)
+    assert found["scored_only"] == pytest.approx(2 / math.log(2) / 4)
+    positive = {"wordPredictions": [{"target": "a", "rank": 1, "score": 2.0}]}
+    assert "above 0" in bits_per_character(table(positive))["reason"]
+
+
+def test_keystrokes_are_saved_by_accepting_and_by_automatic_blanks():
+    row = {"textCompletions": [{"target": "t"}, {"target": "he", "rank": 0, "score": 1}, {"target": " c"}]}
+    plain = keystroke_savings(table(row))
+    assert plain["value"] == pytest.approx((5 - 4) / 5)
+    assert keystroke_savings(table(row), auto_space=True)["value"] == pytest.approx((5 - 3) / 5)
+    assert keystroke_savings(table(row), literal=True)["value"] == pytest.approx((5 - 6) / 5)
+    assert keystroke_savings(table(row), selection_cost=2)["value"] == pytest.approx(0)
+
+
+def test_a_learning_curve_goes_by_what_was_learnt_before():
+    rows = [wp(None, None, trainingChars=0), wp(None, 1, trainingChars=50), wp(1, 1, trainingChars=100)]
+    found = learning_curve(table(*rows))
+    assert [point["value"] for point in found["points"]] == [0.0, 0.5, 1.0]
+    assert all(point["interval"] for point in found["points"])
+    assert learning_curve(table(wp(1, 2))) is None
+
+
+def ic(right_model: float, wrong_model: float):
+    candidates = [["cat", -2.0, right_model], ["cut", -1.0, wrong_model]]
+    entry = {"target": "cat", "verbatim": "cut", "score": [-2.0, right_model], "candidates": candidates}
+    return {"inputCorrections": [entry]}
+
+
+def test_cross_validation_judges_on_other_lines_than_it_chooses_on():
+    found = cross_validated(table(*[ic(-1.0, -9.0)] * 12, mixes=grid()))
+    assert found["accuracy"] == 1.0
+    assert found["n"] == 12
+    assert found["cluster"] == "line"
+    assert len(found["folds"]) == 10
+
+
+def test_two_runs_on_one_text_are_compared():
+    better = [wp(1, 1, 4, None)] * 12
+    worse = [wp(1, None, None, None)] * 12
+    found = compare(table(*worse), table(*better))
+    assert (found.first, found.second) == (0.25, 0.5)
+    assert found.difference == 0.25
+    assert found.interval == [0.25, 0.25]
+    assert (found.only_first, found.only_second) == (0, 12)
+    assert found.mcnemar_p == pytest.approx(2 * 0.5**12)
+    same = compare(table(*better), table(*better))
+    assert same.difference == 0
+    assert same.mcnemar_p == 1
+    assert same.p == 1
+
+
+def test_runs_on_different_texts_are_not_compared():
+    with pytest.raises(LogError, match="different texts"):
+        compare(table(wp(1, 2)), table(wp(1)))
+    assert fingerprint([wp(1, 2)]) == fingerprint([wp(3, None)])
+    assert fingerprint([wp(1, 2)]) != fingerprint([wp(1)])
+    assert fingerprint([{"textCompletions": [{"target": "ab"}, {"target": "c"}]}]) == fingerprint(
+        [{"textCompletions": [{"target": "a"}, {"target": "bc"}]}]
+    )
+
+
+def test_outcomes_of_tokens_and_characters():
+    assert [span.outcome for span in spans(wp(1, 3, 4, None), "all")] == ["near", "far", "far", "missed"]
+    corrected = spans(wp(1, 3, 4, None), "all", readings="corrected")
+    assert [span.outcome for span in corrected] == ["first", "near", "far", "missed"]
+    row = {"textCompletions": [{"target": "a "}, {"target": "cd", "rank": 0, "score": 1}]}
+    assert [span.outcome for span in spans(row)] == ["typed", "skipped", "accepted", "saved"]
+    assert [span.outcome for span in spans(ic(-1.0, -9.0), mix=Mix(0.5, -1))] == ["corrected"]
+    assert [span.outcome for span in spans(ic(-9.0, -1.0), mix=Mix(0.5, -1))] == ["still-wrong"]

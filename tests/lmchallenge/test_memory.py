@@ -1,0 +1,67 @@
+"""Large corpora and logs are streams: what is held does not grow with them."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import resource, sys
+from gym.lmchallenge import corpus, logs
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.lint import Watch
+from gym.lmchallenge.play import play
+from gym.lmchallenge.stats import of_log
+
+class Quiet:
+    together = 16
+    def predict(self, requests): return [[("cat", -1.0), ("the", -2.0)] for _ in requests]
+    def train(self, text): pass
+    def clear(self): pass
+    def check(self): pass
+    def close(self): pass
+
+def text(n):
+    for number in range(n):
+        yield b"the cat sat on the mat number %d\\n" % number
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+def run(n, path):
+    watch = Watch("text")
+    lines = watch.through(corpus.read(text(n)))
+    with open(path, "wb") as out:
+        for line in play(lines, GameOptions("wp").build(), Quiet(), train=False):
+            out.write(logs.line_of(line.row).encode())
+    played = peak()
+    with corpus.opened(path) as stream:
+        assert of_log(logs.read(stream), keep="all")[0]["lines"] == n
+    return played, peak()
+
+run(2000, sys.argv[1])
+small = peak()
+played, counted = run(100_000, sys.argv[1])
+print(played - small, counted - small)
+"""
+
+
+@pytest.mark.process
+def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_memory(tmp_path: Path):
+    """Playing holds nothing of what is done; counting holds some tens of bytes per token (here 800,000)."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "log")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+        cwd=Path(__file__).parents[2],
+    )
+    played, counted = map(float, done.stdout.split())
+    assert played < 16
+    assert counted < 300
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0

@@ -1,0 +1,140 @@
+"""A model process ends every run in a result or a reason, never in a hang, never in shifted replies."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gym.lmchallenge import corpus
+from gym.lmchallenge.errors import OptionError, PlayerError
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.play import play
+from gym.lmchallenge.player import Request
+from gym.lmchallenge.players import command_line, configured
+from gym.lmchallenge.process import Command, ProcessPlayer, on_the_wire
+
+PROGRAM = str(Path(__file__).with_name("models.py"))
+TEXT = ["the cat sat", "on the mat", "the mat", "sat"]
+
+
+def command(mode: str, **limits: float) -> Command:
+    return Command((sys.executable, "-B", PROGRAM, mode), **{"reply_timeout": 2.0, "settle": 0.02, **limits})
+
+
+def run(mode: str, lines: list[str] = TEXT, *, train: bool = True, **limits: float):
+    rows = []
+    player = ProcessPlayer(command(mode, **limits))
+    error = None
+    try:
+        found = (corpus.Line(number, text) for number, text in enumerate(lines, 1))
+        rows.extend(line.row for line in play(found, GameOptions("wp").build(), player, train=train))
+        player.close()
+    except PlayerError as failure:
+        error = failure
+    finally:
+        player.kill()
+    return rows, error, player
+
+
+def test_a_well_behaved_model_plays_to_the_end():
+    rows, error, _ = run("echo")
+    assert error is None
+    assert [len(row["wordPredictions"]) for row in rows] == [3, 3, 2, 1]
+    assert rows[0]["wordPredictions"][0] == {"target": "the", "rank": 1, "score": 0.0}
+
+
+def test_a_crash_keeps_the_lines_before_it_and_says_what_the_model_said():
+    rows, error, _ = run("crash")
+    assert len(rows) == 1
+    assert "exit code 7" in str(error)
+    assert "out of memory" in str(error)
+    assert "Line 2" in str(error)
+
+
+def test_a_model_that_hangs_is_given_up():
+    began = time.monotonic()
+    rows, error, _ = run("hang", reply_timeout=0.5)
+    assert len(rows) == 1
+    assert "no reply within 0.5 s" in str(error)
+    assert time.monotonic() - began < 5
+
+
+def test_a_slow_start_has_its_own_patience():
+    assert run("slow-start", reply_timeout=0.3, start_timeout=10)[1] is None
+    assert "no first reply" in str(run("slow-start", start_timeout=0.2)[1])
+
+
+def test_a_line_too_many_after_training_is_found_even_when_it_is_late():
+    rows, error, _ = run("late-train")
+    assert "nobody asked for" in str(error)
+    assert len(rows) == 1
+
+
+def test_much_on_standard_error_blocks_nobody_and_its_end_is_kept():
+    rows, error, player = run("stderr")
+    assert error is None
+    assert len(rows) == 4
+    assert player.stderr.endswith("loading weights\n")
+
+
+def test_long_commands_and_long_replies_pass():
+    with ProcessPlayer(command("huge")) as player:
+        (reply,) = player.predict([Request("y" * 500_000)])
+        assert len(reply[0][0]) == 300_000
+
+
+def test_a_model_that_does_not_end_is_ended():
+    _, error, player = run("deaf", stop_timeout=0.3)
+    assert "did not end" in str(error)
+    assert player._process.poll() is not None
+
+
+def test_a_program_that_is_not_there_is_named():
+    with pytest.raises(PlayerError, match="could not be started"):
+        ProcessPlayer(Command(("/nowhere/model",)))
+
+
+def test_nothing_in_a_text_can_end_a_command_and_offsets_stay():
+    text = "a\tb\nc\rd\ud800e\u2028f"
+    wire = on_the_wire(text)
+    assert wire == "a b c d\ufffde\u2028f"
+    assert len(wire) == len(text)
+    said = io.BytesIO()
+    with ProcessPlayer(command("echo"), transcript=said) as player:
+        (reply,) = player.predict([Request(text, ["x\ty", "z"])])
+        player.train(text)
+    assert [word for word, _ in reply] == ["x\ty", "z"]
+    assert said.getvalue().splitlines()[0] == f"> predict\t{wire}\tx y\tz".encode()
+
+
+def test_odd_replies_are_counted():
+    with ProcessPlayer(command("echo")) as player:
+        player.predict([Request("a", ["x", "x", "y"])])
+        assert player.oddities.as_dict() == {}
+
+
+def test_commands_are_split_without_a_shell():
+    assert command_line("python 'my model.py' $HOME | cat", {}) == (
+        "python",
+        "my model.py",
+        "$HOME",
+        "|",
+        "cat",
+    )
+    options = {"positional": ["a b", "c"], "n": 10, "-x": "two words"}
+    assert command_line("m", options) == ("m", "a", "b", "c", "--n", "10", "-x", "two words")
+    with pytest.raises(OptionError, match="cannot be read"):
+        command_line("m 'open", {})
+
+
+def test_players_of_the_settings_are_checked():
+    found = configured('{"toy": {"argv": ["m", "x"], "reply_timeout": 3, "env": {"A": "1"}}}')
+    assert found["toy"] == Command(("m", "x"), reply_timeout=3, env={"A": "1"})
+    assert configured("") == {}
+    for text in ("{", "[]", '{"a": {}}', '{"a": {"argv": "m"}}', '{"a": {"argv": ["m"], "shell": true}}'):
+        with pytest.raises(OptionError):
+            configured(text)

@@ -1,0 +1,128 @@
+"""Who gets what: ProPara's answer sets and submissions. They have no collaborators: bob and dora are strangers here."""
+
+from __future__ import annotations
+
+from tests.permissions.rooms import MEMBERS, OPEN, Row
+from tests.propara.site.worlds import LATE, LIGHT, hand_in, make_set, make_version
+
+MINE = (404, 404, 404, 404, 200, 200)
+EDIT_MINE = ("in", 404, 404, 404, 200, 200)
+EDIT_OPEN = ("in", 403, 403, 403, 200, 200)
+ACT_MINE = ("in", 404, 404, 404, 302, 302)
+ACT_OPEN = ("in", 403, 403, 403, 302, 302)
+
+SENDERS = (401, 400, 400, 400, 400, 400)
+API_OPEN = (401, 403, 403, 403, 200, 200)
+API_MINE = (401, 404, 404, 404, 200, 200)
+
+ROWS: list[Row] = [
+    ("GET", "propara-list", [], OPEN),
+    ("GET", "propara-new", [], MEMBERS),
+    ("POST", "propara-rescore", [], ("in", 403, 403, 403, 403, 302)),
+    ("GET", "propara-set", ["open-answers"], OPEN),
+    ("GET", "propara-set", ["unlisted-answers"], OPEN),
+    ("GET", "propara-set", ["private-answers"], MINE),
+    ("GET", "propara-version", ["open-answers", 1], OPEN),
+    ("GET", "propara-version", ["open-answers", 9], (404,) * 6),
+    ("GET", "propara-version", ["private-answers", 1], MINE),
+    ("GET", "propara-download", ["open-answers", 1, "prompts.jsonl"], OPEN),
+    ("GET", "propara-download", ["open-answers", 1, "exe"], (404,) * 6),
+    ("GET", "propara-download", ["private-answers", 1, "answers.tsv"], MINE),
+    ("GET", "propara-answers", ["open-answers", 1, 7], OPEN),
+    ("GET", "propara-answers", ["open-answers", 1, 8], (404,) * 6),
+    ("GET", "propara-answers", ["private-answers", 1, 7], MINE),
+    ("GET", "propara-edit", ["open-answers"], EDIT_OPEN),
+    ("GET", "propara-edit", ["private-answers"], EDIT_MINE),
+    ("GET", "propara-version-new", ["open-answers"], EDIT_OPEN),
+    ("GET", "propara-version-new", ["private-answers"], EDIT_MINE),
+    ("GET", "propara-submit", ["open-answers", 1], MEMBERS),
+    ("GET", "propara-submit", ["private-answers", 1], EDIT_MINE),
+    ("GET", "propara-generate", ["open-answers", 1], MEMBERS),
+    ("GET", "propara-generate", ["private-answers", 1], EDIT_MINE),
+    ("GET", "propara-submission", ["open-submission"], OPEN),
+    ("GET", "propara-submission", ["private-submission"], MINE),
+    ("GET", "propara-submission", ["waiting-submission"], MINE),
+    ("GET", "propara-submission-progress", ["open-submission"], (286,) * 6),
+    ("GET", "propara-submission-progress", ["private-submission"], (404, 404, 404, 404, 286, 286)),
+    ("GET", "propara-submission-download", ["open-submission", "json"], OPEN),
+    ("GET", "propara-submission-download", ["open-submission", "exe"], (404,) * 6),
+    ("GET", "propara-submission-download", ["private-submission", "file"], MINE),
+    ("GET", "propara-submission-edit", ["open-submission"], EDIT_OPEN),
+    ("GET", "propara-submission-edit", ["private-submission"], EDIT_MINE),
+    ("POST", "propara-submission-agree", ["open-submission"], ACT_OPEN),
+    ("POST", "propara-submission-agree", ["waiting-submission"], ACT_MINE),
+    ("POST", "propara-submission-cancel", ["open-submission"], ("in", 403, 403, 403, 403, 403)),
+    ("POST", "propara-submission-cancel", ["private-submission"], ("in", 404, 404, 404, 403, 403)),
+    ("POST", "propara-submission-retry", ["private-submission"], ("in", 404, 404, 404, 403, 403)),
+    ("GET", "propara-process", ["open-submission", 7], OPEN),
+    ("GET", "propara-process", ["open-submission", 8], (404,) * 6),
+    ("GET", "propara-process", ["private-submission", 7], MINE),
+    ("GET", "propara-compare-pick", [], OPEN),
+    ("GET", "propara-compare", ["open-submission", "other-submission"], OPEN),
+    ("GET", "propara-compare", ["open-submission", "private-submission"], MINE),
+    ("GET", "propara-compare-process", ["open-submission", "other-submission", 7], OPEN),
+    ("GET", "propara-compare-process", ["open-submission", "private-submission", 7], MINE),
+    # REST API
+    ("GET", "api-propara-sets", [], OPEN),
+    ("POST", "api-propara-sets", [], SENDERS),
+    ("GET", "api-propara-set", ["open-answers"], OPEN),
+    ("GET", "api-propara-set", ["private-answers"], MINE),
+    ("PATCH", "api-propara-set", ["open-answers"], API_OPEN),
+    ("PATCH", "api-propara-set", ["private-answers"], API_MINE),
+    ("GET", "api-propara-versions", ["private-answers"], MINE),
+    ("POST", "api-propara-versions", ["open-answers"], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-propara-versions", ["private-answers"], (401, 404, 404, 404, 400, 400)),
+    ("GET", "api-propara-version", ["private-answers", 1], MINE),
+    ("GET", "api-propara-version-file", ["open-answers", 1, "answers.tsv"], OPEN),
+    ("GET", "api-propara-version-file", ["private-answers", 1, "answers.tsv"], MINE),
+    ("POST", "api-propara-evaluate", [], SENDERS),
+    ("POST", "api-propara-generate", [], SENDERS),
+    ("POST", "api-propara-rescore", [], (401, 403, 403, 403, 403, 202)),
+    ("GET", "api-propara-compare", [], (400,) * 6),
+    ("GET", "api-propara-submissions", [], OPEN),
+    ("POST", "api-propara-submissions", [], SENDERS),
+    ("GET", "api-propara-submission", ["open-submission"], OPEN),
+    ("GET", "api-propara-submission", ["private-submission"], MINE),
+    ("PATCH", "api-propara-submission", ["open-submission"], API_OPEN),
+    ("PATCH", "api-propara-submission", ["private-submission"], API_MINE),
+    ("POST", "api-propara-agree", ["open-submission"], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-propara-agree", ["private-submission"], (401, 404, 404, 404, 400, 400)),
+    ("POST", "api-propara-cancel", ["private-submission"], (401, 404, 404, 404, 403, 403)),
+    ("POST", "api-propara-retry", ["private-submission"], (401, 404, 404, 404, 403, 403)),
+    ("GET", "api-propara-report", ["open-submission"], OPEN),
+    ("GET", "api-propara-report", ["private-submission"], MINE),
+    ("GET", "api-propara-processes", ["private-submission"], MINE),
+    ("GET", "api-propara-process", ["private-submission", 7], MINE),
+    ("GET", "api-propara-file", ["open-submission", "report.txt"], OPEN),
+    ("GET", "api-propara-file", ["private-submission", "file"], MINE),
+]
+LAST: list[Row] = [
+    ("DELETE", "api-propara-submission", ["other-submission"], (401, 403, 403, 403, 204, 204)),
+    ("DELETE", "api-propara-submission", ["doomed-submission"], (401, 404, 404, 404, 204, 204)),
+    ("DELETE", "api-propara-set", ["doomed-answers"], (401, 404, 404, 404, 204, 204)),
+    ("POST", "propara-submission-delete", ["private-submission"], ACT_MINE),
+    ("POST", "propara-submission-delete", ["open-submission"], ACT_OPEN),
+    ("POST", "propara-delete", ["private-answers"], ACT_MINE),
+    ("POST", "propara-delete", ["open-answers"], ACT_OPEN),
+]
+FORMS = (
+    "propara-new",
+    "propara-edit",
+    "propara-version-new",
+    "propara-submit",
+    "propara-generate",
+    "propara-submission-edit",
+)
+
+
+def furnish(people, world) -> None:
+    """alice's open, unlisted and private answer sets, and submissions of hers to the open one."""
+    version = make_version(people.alice, slug="open-answers")
+    make_set(people.alice, slug="unlisted-answers", visibility="unlisted")
+    make_set(people.alice, slug="private-answers", visibility="private")
+    world["open-submission"] = hand_in(version, people.alice).key
+    world["other-submission"] = hand_in(version, people.alice, LIGHT, system="right").key
+    world["private-submission"] = hand_in(version, people.alice, LIGHT, visibility="private").key
+    make_set(people.alice, slug="doomed-answers", visibility="private")
+    world["doomed-submission"] = hand_in(version, people.alice, LIGHT, visibility="private").key
+    world["waiting-submission"] = hand_in(version, people.alice, "\n" + LATE).key

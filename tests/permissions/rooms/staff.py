@@ -1,0 +1,13 @@
+"""Who gets what: the staff page."""
+
+from __future__ import annotations
+
+from tests.permissions.rooms import Row
+
+STAFF = ("in", 403, 403, 403, 403, 200)
+ROWS: list[Row] = [
+    ("GET", "staff", [], STAFF),
+    ("POST", "staff-jobs", [], ("in", 403, 403, 403, 403, 400)),
+    ("POST", "staff-doctor", [], ("in", 403, 403, 403, 403, 302)),
+    ("POST", "staff-tidy", [], ("in", 403, 403, 403, 403, 302)),
+]

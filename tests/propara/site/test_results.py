@@ -1,0 +1,199 @@
+"""What pages and downloads say about submissions; leaderboards and comparisons."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from django.urls import reverse
+
+from gym.propara import evaluate
+from gym.propara.bootstrap import compare
+from gym.propara.models import Submission
+from gym.propara.site import selectors, services
+from gym.propara.site.compare import compare_submissions
+from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
+from tests.propara.worlds import LIGHT, shipped
+
+
+@pytest.fixture
+def pair(people) -> tuple[Submission, Submission]:
+    version = make_shipped(people.alice)
+    return tuple(hand_in(version, people.alice, shipped(name), system=name) for name in ("careful", "hasty"))  # type: ignore[return-value]
+
+
+def page(client, name: str, *arguments) -> str:
+    answer = client.get(reverse(name, args=arguments))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [("-f1", "careful hasty"), ("f1", "hasty careful"), ("-moves", "careful hasty"), ("system", "careful hasty"),
+     ("-system", "hasty careful"), ("corrected", "hasty careful"), ("nonsense", "careful hasty"),
+     ("created", "careful hasty")],
+)  # fmt: skip
+def test_the_leaderboard_sorts(people, pair, sort, order):
+    rows = selectors.leaderboard(selectors.listed_submissions(people.bob), sort)
+    assert [row.system for row in rows] == order.split()
+
+
+def test_the_leaderboard_names_both_metrics_and_gives_an_interval(client, people, pair):
+    html = page(client, "propara-set", "shipped")
+    assert "Corrected F1" in html
+    low, high = pair[0].report["intervals"]["f1"]
+    assert f"{low:.3f}–{high:.3f}" in html
+
+
+def test_private_submissions_are_on_their_owners_board_alone(people):
+    version = make_version(people.alice)
+    hand_in(version, people.bob, visibility="private")
+    for person, n in ((people.nobody, 0), (people.alice, 0), (people.bob, 1), (people.staff, 1)):
+        assert selectors.listed_submissions(person).count() == n
+
+
+def test_worst_processes_come_first_and_can_be_filtered(client, pair):
+    address = pair[1].get_absolute_url()
+    found = client.get(address).context["rows"]
+    assert [row["f1"] for row in found] == sorted(row["f1"] for row in found)
+    only = client.get(f"{address}?only=missed-destroy").context["rows"]
+    assert 0 < len(only) < len(found)
+    assert all(row["mistakes"]["missed-destroy"] for row in only)
+    moves = client.get(f"{address}?question=moves").context["rows"]
+    assert [row["f1"] for row in moves] != [row["f1"] for row in found]
+
+
+def test_hostile_names_are_shown_as_text(client, people):
+    evil = "<script>alert(1)</script>"
+    text = LIGHT.replace("gas", evil).replace("soil", f"a {evil}")
+    version = make_version(people.alice, answers=text, sentences="", title=f"Light {evil}")
+    first, second = (hand_in(version, people.alice, text, system=f"{evil}{k}") for k in "ab")
+    addresses = [
+        version.get_absolute_url(),
+        first.get_absolute_url(),
+        reverse("propara-process", args=[first.key, 7]),
+        reverse("propara-answers", args=["light", 1, 7]),
+        reverse("propara-compare", args=[first.key, second.key]),
+        reverse("propara-compare-process", args=[first.key, second.key, 7]),
+        reverse("propara-compare-pick"),
+        reverse("propara-list"),
+    ]
+    for address in addresses:
+        html = client.get(address).content.decode()
+        assert evil not in html, address
+        assert "&lt;script&gt;" in html, address
+
+
+def test_a_process_page_shows_why(client, people):
+    submission = hand_in(make_version(people.alice), people.alice)
+    html = page(client, "propara-process", submission.key, 7)
+    for piece in (
+        "Gas gathers in a star.",
+        "differs: another action",
+        "DESTROY is predicted in step 3, one step too late.",
+        "the step differs: 2 and 3",
+        "normalised to `soil` and `ocean`",
+        "The participant `gas` is destroyed at `star`.",
+    ):
+        assert piece in html.replace("&#x27;", "'"), piece
+
+
+def test_the_comparison_is_that_of_the_reports(pair):
+    version = pair[0].version
+    reports = [evaluate(version.answers, shipped(name)) for name in ("careful", "hasty")]
+    assert compare_submissions(*pair).overall == compare(*reports)
+
+
+def test_comparison_pages(client, pair):
+    html = page(client, "propara-compare", pair[0].key, pair[1].key)
+    assert "The interval excludes 0: on processes like these careful is better." in html
+    assert "2: <a" in page(client, "propara-compare-process", pair[0].key, pair[1].key, 1)
+    answer = client.get(reverse("propara-compare-pick"), {"first": pair[0].key, "second": pair[1].key})
+    assert answer.url == reverse("propara-compare", args=[pair[0].key, pair[1].key])
+
+
+def test_systems_on_different_answers_are_not_compared(client, people, pair):
+    other = hand_in(make_version(people.alice), people.alice)
+    answer = client.get(reverse("propara-compare-pick"), {"first": pair[0].key, "second": other.key})
+    assert (answer.status_code, "different answers" in answer.content.decode()) == (400, True)
+    assert client.get(reverse("propara-compare", args=[pair[0].key, other.key])).status_code == 404
+
+
+def test_the_references_files_can_be_downloaded_byte_for_byte(client, pair, tmp_path):
+    from gym.propara import cli
+
+    for name, text in (
+        ("a", pair[0].version.answers),
+        ("p", shipped("hasty")),
+        ("s", pair[0].version.sentences),
+    ):
+        (tmp_path / name).write_text(text)
+    out = io.StringIO()
+    paths = [str(tmp_path / name) for name in "pasod"]
+    cli.main(
+        [
+            "evaluate",
+            *(part for flag, path in zip("pasod", paths, strict=True) for part in (f"-{flag}", path)),
+        ],
+        out=out,
+    )
+    names = {form: client.get(reverse("propara-submission-download", args=[pair[1].key, form])).content.decode()
+             for form in ("report.txt", "metrics.json", "diagnostics.txt")}  # fmt: skip
+    assert names["report.txt"] in out.getvalue()
+    assert names["metrics.json"] == (tmp_path / "o").read_text()
+    assert names["diagnostics.txt"].split("\n", 1)[1] == (tmp_path / "d").read_text().split("\n", 1)[1]
+
+
+def test_exports_hold_what_the_pages_say(client, pair):
+    def get(form: str) -> str:
+        return client.get(reverse("propara-submission-download", args=[pair[1].key, form])).content.decode()
+
+    rows = list(csv.DictReader(io.StringIO(get("processes.csv"))))
+    assert [int(row["process"]) for row in rows] == pair[0].version.process_ids
+    data = json.loads(get("json"))
+    assert data["report"]["reference"]["f1"] == pair[1].f1
+    assert data["answers_sha256"] == pair[1].version.sha256
+    assert get("actions.tsv") == get("file") == shipped("hasty")
+
+
+def test_a_change_of_the_evaluator_scores_everything_again_and_keeps_the_old_numbers(
+    people, pair, monkeypatch
+):
+    from gym.jobs.testing import run_pending
+    from gym.propara.site import services as module
+
+    assert services.queue_rescore(actor=people.staff) is None
+    Submission.objects.filter(pk=pair[0].pk).update(evaluator="2017.9")
+    assert module.outdated().count() == 1
+    services.queue_rescore(actor=people.staff)
+    [job] = run_pending()
+    assert job.state == "done"
+    pair[0].refresh_from_db()
+    assert pair[0].evaluator == module.EVALUATOR
+    assert pair[0].history[0]["evaluator"] == "2017.9"
+    assert pair[0].history[0]["f1"] == pair[0].f1
+    pair[1].refresh_from_db()
+    assert pair[1].history == []
+
+
+def test_deleting_an_account_keeps_what_others_rely_on(client, people):
+    from gym.accounts.farewell import FORMER_MEMBER, delete_account, plan
+
+    kept = make_version(people.alice, slug="kept")
+    make_version(people.alice, slug="gone", visibility="private")
+    elsewhere = make_version(people.bob, slug="elsewhere")
+    public = hand_in(elsewhere, people.alice, LIGHT)
+    hand_in(elsewhere, people.alice, visibility="private")
+    hand_in(elsewhere, people.alice, LATE + "\n")
+    said = plan(people.alice)
+    assert [row.slug for row in said.deleted_answer_sets] == ["gone"]
+    assert said.deleted_submissions.count() == 2
+    client.force_login(people.alice)
+    assert "Answer set" in client.get(reverse("account-delete")).content.decode()
+    delete_account(people.alice)
+    kept.answer_set.refresh_from_db()
+    assert kept.answer_set.owner.username == FORMER_MEMBER
+    assert list(Submission.objects.values_list("pk", "owner")) == [(public.pk, None)]

@@ -1,0 +1,136 @@
+"""The staff page: what it shows, and what its buttons do."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.utils import timezone
+
+from gym.evaluations.services import queue_run
+from gym.jobs import states
+from gym.jobs.models import Job, WorkerHeartbeat
+from gym.jobs.services import enqueue
+from gym.jobs.testing import run_pending
+from gym.staff import selectors, services
+from gym.staff.actors import DOCTOR
+from tests.factories import make_model, make_revision
+
+PAGE = "/staff/"
+
+
+@pytest.fixture
+def staff(client, people):
+    client.force_login(people.staff)
+    return client
+
+
+def fail(error: str, **more) -> Job:
+    now = timezone.now()
+    return Job.objects.create(kind="suite_run", state="failed", error=error, finished=now, **more)
+
+
+def test_an_empty_site_says_so(staff):
+    text = staff.get(PAGE).content.decode()
+    for words in ("No worker has signed in", "Nothing failed.", "No job is running.", "Not asked yet."):
+        assert words in text
+
+
+def test_it_shows_workers_with_their_job_and_their_last_error(staff, people):
+    WorkerHeartbeat.objects.create(
+        id="w", host="gpu1", pid=7, queues=["default"], device="cuda:0", last_error="CUDA is out of memory"
+    )
+    enqueue("tidy_storage", {}, owner=people.alice, title="Her job")
+    states.claim_next("default", "w")
+    text = staff.get(PAGE).content.decode()
+    for words in ("gpu1", "cuda:0", "Her job", "CUDA is out of memory", "alive"):
+        assert words in text
+
+
+def test_a_worker_remembers_its_last_error(people, monkeypatch):
+    from gym.jobs import runner
+
+    WorkerHeartbeat.objects.create(id=runner.worker_id(), host="here", pid=1)
+    enqueue("suite_run", {"run": 0}, owner=people.alice)
+    run_pending()
+    worker = WorkerHeartbeat.objects.get()
+    assert "The run was deleted." in worker.last_error
+    assert worker.last_error_at is not None
+
+
+def test_failures_are_grouped_by_what_they_say(staff):
+    for number in range(5):
+        fail(f"The model 0x{number:x}ab needs {number} GB more.\nmore lines")
+    fail("Something else")
+    groups = selectors.recent_failures()
+    assert [(group.count, group.message[:9]) for group in groups] == [(5, "The model"), (1, "Something")]
+    assert "Something else" in staff.get(PAGE).content.decode()
+
+
+def test_ticked_jobs_are_cancelled_and_queued_again(staff, people):
+    jobs = [enqueue("tidy_storage", {}, owner=people.alice, title=f"job {n}") for n in range(3)]
+    chosen = [str(job.pk) for job in jobs[:2]]
+    response = staff.post("/staff/jobs/", {"job": chosen, "act": "cancel", "state": "queued"}, follow=True)
+    assert "2 cancelled" in response.content.decode()
+    assert sorted(Job.objects.values_list("state", flat=True)) == ["cancelled", "cancelled", "queued"]
+    staff.post("/staff/jobs/", {"job": chosen, "act": "requeue", "state": "cancelled"})
+    assert set(Job.objects.values_list("state", flat=True)) == {"queued"}
+    assert "staff" in Job.objects.get(pk=jobs[0].pk).log
+
+
+@pytest.mark.parametrize("given", [{"act": "cancel", "job": "nonsense"}, {"act": "explode"}, {}])
+def test_nonsense_is_a_400(staff, given):
+    assert staff.post("/staff/jobs/", given).status_code == 400
+
+
+def test_what_cannot_be_done_is_said(staff, people):
+    job = fail("no", owner=people.alice, title="Lost")
+    text = staff.post("/staff/jobs/", {"job": [job.pk], "act": "cancel"}, follow=True).content.decode()
+    assert "Lost: This job is failed" in text
+
+
+def test_waiting_models_can_be_approved_from_there(staff, people):
+    model = make_model(people.alice, slug="waits", status="unapproved")
+    text = staff.get(PAGE).content.decode()
+    assert model.name in text
+    assert "/models/waits/approve/" in text
+
+
+def test_the_doctor_looks_at_the_workers_machine(staff, people):
+    for _ in range(2):
+        assert staff.post("/staff/doctor/").status_code == 302
+    assert Job.objects.filter(kind=DOCTOR).count() == 1  # one is under way already
+    run_pending()
+    lines = selectors.doctor_lines(selectors.last_job(DOCTOR))
+    assert ("ok", "model directory" in str(lines)) == ("ok", True)
+    assert {level for level, _ in lines} <= {"ok", "note", "BAD"}
+    assert "requests may go to: public" in staff.get(PAGE).content.decode()
+
+
+def test_users_are_listed_with_what_they_use_and_their_own_limits(staff, people):
+    people.charlie.max_runs = 7
+    people.charlie.save()
+    queue_run(make_revision(people.alice), make_model(people.alice), actor=people.alice)
+    uses = {use.user.username: use for use in selectors.busiest_users()}
+    assert (uses["alice"].active, uses["alice"].runs) == (1, 1)
+    assert uses["charlie"].limits[2] == 7
+    assert uses["charlie"].has_own_limits
+
+
+def test_only_staff_may(people):
+    for act in (
+        lambda: services.steer_jobs([], "cancel", actor=people.alice),
+        lambda: services.ask_for(DOCTOR, actor=people.alice),
+    ):
+        with pytest.raises(PermissionDenied):
+            act()
+
+
+def test_the_page_needs_as_many_queries_for_many_rows_as_for_few(
+    staff, people, django_assert_max_num_queries
+):
+    for number in range(60):
+        fail(f"reason {number}", owner=people.alice, title=f"job {number}")
+        make_model(people.alice, slug=f"m{number}", status="unapproved")
+        WorkerHeartbeat.objects.create(id=f"w{number}", host="h", pid=number)
+    with django_assert_max_num_queries(25):
+        staff.get(PAGE + "?state=failed")

@@ -1,0 +1,71 @@
+"""The number of queries of a page does not grow with the site (benchmarks/web/pages.py does the same at full size)."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from benchmarks.web.world import World, fill, of_the_page
+
+MOST = 10  # besides the two that find out who asks
+
+
+@pytest.fixture
+def small(db) -> World:
+    return fill(n_suites=6, n_models=4, items=3)
+
+
+def test_every_list_and_detail_page_answers_within_ten_queries(client, small, settings):
+    client.force_login(small.owner)
+    over = {}
+    for name, address in small.addresses().items():
+        client.get(address)
+        with CaptureQueriesContext(connection) as asked:
+            response = client.get(address)
+        assert response.status_code == 200, name
+        if of_the_page(asked) > MOST:
+            over[name] = of_the_page(asked)
+    assert not over
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(client, small):
+    from gym.evaluations.models import PredictionResult, SuiteRun
+    from suites.models import Suite
+    from tests.factories import make_model
+
+    client.force_login(small.owner)
+    before = {name: _queries(client, address) for name, address in small.addresses().items()}
+    for number in range(8):
+        make_model(small.owner, slug=f"further-{number}")
+    done = SuiteRun.objects.get(key=small.run)
+    for model in small.owner.models.filter(slug__startswith="further"):
+        copy = SuiteRun.objects.create(
+            revision=done.revision, model=model, owner=small.owner, policy=done.policy,
+            completed_at=done.completed_at, provenance=done.provenance, region_summary=done.region_summary,
+        )  # fmt: skip
+        for result in done.prediction_results.all():
+            PredictionResult.objects.create(
+                run=copy, prediction=result.prediction, position=0, total=3, passed=1, ties=0,
+                not_evaluable=0, items=result.items, outcomes=result.outcomes, margins=result.margins,
+            )  # fmt: skip
+    Suite.objects.bulk_create(
+        Suite(slug=f"further_{n}", title=f"F {n}", owner=small.owner, visibility="public") for n in range(20)
+    )
+    after = {name: _queries(client, address) for name, address in small.addresses().items()}
+    assert {name: (before[name], n) for name, n in after.items() if n > before[name]} == {}
+
+
+def test_the_front_page_shows_so_many_rows_and_no_more(client, small, monkeypatch):
+    monkeypatch.setattr("gym.views.MOST_SUITES", 3)
+    monkeypatch.setattr("gym.views.MOST_MODELS", 2)
+    text = client.get("/").content.decode()
+    assert "3 of 6 suites, 2 of 4 models" in text
+    assert text.count('scope="row"') == 3 + 1  # and the means
+
+
+def _queries(client, address: str) -> int:
+    client.get(address)
+    with CaptureQueriesContext(connection) as asked:
+        client.get(address)
+    return len(asked)
