@@ -6,20 +6,47 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
 
 from gym import __version__
 
+ROOMS = (
+    ("Suites", "suite-list"),
+    ("Models", "model-list"),
+    ("Leaderboard", "leaderboard"),
+    ("Collections", "collection-list"),
+    ("Runs", "run-list"),
+    ("ProPara", "propara-list"),
+    ("Agents", "agent-home"),
+)
+"""The main navigation: what it says and the address where a room begins. Suites and their results come first."""
+FIRST_NEIGHBOUR = "propara-list"
+
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`gym.version`; `gym.sign_up`: may people make accounts; `gym.demo_accounts`: accounts to try the site with,
-    shown on the sign-in page."""
+    """`gym.version`; `gym.rooms`: the navigation; `gym.sign_up`: may people make accounts; `gym.demo_accounts`:
+    accounts to try the site with, shown on the sign-in page."""
     return {
         "gym": {
             "version": __version__,
+            "rooms": rooms(request.path),
             "sign_up": settings.GYM_SIGN_UP,
             "demo_accounts": demo_accounts(),
         }
     }
+
+
+def rooms(path: str) -> list[dict[str, Any]]:
+    """The main navigation as seen from this path: label, address, is_here, starts_group."""
+    return [
+        {
+            "label": label,
+            "address": (address := reverse(name)),
+            "is_here": path.startswith(address),
+            "starts_group": name == FIRST_NEIGHBOUR,
+        }
+        for label, name in ROOMS
+    ]
 
 
 def demo_accounts() -> list[dict[str, str]]:

@@ -6,9 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from itertools import chain
+from typing import IO, Any
 
-from django.http import HttpResponse
+from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
 from suites.formats import guard
 
@@ -45,3 +46,25 @@ def json_download(filename: str, data: Any) -> HttpResponse:
     return download(
         json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False), filename, "application/json"
     )
+
+
+class _Line:
+    """A file that hands back what is written to it, so that a table can be sent row by row."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def csv_stream(filename: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
+    """As `csv_download`, for tables that need not fit into memory."""
+    writer = csv.writer(_Line(), lineterminator="\r\n")  # noqa: TID251  this module is where downloads are written
+    lines = (writer.writerow([safe_cell(cell) for cell in row]) for row in chain([header], rows))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return response
+
+
+def file_download(file: IO[bytes], filename: str, content_type: str) -> FileResponse:
+    """A binary attachment; the file is closed when it is sent."""
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=filename, content_type=content_type)

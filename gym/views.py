@@ -10,12 +10,16 @@ from django.views.decorators.http import require_safe
 from gym.evaluations.selectors import listed_runs, matrix
 from gym.jobs.selectors import queue_summary, workers
 
+MOST_SUITES, MOST_MODELS = 25, 12
+"""Of the table on the front page; the leaderboard has all."""
+
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: matrix (evaluations.selectors.Matrix), active_runs (queued or running, newest first)."""
+    """Context: matrix (evaluations.selectors.Matrix, cut to fit), active_runs (queued or running, newest first)."""
     active = listed_runs(request.user).filter(completed_at=None, job__state__in=["queued", "running"])[:10]
-    return render(request, "home.html", {"matrix": matrix(request.user), "active_runs": active})
+    table = matrix(request.user, most_suites=MOST_SUITES, most_models=MOST_MODELS)
+    return render(request, "home.html", {"matrix": table, "active_runs": active})
 
 
 @require_safe

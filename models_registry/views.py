@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.selectors import latest_done, listed_runs
 from gym.jobs.errors import TooManyJobs
+from gym.results.exports.cite import EXPORT_TABLES
 from gym.results.field_figures import against_others
 from gym.results.rules import RULES, rule_of
 from gym.results.selectors import scored_runs
@@ -73,6 +74,7 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
         "may_approve": permissions.can_approve(request.user),
+        "export_tables": EXPORT_TABLES,
         **against_others(request.user, model, rule),
     }
     return render(request, "models_registry/detail.html", context)

@@ -262,13 +262,15 @@ def _report() -> None:
             for row in _held.values()
             if row.backend is not None
         ]
+        devices = {row.backend.facts.device for row in _held.values() if row.backend is not None}
     report(
         {
             "held": held,
             "budget_bytes": budget_bytes(),
             "process_bytes": process_bytes(),
             "threads": _threads,
-        }
+        },
+        devices - {""},
     )
 
 

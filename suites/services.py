@@ -237,7 +237,8 @@ def delete_suite(suite: Suite, *, actor: User) -> None:
         suite.delete()
     except ProtectedError as error:
         raise ValidationError(
-            "Models have been run on this suite, and their results point to it. Make it private instead."
+            "Models have been run on this suite, or a collection lists it, and results and papers point to it. "
+            "Make it private instead."
         ) from error
 
 

@@ -17,6 +17,7 @@ from gym.evaluations.forms import RunForm
 from gym.evaluations.selectors import field_scores, newest_and_active
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.results.exports.cite import EXPORT_TABLES, citation
 from gym.results.rules import RULES, rule_of
 from gym.results.run_figures import models_figure, regions_figure
 from gym.results.selectors import Scored, scored_runs
@@ -126,6 +127,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "may_run": may_run,
         "n_items": len({row.item for row in document.sentences}),
         "n_sentences": len(document.sentences),
+        "export_tables": EXPORT_TABLES,
+        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url())),
         "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
     }
     return render(request, "suites/detail.html", context)

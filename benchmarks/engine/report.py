@@ -64,6 +64,9 @@ def notes(one: Record) -> list[str]:
             f"* Best matrix product on this machine: {one['rate'] / 1e9:,.0f} GFLOP/s. Floor: all tokens "
             f"{one['floor'][ALL]:.2f} s, needed tokens {one['floor'][NEEDED]:.2f} s."
         )
+    if "peak_mb" in one and not one["seconds"]:
+        peaks = ", ".join(f"{name} {value:,}" for name, value in one["peak_mb"].items())
+        said.append(f"* Peak memory in MB, each in a process of its own: {peaks}.")
     if "exact" in one:
         said += exactness(one["exact"])
     return said

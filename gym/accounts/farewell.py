@@ -22,6 +22,7 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import services as lmchallenge
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site import services as propara
+from gym.results.models import Collection, CollectionEntry
 from models_registry.models import RegisteredModel
 from suites.models import Suite, Visibility
 
@@ -42,6 +43,8 @@ class Farewell:
     kept_models: QuerySet[RegisteredModel]
     deleted_runs: QuerySet[SuiteRun]
     kept_runs: QuerySet[SuiteRun]
+    deleted_collections: QuerySet[Collection]
+    kept_collections: QuerySet[Collection]
     deleted_answer_sets: QuerySet[AnswerSet]
     kept_answer_sets: QuerySet[AnswerSet]
     deleted_submissions: QuerySet[Submission]
@@ -59,7 +62,11 @@ def plan(user: User) -> Farewell:
     by_others = SuiteRun.objects.exclude(owner=user)
     mine = Suite.objects.filter(owner=user)
     shared = Q(visibility=Visibility.PUBLIC) | Q(collaborations__isnull=False)
-    relied_on = shared | Q(pk__in=by_others.values("revision__suite"))
+    collections = Collection.objects.filter(owner=user)
+    listed = CollectionEntry.objects.exclude(collection__in=collections.filter(published_at=None))
+    relied_on = (
+        shared | Q(pk__in=by_others.values("revision__suite")) | Q(pk__in=listed.values("revision__suite"))
+    )
     kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
     models = RegisteredModel.objects.filter(owner=user)
     public = Q(visibility=RegisteredModel.Visibility.PUBLIC)
@@ -76,6 +83,8 @@ def plan(user: User) -> Farewell:
         kept_models=kept_models,
         deleted_runs=runs.filter(gone),
         kept_runs=runs.exclude(gone),
+        deleted_collections=collections.filter(published_at=None),
+        kept_collections=collections.exclude(published_at=None),
         deleted_answer_sets=propara.doomed_sets(user),
         kept_answer_sets=propara.kept_sets(user),
         deleted_submissions=propara.doomed_submissions(user),
@@ -137,8 +146,10 @@ def _carry_out(farewell: Farewell) -> None:
     runs = list(farewell.deleted_runs.values_list("pk", flat=True))
     Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
     SuiteRun.objects.filter(pk__in=runs).delete()
+    farewell.deleted_collections.delete()
     Suite.objects.filter(pk__in=suites).delete()
     RegisteredModel.objects.filter(pk__in=models).delete()
     heir = former_member()
+    farewell.kept_collections.update(owner=heir)
     Suite.objects.filter(pk__in=kept_suites).update(owner=heir)
     RegisteredModel.objects.filter(pk__in=kept_models).update(owner=heir)

@@ -17,6 +17,7 @@ ROOMS = [
     "gym.propara.site.api.urls",
     "gym.lmchallenge.site.api.urls",
     "gym.accounts.api",
+    "gym.conversations.api",
 ]
 
 urlpatterns = [

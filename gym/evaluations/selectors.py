@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from gym.evaluations.models import PredictionResult, SuiteRun
 from models_registry.models import RegisteredModel
@@ -39,7 +40,7 @@ def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
     """The newest finished run of each (revision, model), with its prediction results (less their lists of items)."""
-    return list(_with_results(runs.filter(_is_newest(runs))).defer("region_summary", "provenance"))
+    return list(_with_results(runs.filter(_is_newest())).defer("region_summary", "provenance"))
 
 
 def newest_and_active(
@@ -48,16 +49,19 @@ def newest_and_active(
     """What `latest_done` gives, with region summaries, and the newest unfinished runs (newest first), in one query.
     Without `results` the finished runs have none."""
     unfinished = runs.filter(completed_at=None).order_by("-pk").values("pk")[:UNFINISHED]
-    rows = _with_results(runs.filter(Q(pk__in=unfinished) | _is_newest(runs)), results=results)
+    rows = _with_results(runs.filter(Q(pk__in=unfinished) | _is_newest()), results=results)
     found = list(rows.defer("provenance"))
     return [run for run in found if run.is_done], [run for run in reversed(found) if not run.is_done]
 
 
-def _is_newest(runs: QuerySet[SuiteRun]) -> Q:
-    finished = runs.filter(completed_at__isnull=False)
-    same = finished.filter(revision=OuterRef("revision"), model=OuterRef("model"))
-    newest = Subquery(same.order_by("-completed_at", "-pk").values("pk")[:1])
-    return Q(completed_at__isnull=False, pk=newest)
+def _is_newest() -> Q:
+    """Finished, and no run of the same revision and model finished later. (Asked as an anti-join, because databases
+    guess the size of `pk = (SELECT …)` badly, and then join a thousand suites in nested loops.)"""
+    later = Q(completed_at__gt=OuterRef("completed_at")) | Q(
+        completed_at=OuterRef("completed_at"), pk__gt=OuterRef("pk")
+    )
+    same = SuiteRun.objects.filter(later, revision=OuterRef("revision"), model=OuterRef("model"))
+    return Q(~Exists(same), completed_at__isnull=False)
 
 
 def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
@@ -124,12 +128,19 @@ class SuiteScore:
 
 @dataclass
 class Matrix:
-    """Models x suites. `cells[suite.pk][model.pk]` is a SuiteScore or missing."""
+    """Models x suites. `cells[suite.pk][model.pk]` is a SuiteScore or missing. Cut to a page's size, the figures
+    `n_suites` and `n_models` say how many there are."""
 
     suites: list[Suite]
     models: list[RegisteredModel]
     cells: dict[int, dict[int, SuiteScore]] = field(default_factory=dict)
     revisions: dict[int, SuiteRevision] = field(default_factory=dict)
+    n_suites: int = 0
+    n_models: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.suites) < self.n_suites or len(self.models) < self.n_models
 
     def mean_of_model(self, model: RegisteredModel) -> float | None:
         """Unweighted mean over the suites this model has run (the SG score when no cell is missing)."""
@@ -187,19 +198,33 @@ def _newest_frozen(suites: QuerySet[Suite]) -> dict[int, SuiteRevision]:
     return {revision.suite_id: revision for revision in frozen.order_by("number")}
 
 
-def matrix(user: User | AnonymousUser, tag: str = "") -> Matrix:
-    """The newest frozen revision of every suite this user lists, against every model with a finished run on one."""
-    suites = listed_for(user).order_by("title")
+def matrix(
+    user: User | AnonymousUser,
+    tag: str = "",
+    *,
+    most_suites: int | None = None,
+    most_models: int | None = None,
+) -> Matrix:
+    """The newest frozen revision of every suite this user lists, against every model with a finished run on one. Cut
+    to a page's size: the suites changed last, and the models that ran on most of those."""
+    frozen = SuiteRevision.objects.filter(suite=OuterRef("pk"), state=SuiteRevision.State.FROZEN)
+    suites = listed_for(user).filter(Exists(frozen))
     if tag:
         suites = suites.filter(tags__name=tag)
-    newest = _newest_frozen(suites)
+    chosen = list(suites.order_by("-updated", "-pk")[:most_suites])
+    n_suites = suites.count() if len(chosen) == most_suites else len(chosen)
+    chosen.sort(key=lambda suite: suite.title)
+    newest = _newest_frozen(Suite.objects.filter(pk__in=[suite.pk for suite in chosen]))
     runs = latest_done(visible_to(user).filter(revision__in=newest.values()))
+    seen = {run.model_id: run.model for run in runs}
+    often = Counter(run.model_id for run in runs)
+    kept = {pk for pk, _ in often.most_common(most_models)}
     cells: dict[int, dict[int, SuiteScore]] = {}
     for run in runs:
-        cells.setdefault(run.revision.suite_id, {})[run.model_id] = score_of(run)
-    seen = {run.model_id: run.model for run in runs}
-    models = sorted(seen.values(), key=lambda model: model.name.lower())
-    return Matrix([suite for suite in suites if suite.pk in newest], models, cells, newest)
+        if run.model_id in kept:
+            cells.setdefault(run.revision.suite_id, {})[run.model_id] = score_of(run)
+    models = sorted((seen[pk] for pk in kept), key=lambda model: model.name.lower())
+    return Matrix(chosen, models, cells, newest, n_suites, len(seen))
 
 
 def score_of(run: SuiteRun) -> SuiteScore:

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -28,21 +29,19 @@ WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
 QUICK_TIMEOUT_MS = 50  # the same, for a queue whose jobs people wait for
 
 
-def set_device(description: str) -> None:
-    """Say on which device this worker computes, for the list of workers. Outside a worker: nothing."""
-    WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(device=description[:200])
-
-
 def worker_threads() -> int:
     """How many jobs this worker runs at the same time, quick ones apart; 1 outside a worker."""
     row = WorkerHeartbeat.objects.filter(pk=runner.worker_id()).values_list("threads", flat=True).first()
     return row or 1
 
 
-def report(memory: dict[str, Any]) -> None:
+def report(memory: dict[str, Any], devices: Iterable[str]) -> None:
     """Say what this worker keeps loaded, for the list of workers: {"held": [{"name", "bytes", "seconds"}],
-    "budget_bytes", "process_bytes", "threads"}. Outside a worker: nothing."""
-    WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(memory=memory)
+    "budget_bytes", "process_bytes", "threads"}, and on which devices. Outside a worker: nothing."""
+    values: dict[str, Any] = {"memory": memory}
+    if named := ", ".join(sorted(set(devices))):
+        values["device"] = named[:200]
+    WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**values)
 
 
 class WorkerProcess:

@@ -16,6 +16,7 @@ class AnswerSetVersionAdmin(admin.ModelAdmin):
     """Versions never change: scores rest on them."""
 
     list_display = ["__str__", "n_processes", "n_participants", "n_steps", "created"]
+    list_filter = ["created"]
     list_select_related = ["answer_set"]
     search_fields = ["answer_set__title", "answer_set__slug", "sha256"]
     readonly_fields = [field.name for field in AnswerSetVersion._meta.fields]

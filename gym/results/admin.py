@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from gym.results.models import RunScore
+from gym.results.models import Collection, CollectionEntry, RunScore
 
 
 @admin.register(RunScore)
@@ -13,3 +13,20 @@ class RunScoreAdmin(admin.ModelAdmin):
 
     def has_add_permission(self, request) -> bool:
         return False
+
+
+class CollectionEntryInline(admin.TabularInline):
+    model = CollectionEntry
+    extra = 0
+    readonly_fields = ["revision", "position"]
+    can_delete = False
+
+
+@admin.register(Collection)
+class CollectionAdmin(admin.ModelAdmin):
+    list_display = ["slug", "title", "owner", "published_at"]
+    list_filter = ["published_at"]
+    list_select_related = ["owner"]
+    search_fields = ["slug", "title", "owner__username"]
+    readonly_fields = ["sha256", "published_at"]
+    inlines = [CollectionEntryInline]

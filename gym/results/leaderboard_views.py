@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.exports import csv_download, download, json_download
 from gym.results import board_tables, services
+from gym.results.exports.cite import EXPORT_TABLES
 from gym.results.field_figures import heat_figure, scores_figure
 from gym.results.heatmap import DENSE, body_rows
 from gym.results.leaderboard import Board, leaderboard
@@ -48,6 +49,8 @@ def board_context(request: HttpRequest, board: Board, address: str) -> dict[str,
         "heads": _heads(board),
         "query": options.query(),
         "address": address,
+        "export_tables": EXPORT_TABLES,
+        "whole_site": address == reverse("leaderboard"),
         "figures": [heat_figure(board), scores_figure(board)] if board.rows and board.columns else [],
     }
 

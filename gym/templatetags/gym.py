@@ -28,6 +28,8 @@ from gym.templatetags.numbers import (
     quarter,
     signed,
 )
+from models_registry.models import RegisteredModel
+from models_registry.permissions import can_view
 
 register = template.Library()
 for _filter in (
@@ -44,6 +46,13 @@ for _filter in (
     signed,
 ):
     register.filter(_filter)
+
+
+@register.filter
+def seen_by(model: RegisteredModel | None, user: Any) -> RegisteredModel | None:
+    """The model, or None where this user may not know of it"""
+    return model if model is not None and can_view(user, model) else None
+
 
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
 RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)

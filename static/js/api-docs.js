@@ -6,7 +6,7 @@ window.SwaggerUIBundle({
   url: place.dataset.schema,
   domNode: place,
   deepLinking: true,
-  docExpansion: "none",
+  docExpansion: "list",
   defaultModelsExpandDepth: 0,
   requestInterceptor: (request) => {
     if (csrf() && new URL(request.url, location.href).origin === location.origin) {

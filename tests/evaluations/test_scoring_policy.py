@@ -134,4 +134,3 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     assert (told["passed"], told["too_close"]) == (2, 1)
     matrix = client.get(reverse("matrix-download", args=["csv"])).content.decode()
     assert next(csv.DictReader(io.StringIO(matrix)))["too_close"] == "1"
-    assert "1 too close to call" in client.get(reverse("home")).content.decode()

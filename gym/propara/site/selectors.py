@@ -9,6 +9,7 @@ from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.propara.summary import QUESTIONS
+from models_registry.selectors import visible_to as visible_models
 from suites.models import Visibility
 
 if TYPE_CHECKING:
@@ -43,14 +44,15 @@ def versions_for(user: User | AnonymousUser) -> QuerySet[AnswerSetVersion]:
 
 
 def submissions_for(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """Submissions whose page this user may open: of answer sets they may see, and shown by their owner. Those that are
-    not scored yet are their owner's alone."""
+    """Submissions whose page this user may open: of answer sets they may see, and shown by their owner; what a model
+    here answered only where they may see the model, too. Those that are not scored yet are their owner's alone."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
         "version__answer_set", "owner", "model", "job"
     )
     shown = Q(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE]) & ~Q(
         visibility=Visibility.PRIVATE
     )
+    shown &= Q(model=None) | Q(model__in=visible_models(user))
     if not user.is_authenticated:
         return rows.filter(shown)
     return rows if user.is_staff else rows.filter(shown | Q(owner=user))

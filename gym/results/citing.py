@@ -1,0 +1,21 @@
+"""How a revision, a run or a collection is cited. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_BREAKING = re.compile(r"[{}\\]")
+
+
+def bibtex(*, key: str, title: str, author: str, year: int, address: str, note: str) -> str:
+    """An @misc entry; braces and backslashes of user text are taken out, so that it cannot break the file."""
+    rows = {"title": f"{{{_text(title)}}}", "author": f"{{{_text(author)}}}", "year": str(year)}
+    rows |= {"howpublished": rf"\url{{{_BREAKING.sub('', address)}}}", "note": _text(note)}
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in rows.items())
+    plain_key = re.sub(r"[^A-Za-z0-9_:-]", "-", key)
+    return f"@misc{{{plain_key},\n{lines}\n}}\n"
+
+
+def _text(text: str) -> str:
+    plain = _BREAKING.sub("", " ".join(text.split()))
+    return re.sub(r"([&%$#_])", r"\\\1", plain)

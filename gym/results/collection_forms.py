@@ -1,0 +1,83 @@
+"""The form of a collection: its words, and a line per revision."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gym.results.models import Collection
+from suites.models import SuiteRevision
+from suites.selectors import visible_to as visible_suites
+
+_LINE = re.compile(r"^(?P<slug>[-\w]+)(?:\s+r?(?P<number>\d{1,9}))?$")
+TAKEN = {"new"}
+
+
+class CollectionForm(forms.ModelForm):
+    """`cleaned_data["revisions"]` holds the SuiteRevisions, in the order of the lines."""
+
+    suites = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 12, "class": "mono", "spellcheck": "false"}),
+        label="Suites",
+        help_text="One per line: the suite's short name, and the revision, e.g. npi_orc r2. Without a revision the "
+        "newest frozen one is taken.",
+    )
+
+    class Meta:
+        model = Collection
+        fields = ["title", "slug", "description", "reference"]
+        labels = {"slug": "Short name"}
+        help_texts = {"slug": "Part of the address, which stays."}
+        widgets = {
+            "description": forms.Textarea(attrs={"rows": 4}),
+            "reference": forms.Textarea(attrs={"rows": 2}),
+        }
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        if self.instance.pk:
+            del self.fields["slug"]
+
+    def clean_slug(self) -> str:
+        slug = str(self.cleaned_data["slug"])
+        if slug in TAKEN:
+            raise ValidationError("This name is taken by a page of the site.")
+        return slug
+
+    def clean_suites(self) -> str:
+        text = str(self.cleaned_data["suites"])
+        found, problems = self._read(text)
+        if problems:
+            raise ValidationError(problems)
+        self.revisions = found
+        return text
+
+    def _read(self, text: str) -> tuple[list[SuiteRevision], list[str]]:
+        frozen = SuiteRevision.objects.filter(
+            suite__in=visible_suites(self.user), state=SuiteRevision.State.FROZEN
+        ).select_related("suite")
+        found: dict[int, SuiteRevision] = {}
+        problems = []
+        for number, line in enumerate(text.splitlines()[:1000], start=1):
+            if not line.strip():
+                continue
+            match = _LINE.match(line.strip())
+            rows = frozen.filter(suite__slug=match["slug"]).order_by("-number") if match else None
+            if rows is not None and match and match["number"]:
+                rows = rows.filter(number=int(match["number"]))
+            row = rows.first() if rows is not None else None
+            if row is None:
+                problems.append(
+                    f"Line {number}: there is no frozen revision “{line.strip()[:80]}” that you may see."
+                )
+            else:
+                found.setdefault(row.pk, row)
+        return list(found.values()), problems[:20]
+
+
+def as_lines(revisions: list[SuiteRevision]) -> str:
+    return "".join(f"{row.suite.slug} r{row.number}\n" for row in revisions)

@@ -1,0 +1,178 @@
+"""Pages of collections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.evaluations.selectors import latest_done
+from gym.evaluations.selectors import visible_to as visible_runs
+from gym.exports import download, file_download
+from gym.results import collections
+from gym.results.citing import bibtex
+from gym.results.collection_forms import CollectionForm, as_lines
+from gym.results.exports.bundle import bundle
+from gym.results.leaderboard import Board, leaderboard
+from gym.results.leaderboard_views import board_context, board_file, run_missing
+from gym.results.models import Collection
+from gym.results.options import Options, read_options
+from gym.results.rules import RULES
+
+
+@require_safe
+def collection_list(request: HttpRequest) -> HttpResponse:
+    """Context: collections (with `n`, their number of suites)."""
+    rows = collections.visible_collections(request.user).annotate(n=Count("entries"))
+    return render(request, "results/collections.html", {"collections": rows})
+
+
+@require_safe
+def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """The collection's own leaderboard. Context: collection, revisions, may_change, citation, and board_context."""
+    collection = _visible(request, slug)
+    revisions = collections.revisions_of(collection, request.user)
+    board = leaderboard(request.user, read_options(request.GET), revisions)
+    context = {
+        "collection": collection,
+        "revisions": revisions,
+        "may_change": collections.can_change(request.user, collection),
+        "citation": _citation(request, collection) if collection.is_published else "",
+        **board_context(request, board, collection.get_absolute_url()),
+        "figures": [],
+    }
+    return render(request, "results/collection.html", context)
+
+
+@login_required
+def collection_new(request: HttpRequest) -> HttpResponse:
+    """Context: form."""
+    form = CollectionForm(request.POST if request.method == "POST" else None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        collection = collections.make_collection(
+            actor=request.user,  # type: ignore[arg-type]
+            slug=given["slug"],
+            revisions=form.revisions,
+            **{name: given[name] for name in ("title", "description", "reference")},
+        )
+        messages.success(request, "The collection is made. Only you see it until you publish it.")
+        return redirect(collection)
+    return render(request, "results/collection_form.html", {"form": form}, status=_status(request))
+
+
+@login_required
+def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: form, collection."""
+    collection = _changeable(request, slug)
+    initial = {"suites": as_lines(collections.revisions_of(collection, request.user))}
+    data = request.POST if request.method == "POST" else None
+    form = CollectionForm(data, instance=collection, initial=initial, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        given = {name: form.cleaned_data[name] for name in ("title", "description", "reference")}
+        collections.change_collection(
+            Collection.objects.get(pk=collection.pk),
+            actor=request.user,  # type: ignore[arg-type]
+            revisions=form.revisions,
+            **given,
+        )
+        messages.success(request, "Saved.")
+        return redirect(collection)
+    context = {"form": form, "collection": collection}
+    return render(request, "results/collection_form.html", context, status=_status(request))
+
+
+@login_required
+@require_POST
+def collection_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = _changeable(request, slug)
+    try:
+        collections.publish_collection(collection, actor=request.user)  # type: ignore[arg-type]
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "Published. The list and its address stay from now on.")
+    return redirect(collection)
+
+
+@login_required
+@require_POST
+def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    collections.delete_collection(_changeable(request, slug), actor=request.user)  # type: ignore[arg-type]
+    messages.success(request, "The collection is deleted; its suites are as they were.")
+    return redirect("collection-list")
+
+
+@require_safe
+def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
+    """zip (everything), bib, and the forms of a leaderboard."""
+    collection = _visible(request, slug)
+    if form == "bib":
+        return download(_citation(request, collection), f"{slug}.bib", "application/x-bibtex")
+    if form == "zip":
+        return file_download(_bundle(request, collection), f"{slug}.zip", "application/zip")
+    board = _board(request, collection, read_options(request.GET))
+    address = request.build_absolute_uri(f"{collection.get_absolute_url()}?{board.options.query()}")
+    return board_file(board, form, address, slug)
+
+
+@login_required
+@require_POST
+def collection_run_missing(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = _visible(request, slug)
+    return run_missing(
+        request, lambda options: _board(request, collection, options), collection.get_absolute_url()
+    )
+
+
+def _board(request: HttpRequest, collection: Collection, options: Options) -> Board:
+    return leaderboard(request.user, options, collections.revisions_of(collection, request.user))
+
+
+def _bundle(request: HttpRequest, collection: Collection) -> Any:
+    revisions = collections.revisions_of(collection, request.user)
+    done = latest_done(visible_runs(request.user).filter(revision__in=revisions))
+    runs = visible_runs(request.user).filter(pk__in=[run.pk for run in done]).order_by("pk")
+    facts = {
+        "collection": collection.slug,
+        "title": collection.title,
+        "address": request.build_absolute_uri(collection.get_absolute_url()),
+        "published": collection.published_at.isoformat() if collection.published_at else None,
+        "sha256_of_list": collection.sha256 or collections.digest(revisions),
+    }
+    boards = [leaderboard(request.user, Options(rule=rule), revisions) for rule in RULES.values()]
+    return bundle(facts, revisions, list(runs.prefetch_related("scores")), boards)
+
+
+def _citation(request: HttpRequest, collection: Collection) -> str:
+    when = collection.published_at or collection.created
+    return bibtex(
+        key=collection.slug,
+        title=collection.title,
+        author=collection.owner.display_name,
+        year=when.year,
+        address=request.build_absolute_uri(reverse("collection-detail", args=[collection.slug])),
+        note=f"Collection of test suites on LM Gym, sha256 {collection.sha256 or 'not published yet'}",
+    )
+
+
+def _visible(request: HttpRequest, slug: str) -> Collection:
+    return get_object_or_404(collections.visible_collections(request.user), slug=slug)
+
+
+def _changeable(request: HttpRequest, slug: str) -> Collection:
+    collection = _visible(request, slug)
+    if not collections.can_change(request.user, collection):
+        raise PermissionDenied("a published collection stays as it is")
+    return collection
+
+
+def _status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

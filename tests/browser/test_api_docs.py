@@ -1,0 +1,19 @@
+"""The API's own page: Swagger UI under the site's Content-Security-Policy, from the site's own files."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_description_can_be_read_and_nothing_is_blocked(page, site):
+    """`page` fails the test when the browser reports anything blocked."""
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    page.goto("/api/v1/docs/")
+    page.wait_for_selector(".opblock-summary", timeout=60_000)
+    assert page.locator(".opblock").count() > 50
+    page.locator("#operations-suites-suites_list .opblock-summary").click()
+    page.wait_for_selector("#operations-suites-suites_list .opblock-body")
+    assert all(url.startswith((site, "data:", "blob:")) for url in fetched), fetched

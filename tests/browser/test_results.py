@@ -1,0 +1,90 @@
+"""The heat map by keyboard, charts as files, the compare page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.browser.conftest import fetch
+
+
+def focused(page) -> str:
+    return page.evaluate("document.activeElement.dataset.words ?? ''")
+
+
+def test_the_heat_map_is_walked_by_keyboard_and_read_in_words(page):
+    page.goto("/leaderboard/")
+    page.locator("#board tbody td[tabindex='0']").focus()
+    assert focused(page).startswith("mean 100.0%")
+    for key in ("ArrowRight",) * 4 + ("ArrowDown",):
+        page.keyboard.press(key)
+    readout = page.locator("[data-heatmap-readout]")
+    assert "Demo 5-gram, Centre embedding: 50.0%, 12 of 24 held" in readout.inner_text()
+    page.keyboard.press("End")
+    assert "Subordinate clauses" in readout.inner_text()
+    page.keyboard.press("ArrowRight")  # the end stays the end
+    assert "Subordinate clauses" in readout.inner_text()
+    page.keyboard.press("Control+Home")
+    assert focused(page).startswith("mean 100.0%")
+    assert page.locator("#board td[tabindex='0']").count() == 1
+
+
+def test_enter_opens_the_run_behind_a_cell(page):
+    page.goto("/leaderboard/")
+    cell = page.locator("#board tbody tr").first.locator("td").last
+    cell.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*/")
+
+
+def test_the_heat_map_copies_to_a_spreadsheet(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/leaderboard/")
+    page.get_by_role("button", name="Copy table").click()
+    rows = [line.split("\t") for line in page.evaluate("navigator.clipboard.readText()").splitlines()]
+    assert rows[1][0] == "Demo GPT-2"
+    assert float(rows[1][1]) == 1.0
+    assert len({len(row) for row in rows}) == 1
+
+
+def test_models_ticked_on_the_leaderboard_are_compared(page):
+    page.goto("/leaderboard/")
+    page.get_by_label("Compare Demo GPT-2").check()
+    page.get_by_label("Compare Demo 5-gram").check()
+    page.get_by_role("button", name="Compare ticked models").click()
+    page.wait_for_url("**/compare/**")
+    assert page.get_by_role("heading", level=1).inner_text() == "Demo GPT-2 and Demo 5-gram"
+    page.get_by_role("link", name="Subject-verb agreement across an object relative clause").click()
+    page.get_by_role("link", name="where they differ").click()
+    assert page.locator("#compare-items tbody tr").count() == 19
+    page.get_by_role("link", name="Item 2", exact=True).click()
+    assert page.locator("table.lens").count() == 2
+
+
+@pytest.mark.parametrize("form", ["SVG", "PNG", "PDF", "CSV", "JSON"])
+def test_a_chart_is_downloaded_in_every_form(page, site, form):
+    page.goto("/suites/agreement_orc/")
+    with page.expect_download() as waited:
+        page.get_by_role("link", name=f"Demo GPT-2 on Subject-verb agreement across an object relative clause: mean surprisal by region as {form}").click()  # fmt: skip  # noqa: E501
+    data = waited.value.path().read_bytes()
+    starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "PDF": b"%PDF", "CSV": b"condition,", "JSON": b"{"}
+    assert data.startswith(starts[form])
+    assert waited.value.suggested_filename.endswith(f".{form.lower()}")
+
+
+def test_the_marks_of_a_chart_are_read_by_keyboard(page):
+    page.goto("/suites/agreement_orc/")
+    figure = page.locator("[data-figure]").first
+    figure.locator(".chart-box").focus()
+    page.keyboard.press("ArrowRight")
+    first = figure.locator("[data-figure-readout]").inner_text()
+    assert first.startswith("Demo GPT-2: 1.000 pass rate")
+    page.keyboard.press("ArrowDown")
+    assert figure.locator("[data-figure-readout]").inner_text().startswith("Demo 5-gram")
+    assert figure.locator(".is-read").count() == 1
+
+
+def test_the_address_of_a_chart_is_under_the_rights_of_its_page(site):
+    names = [row["name"] for row in json.loads(fetch(f"{site}/api/v1/models/"))["results"]]
+    assert all(name in fetch(f"{site}/figures/leaderboard-scores.csv") for name in names)

@@ -1,0 +1,151 @@
+"""Named lists of revisions: made, published for good, downloaded whole."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.urls import reverse
+
+from gym.accounts.farewell import delete_account
+from gym.results.collections import change_collection, make_collection, publish_collection
+from gym.results.models import Collection
+from suites import services as suites
+from suites.formats import read_suite
+from tests.factories import make_model, make_revision, suite_bytes
+from tests.results.worlds import finished_run
+
+
+@pytest.fixture
+def world(people):
+    a, b = make_revision(people.alice, name="a", items=4), make_revision(people.alice, name="b", items=4)
+    model = make_model(people.alice, slug="m")
+    finished_run(a, model, [1, 1, 1, 0])
+    finished_run(b, model, [0, 0, 0, 0])
+    return {"a": a, "b": b, "model": model}
+
+
+def collection(people, *revisions, publish=True, slug="paper") -> Collection:
+    made = make_collection(
+        actor=people.alice, slug=slug, title="A paper", description="", reference="", revisions=revisions
+    )
+    if publish:
+        publish_collection(made, actor=people.alice)
+    made.refresh_from_db()
+    return made
+
+
+FORM = {"title": "Ours", "slug": "ours", "description": "d", "reference": "", "suites": "b\na r1\n\na r1\n"}
+
+
+def test_a_collection_is_written_as_a_line_per_revision(client, world, people):
+    client.force_login(people.alice)
+    response = client.post(reverse("collection-new"), FORM)
+    assert response.status_code == 302
+    made = Collection.objects.get(slug="ours")
+    assert [entry.revision for entry in made.entries.all()] == [world["b"], world["a"]]
+    assert not made.is_published
+
+
+def test_lines_that_name_nothing_are_named(client, world, people):
+    make_revision(people.alice, name="secret", visibility="private")
+    client.force_login(people.charlie)
+    response = client.post(reverse("collection-new"), FORM | {"suites": "a r9\nsecret\n=1+1\na"})
+    assert response.status_code == 400
+    for number in (1, 2, 3):
+        assert f"Line {number}: there is no frozen revision" in response.content.decode()
+    assert not Collection.objects.exists()
+
+
+def test_its_leaderboard_holds_its_revisions_even_when_there_are_newer_ones(client, world, people):
+    collection(people, world["a"])
+    suites.replace_draft(world["a"].suite, read_suite(suite_bytes(name="a", items=5)), actor=people.alice)
+    suites.freeze(world["a"].suite, actor=people.alice)
+    board = client.get(reverse("collection-detail", args=["paper"])).context["board"]
+    assert [(column.suite.slug, column.revision.number) for column in board.columns] == [("a", 1)]
+    assert board.rows[0].score.rate == 0.75
+
+
+def test_an_unpublished_collection_is_its_owners_alone(client, world, people):
+    collection(people, world["a"], publish=False)
+    address = reverse("collection-detail", args=["paper"])
+    for person, status in (
+        (people.alice, 200),
+        (people.staff, 200),
+        (people.charlie, 404),
+        (people.bob, 404),
+    ):
+        client.force_login(person)
+        assert client.get(address).status_code == status
+
+
+def test_a_published_collection_never_changes(client, world, people):
+    made = collection(people, world["a"])
+    with pytest.raises(PermissionDenied):
+        change_collection(made, actor=people.alice, title="x", description="", reference="", revisions=[])
+    client.force_login(people.alice)
+    for name in ("collection-edit", "collection-delete", "collection-publish"):
+        assert client.post(reverse(name, args=["paper"]), FORM).status_code == 403
+    assert Collection.objects.get().entries.count() == 1
+
+
+def test_only_public_suites_are_published(world, people):
+    private = make_revision(people.alice, name="secret", visibility="private")
+    made = collection(people, private, publish=False)
+    with pytest.raises(ValidationError, match="not public"):
+        publish_collection(made, actor=people.alice)
+    with pytest.raises(ValidationError, match="empty"):
+        publish_collection(collection(people, publish=False, slug="none"), actor=people.alice)
+
+
+def test_a_suite_that_a_collection_lists_is_not_deleted(people):
+    revision = make_revision(people.alice, name="listed")
+    collection(people, revision)
+    with pytest.raises(ValidationError, match="collection"):
+        suites.delete_suite(revision.suite, actor=people.alice)
+
+
+def test_a_published_collection_outlives_its_owners_account(world, people):
+    collection(people, world["a"])
+    collection(people, world["b"], publish=False, slug="draft")
+    delete_account(people.alice)
+    assert list(Collection.objects.values_list("slug", "owner__is_active")) == [("paper", False)]
+
+
+def test_the_zip_holds_everything_and_the_hash_of_every_file(client, world, people):
+    made = collection(people, world["a"], world["b"])
+    response = client.get(reverse("collection-download", args=["paper", "zip"]))
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
+    manifest = json.loads(archive.read("manifest.json"))
+    assert {row["path"] for row in manifest["files"]} | {"manifest.json"} == set(archive.namelist())
+    for row in manifest["files"]:
+        assert hashlib.sha256(archive.read(row["path"])).hexdigest() == row["sha256"]
+    assert manifest["sha256_of_list"] == made.sha256
+    assert manifest["revisions"][0] == {"suite": "a", "revision": 1, "sha256": world["a"].sha256}
+    assert "runs/a-r1-m-outcomes.csv" in archive.namelist()
+    assert read_suite(archive.read("suites/a-r1.json")).name == "a"
+
+
+def test_the_list_is_cited_with_its_hash(client, world, people):
+    made = collection(people, world["a"])
+    text = client.get(reverse("collection-download", args=["paper", "bib"])).content.decode()
+    assert made.sha256 in text
+    assert r"\url{http://testserver/collections/paper/}" in text
+
+
+@pytest.mark.parametrize("form", ["csv", "long.csv", "tex", "md", "json"])
+def test_its_leaderboard_is_had_in_every_form(client, world, people, form):
+    collection(people, world["a"])
+    assert client.get(reverse("collection-download", args=["paper", form])).status_code == 200
+
+
+def test_what_is_missing_in_it_is_queued(client, world, people):
+    make_model(people.alice, slug="new")
+    collection(people, world["a"])
+    client.force_login(people.alice)
+    response = client.post(reverse("collection-run-missing", args=["paper"]) + "?model=new", follow=True)
+    assert "1 run is queued" in response.content.decode()

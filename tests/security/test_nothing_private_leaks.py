@@ -1,0 +1,288 @@
+"""Words that stand in private things alone; every address of the site is asked for them by people who may not see them.
+
+Addresses are those of the table in tests/permissions (with private things for arguments, too), every figure, export and
+comparison that names private things, and whatever the pages found in this way lead to.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from html.parser import HTMLParser
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.urls import reverse
+
+from gym.conversations.models import AgentServer, AgentSuite
+from gym.evaluations.services import queue_run
+from gym.jobs.testing import run_pending
+from gym.propara.models import Submission
+from gym.propara.site.services import About, submit
+from gym.results.collections import make_collection, publish_collection
+from gym.results.figure_views import KINDS
+from gym.results.figures import FORMS
+from gym.scoring.services import queue_scores
+from models_registry.engine import ScoringPolicy
+from suites import services as suites
+from suites.models import Suite, SuiteCollaborator
+from tests.conversations import site as agents
+from tests.factories import make_model, make_revision
+from tests.permissions.test_every_url import ROWS, world  # noqa: F401
+from tests.propara.site.worlds import LIGHT, make_set, make_version
+
+SECRET = "quetzalcoatl"
+"""Stands in the names and texts of private things. Their addresses hold "hid-" instead, which a page may repeat."""
+MODEL = "quetzalmodel"
+"""Stands in the name of a private model, which those who share the private suite may not see either."""
+AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: SECRET}}}]\n".replace(
+    "SECRET", SECRET
+)
+
+
+@pytest.fixture
+def planted(people, world):  # noqa: F811
+    """Private things of alice's, each with SECRET or MODEL in its texts, in every neighbourhood of public ones."""
+    alice = people.alice
+    open_model = make_model(alice, slug="open-model")
+    hidden_model = make_model(
+        alice, slug="hid-model", name=MODEL, visibility="private", description=MODEL, tags=[f"group:{MODEL}"]
+    )
+    open_revision = make_revision(alice, name="meadow", visibility="public")
+    hidden = make_revision(alice, name=f"hid {SECRET}", visibility="private")
+    Suite.objects.filter(pk=hidden.suite_id).update(
+        slug="hid-suite", description=SECRET, comment=SECRET, reference=SECRET
+    )
+    hidden.suite.refresh_from_db()
+    suites.set_tags(hidden.suite, [SECRET])
+    for person in (people.bob, people.dora):
+        SuiteCollaborator.objects.create(suite=hidden.suite, user=person, role="view")
+    runs = [
+        queue_run(revision, model, actor=alice)
+        for revision in (open_revision, hidden)
+        for model in (open_model, hidden_model)
+    ]
+    queue_scores([f"The {SECRET}."], hidden_model, ScoringPolicy(), actor=alice)
+    run_pending()
+    queue_run(hidden, hidden_model, actor=alice)  # stays in the queue
+    _plant_collections(people, open_revision, hidden)
+    version = make_version(alice, slug="open-set")
+    make_set(alice, slug="hid-set", title=SECRET, description=SECRET, visibility="private")
+    hand_in = submit(
+        version, LIGHT.encode(), f"{SECRET}.tsv", About(SECRET, visibility="private"), actor=alice
+    )
+    _plant_agents(people, hidden_model)
+    generated = submit(
+        version, LIGHT.encode(), "generated.tsv", About(f"{MODEL} (by surprisal)"), actor=alice
+    )
+    Submission.objects.filter(pk=generated.pk).update(model=hidden_model)
+    return {
+        "run": runs[0].key,
+        "hidden": [run.key for run in runs[1:]],
+        "submissions": [hand_in.key, generated.key],
+    }
+
+
+def _plant_collections(people, open_revision, hidden) -> None:
+    def make(slug, title, revisions):
+        return make_collection(
+            actor=people.alice,
+            slug=slug,
+            title=title,
+            description=title,
+            reference="",
+            revisions=revisions,
+        )
+
+    make("hid-collection", SECRET, [open_revision])
+    withdrawn = make_revision(people.alice, name=f"hid withdrawn {SECRET}", visibility="public")
+    published = make("published", "published", [open_revision, withdrawn])
+    publish_collection(published, actor=people.alice)
+    Suite.objects.filter(pk=withdrawn.suite_id).update(slug="hid-withdrawn", visibility="private")
+
+
+def _plant_agents(people, hidden_model) -> None:
+    secret_server = agents.make_server(
+        people.alice, "hid-agent", name=MODEL, visibility="private", description=MODEL
+    )
+    open_server = agents.make_server(people.alice, "meadow-agent")
+    speaker = agents.make_server(people.alice, "meadow-speaker")
+    AgentServer.objects.filter(pk=speaker.pk).update(kind="model", wraps=hidden_model)
+    open_tests = agents.make_suite(people.alice, "meadow-tests", judge=hidden_model)
+    hidden_tests = agents.make_suite(
+        people.alice, "hid-tests", {SECRET: AGENT_CASE}, description=SECRET, visibility="private"
+    )
+    AgentSuite.objects.filter(pk=hidden_tests.pk).update(title=SECRET)
+    agents.make_run(open_tests, open_server)
+    agents.make_run(open_tests, secret_server)
+    agents.make_run(hidden_tests, open_server)
+
+
+PAGES = """
+/ /about/ /queue/ /suites/ /models/ /propara/ /agents/ /runs/ /leaderboard/ /compare/ /collections/ /api/v1/
+/api/v1/tags/ /api/v1/models/ /api/v1/suites/ /api/v1/runs/ /api/v1/leaderboard/ /api/v1/propara/submissions/
+/suites/meadow/ /suites/hid-suite/ /models/hid-model/ /models/open-model/ /agents/meadow-tests/ /agents/hid-tests/
+/agents/servers/hid-agent/ /agents/servers/meadow-speaker/ /collections/hid-collection/ /collections/published/
+/propara/open-set/ /propara/hid-set/ /suites/meadow/r1/ /suites/meadow/r1/items/ /suites/meadow/diff/1/1/
+/suites/meadow/r1/download/json/ /api/v1/suites/meadow/ /api/v1/suites/meadow/lint/
+/api/v1/suites/meadow/lint/?revision=1 /api/v1/suites/meadow/revisions/ /api/v1/suites/meadow/revisions/1/
+/api/v1/suites/meadow/revisions/1/sentences/ /api/v1/suites/meadow/revisions/1/export/json/
+/api/v1/suites/meadow/diff/1/1/ /api/v1/suites/hid-suite/lint/ /api/v1/models/hid-model/ /api/v1/suites/hid-suite/
+/exports/suites/meadow/r1/bib /exports/suites/meadow/r1/blimp.jsonl /leaderboard/?suite=hid-suite,meadow
+/leaderboard/?model=hid-model /leaderboard/?group=1 /leaderboard/?sort=suite:hid-suite
+/compare/?model=hid-model&model=open-model /compare/?suite=hid-suite&model=open-model
+/compare/?suite=meadow&model=hid-model&model=open-model /compare/?suite=meadow&model=open-model&r=1&r=2
+/compare/?suite=meadow&model=hid-model&model=open-model&item=1 /models/?q=quetzal /suites/?q=quetzal
+/runs/?q=quetzal /runs/?suite=hid-suite /runs/?model=hid-model /api/v1/suites/?q=quetzal /api/v1/models/?q=quetzal
+/api/v1/runs/?suite=hid-suite /api/v1/runs/?model=hid-model /suites/compare/ /collections/published/download/zip/
+/collections/published/download/csv/ /collections/published/download/bib/ /collections/hid-collection/download/zip/
+""".split()  # noqa: SIM905
+
+
+def addresses(planted, world) -> list[str]:  # noqa: F811
+    table = [
+        reverse(name, args=[world.get(argument, argument) for argument in arguments])
+        for method, name, arguments, _ in ROWS
+        if method == "GET"
+    ]
+    exports = [
+        f"/exports/{what}.{form}{query}"
+        for what in ("scores", "outcomes", "regions", "tokens")
+        for form in ("csv", "parquet")
+        for query in (
+            "",
+            "?all=1",
+            "?suite=hid-suite",
+            "?model=hid-model",
+            "?suite=meadow",
+            "?suite=meadow&all=1",
+        )
+    ]
+    hidden = [
+        address
+        for key in planted["hidden"]
+        for address in (
+            f"/runs/{key}/",
+            f"/runs/{key}/items/1/",
+            f"/runs/{key}/download/json/",
+            f"/exports/scores.csv?run={key}",
+            f"/exports/runs/{key}/evaluated.json",
+            f"/figures/run-regions.csv?run={key}",
+            f"/figures/run-margins.json?run={key}",
+            f"/api/v1/runs/{key}/",
+            f"/api/v1/runs/{key}/results/",
+        )
+    ]
+    figures = [
+        f"/figures/{kind}.{form}?{query}"
+        for kind in KINDS
+        for form in FORMS
+        if form not in {"png", "pdf"}
+        for query in (
+            "",
+            "of=open-model",
+            "of=hid-model",
+            "suite=meadow&r=1",
+            "suite=hid-suite&r=1",
+            f"run={planted['run']}",
+        )
+    ]
+    boards = [f"/leaderboard/download/{form}/" for form in ("csv", "tsv", "json", "md", "tex", "html")]
+    submissions = [
+        f"{before}/propara/submissions/{key}/{after}"
+        for key in planted["submissions"]
+        for before, after in (("", ""), ("", "download/file/"), ("/api/v1", ""), ("/api/v1", "report/"))
+    ]
+    return [*PAGES, *table, *exports, *hidden, *figures, *boards, *submissions]
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name in {"href", "src", "hx-get"} and value]
+
+
+def text_of(response) -> str:
+    """All a file holds, archives and compressed tables included."""
+    data = response.getvalue()
+    if data[:2] == b"PK":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "\n".join(
+                name + archive.read(name).decode(errors="replace") for name in archive.namelist()
+            )
+    if data[:4] == b"PAR1":
+        import pyarrow.parquet
+
+        return str(pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist())
+    return data.decode(errors="replace")
+
+
+def crawl(client, start: list[str], most: int) -> dict[str, str]:
+    """What each address answered, and each address its pages lead to; of addresses alike but for their query, three."""
+    found: dict[str, str] = {}
+    alike: dict[str, int] = {}
+    todo = list(start)
+    while todo and len(found) < most:
+        address = todo.pop(0)
+        if address in found:
+            continue
+        response = client.get(address)
+        assert response.status_code < 500, address
+        found[address] = text_of(response) + str(dict(response.headers))
+        if "html" not in response.headers.get("Content-Type", ""):
+            continue
+        links = _Links()
+        links.feed(found[address])
+        for link in links.found:
+            parts = urlsplit(urljoin(f"http://testserver{address}", link))
+            kind = re.sub(r"\d+", "0", parts.path) + "?" * bool(parts.query)
+            if parts.netloc != "testserver" or parts.path.startswith(("/static/", "/accounts/", "/admin/")):
+                continue
+            if alike.get(kind, 0) < 3:
+                alike[kind] = alike.get(kind, 0) + 1
+                todo.append(f"{parts.path}{'?' if parts.query else ''}{parts.query}")
+    return found
+
+
+def leaks(pages: dict[str, str], *words: str) -> list[str]:
+    """A page may repeat what stands in its own address."""
+    found = []
+    for address, text in pages.items():
+        for word in words:
+            place = text.lower().find(word)
+            if place >= 0 and word not in address.lower() and "quetzal" not in address:
+                found.append(f"{address}: …{text[max(0, place - 120) : place + 40]!r}…")
+    return found
+
+
+@pytest.mark.parametrize("person", ["nobody", "charlie"])
+def test_a_stranger_finds_no_word_of_private_things(client, people, world, planted, person):  # noqa: F811
+    if person != "nobody":
+        client.force_login(getattr(people, person))
+    pages = crawl(client, addresses(planted, world), 2500)
+    found = leaks(
+        pages, SECRET, MODEL, "hid-suite", "hid-model", "hid-agent", "hid-tests", "hid-set", "hid-coll"
+    )
+    assert not found, "\n".join(found)
+
+
+def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(client, people, world, planted):  # noqa: F811
+    client.force_login(people.bob)
+    pages = crawl(client, addresses(planted, world), 2500)
+    assert SECRET in pages["/suites/hid-suite/"]
+    found = leaks(pages, MODEL)
+    assert not found, "\n".join(found)
+
+
+def test_the_owner_finds_them(client, people, world, planted):  # noqa: F811
+    """The words are where the tests above look for them."""
+    client.force_login(people.alice)
+    pages = crawl(client, [*PAGES, "/exports/scores.csv", "/leaderboard/download/csv/"], 150)
+    for address in ("/suites/", "/models/", "/propara/open-set/", "/agents/", "/collections/"):
+        assert SECRET in pages[address] or MODEL in pages[address], address
+    assert "hid-model" in pages["/exports/scores.csv"]
+    assert MODEL in pages["/leaderboard/download/csv/"]
