@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import IO
+
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
@@ -17,3 +19,12 @@ def read_upload(upload: UploadedFile, limit: int) -> bytes:
     if len(data) > limit:
         raise ValidationError(f"{upload.name} is larger than it said.", code="too-large")
     return data
+
+
+def open_upload(upload: UploadedFile, limit: int) -> IO[bytes]:
+    """An upload of at most `limit` bytes as a stream, for what is too large to be held; ValidationError otherwise."""
+    if upload.size is None or upload.size > limit:
+        raise ValidationError(f"{upload.name} is larger than {limit / 1_000_000:g} MB.", code="too-large")
+    upload.seek(0)
+    stream: IO[bytes] = upload.file
+    return stream

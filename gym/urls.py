@@ -14,6 +14,7 @@ urlpatterns = [
     path("suites/", include("suites.urls")),
     path("models/", include("models_registry.urls")),
     path("propara/", include("gym.propara.site.urls")),
+    path("games/", include("gym.lmchallenge.site.urls")),
     path("", include("gym.results.urls")),
     path("", include("gym.evaluations.urls")),
     path("agents/", include("gym.conversations.urls")),

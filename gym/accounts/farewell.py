@@ -18,6 +18,8 @@ from gym.accounts.tokens import live_tokens
 from gym.evaluations.models import SuiteRun
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
+from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.site import services as lmchallenge
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site import services as propara
 from gym.results.models import Collection, CollectionEntry
@@ -47,6 +49,10 @@ class Farewell:
     kept_answer_sets: QuerySet[AnswerSet]
     deleted_submissions: QuerySet[Submission]
     kept_submissions: QuerySet[Submission]
+    deleted_corpora: QuerySet[Corpus]
+    kept_corpora: QuerySet[Corpus]
+    deleted_games: QuerySet[Game]
+    kept_games: QuerySet[Game]
     active_jobs: QuerySet[Job]
     n_tokens: int
 
@@ -85,6 +91,12 @@ def plan(user: User) -> Farewell:
         kept_submissions=Submission.objects.filter(owner=user).exclude(
             pk__in=propara.doomed_submissions(user).values("pk")
         ),
+        deleted_corpora=lmchallenge.doomed_corpora(user),
+        kept_corpora=lmchallenge.kept_corpora(user),
+        deleted_games=lmchallenge.doomed_games(user),
+        kept_games=Game.objects.filter(owner=user).exclude(
+            pk__in=lmchallenge.doomed_games(user).values("pk")
+        ),
         active_jobs=Job.objects.filter(owner=user, state__in=ACTIVE_STATES),
         n_tokens=live_tokens(user).count(),
     )
@@ -98,6 +110,7 @@ def delete_account(user: User) -> None:
             User.objects.select_for_update().get(pk=user.pk)
             _carry_out(plan(user))
             propara.farewell(user, former_member())
+            lmchallenge.farewell(user, former_member())
             user.delete()
     except ProtectedError as error:
         raise ValidationError("Something of yours is in use just now. Try again in a moment.") from error

@@ -15,6 +15,7 @@ ROOMS = [
     "gym.scoring.api",
     "gym.jobs.api",
     "gym.propara.site.api.urls",
+    "gym.lmchallenge.site.api.urls",
     "gym.accounts.api",
     "gym.conversations.api",
 ]

@@ -27,6 +27,8 @@ LISTS = (
     "leaderboard",
     "propara-sets",
     "propara-submissions",
+    "lmc-corpora",
+    "lmc-games",
     "me",
     "schema",
     "docs",

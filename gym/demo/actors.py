@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gym.demo.game import queue_games
 from gym.demo.loader import demo_models, demo_revisions, demo_user
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.services import queue_run
@@ -28,3 +29,4 @@ def demo_runs(context: JobContext) -> None:
             for model in demo_models().filter(status=RegisteredModel.Status.READY):
                 if not SuiteRun.objects.filter(revision=revision, model=model).exists():
                     queue_run(revision, model, actor=user)
+        queue_games(user)

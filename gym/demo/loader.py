@@ -14,6 +14,7 @@ from gym.accounts.models import User
 from gym.conversations.demo import load_agents
 from gym.demo.answer_set import create_answer_set
 from gym.demo.catalogue import DEMO_MODELS, DEMO_SUITES, MODELS_DIR
+from gym.demo.game import create_corpus
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
 from models_registry.models import RegisteredModel
@@ -41,6 +42,7 @@ def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
         yield from _create_models(owner)
         yield from _create_suites(owner)
         yield from create_answer_set(owner)
+        yield from create_corpus(owner)
         yield from load_agents(owner, run=queue_runs)
         if queue_runs and not Job.objects.filter(kind="demo_runs", state__in=ACTIVE_STATES).exists():
             enqueue("demo_runs", {}, owner=owner, title="Run the demo models", total=len(DEMO_MODELS))

@@ -5,3 +5,6 @@ class LmChallengeConfig(AppConfig):
     name = "gym.lmchallenge"
     label = "lmchallenge"
     verbose_name = "LM Challenge"
+
+    def ready(self) -> None:
+        from gym.lmchallenge.site import actors  # noqa: F401  it registers its job handlers

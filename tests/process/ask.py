@@ -65,6 +65,48 @@ def results(run: int) -> dict[str, Any]:
     }
 
 
+def queue_game(player: str) -> int:
+    """A game of two users on 100 lines, with training."""
+    from gym.lmchallenge.games import GameOptions
+    from gym.lmchallenge.models import Corpus
+    from gym.lmchallenge.site import playing
+    from gym.lmchallenge.site.services import create_corpus
+
+    owner = demo_user()
+    rows = [
+        {
+            "userId": f"u{number // 50}",
+            "timestamp": number // 3,
+            "text": f"the cat number {number} sat on the mat",
+        }
+        for number in range(100)
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    corpus = Corpus.objects.first() or create_corpus(text.encode(), actor=owner, title="Cats")
+    wish = playing.Wish(player, GameOptions("wp", train=True))
+    return playing.start_game(corpus, wish, actor=owner).pk
+
+
+def game_state(game: int) -> dict[str, Any]:
+    from gym.lmchallenge.models import Game
+
+    row = Game.objects.select_related("job").get(pk=game)
+    assert row.job is not None
+    return {
+        "state": row.job.state,
+        "attempt": row.job.attempt,
+        "lines": row.lines,
+        "problem": row.problem,
+    }
+
+
+def game_log(game: int) -> list[str]:
+    from gym.lmchallenge.models import Game
+    from gym.lmchallenge.site import storage
+
+    return [raw.decode() for raw in storage.log_lines(Game.objects.get(pk=game))]
+
+
 def prepare_api() -> dict[str, Any]:
     """alice with suites (each with a draft and a finished run) and a ready model, which is called like
     the one of the documentation and knows nothing; staff; a token of each."""

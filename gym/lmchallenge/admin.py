@@ -1,0 +1,34 @@
+from django.contrib import admin
+
+from gym.lmchallenge.models import Corpus, Game
+
+
+@admin.register(Corpus)
+class CorpusAdmin(admin.ModelAdmin):
+    """The text never changes: games rest on it."""
+
+    list_display = ["title", "slug", "owner", "visibility", "form", "lines", "tokens", "licence", "created"]
+    list_filter = ["visibility", "form", "language"]
+    list_select_related = ["owner"]
+    search_fields = ["title", "slug", "owner__username", "sha256"]
+    exclude = ["packed", "shown"]
+    readonly_fields = ["form", "sha256", "size", "lines", "characters", "tokens", "users", "warnings"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
+@admin.register(Game)
+class GameAdmin(admin.ModelAdmin):
+    list_display = ["title", "game", "kind", "player", "corpus", "owner", "visibility", "lines", "created"]
+    list_filter = ["game", "kind", "visibility"]
+    list_select_related = ["corpus", "owner"]
+    search_fields = ["title", "key", "player", "owner__username", "corpus__slug"]
+    exclude = ["words", "statistics"]
+    readonly_fields = [
+        "key", "corpus", "game", "kind", "model", "player", "options", "job", "lines", "size",
+        "packed_size", "has_targets", "has_predictions", "fingerprint", "report", "counted_at",
+    ]  # fmt: skip
+
+    def has_add_permission(self, request) -> bool:
+        return False

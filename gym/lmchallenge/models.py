@@ -1,0 +1,164 @@
+"""Corpora, and games played on them or uploaded as logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.urls import reverse
+
+from gym.evaluations.models import new_key
+from gym.lmchallenge.games import GAME_WORDS
+from suites.models import Visibility
+
+RESERVED = ("new",)
+FORMS = (("text", "plain text"), ("json", "JSON lines"))
+
+
+class Corpus(models.Model):
+    """A text to play on, for good: a corrected text is another corpus."""
+
+    slug = models.SlugField(
+        max_length=80,
+        unique=True,
+        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is taken by a page.")],
+    )
+    title = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="corpora")
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    language = models.CharField(max_length=35, blank=True, help_text="e.g. en, de-CH.")
+    licence = models.CharField(
+        max_length=60, blank=True, help_text="e.g. CC-BY-4.0, CC0-1.0. Empty: not stated."
+    )
+    description = models.TextField(blank=True, help_text="Where the text is from.")
+    form = models.CharField(max_length=4, choices=FORMS)
+    packed = models.BinaryField(help_text="the file as it came, packed with gzip")
+    sha256 = models.CharField(max_length=64, help_text="of the file, unpacked")
+    size = models.PositiveBigIntegerField(help_text="bytes, unpacked")
+    lines = models.PositiveIntegerField()
+    characters = models.PositiveIntegerField(help_text="code points of the texts")
+    tokens = models.PositiveIntegerField()
+    users = models.PositiveIntegerField()
+    warnings = models.JSONField(default=list, help_text="[{code, line, count, message}]")
+    shown = models.JSONField(
+        default=list, help_text="the first lines: [{number, text, user, timestamp, tokens}]"
+    )
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["title", "pk"]
+        verbose_name_plural = "corpora"
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("lmc-corpus", args=[self.slug])
+
+
+class Game(models.Model):
+    """One game: a corpus, a player and options, or a log that somebody played elsewhere."""
+
+    class Kind(models.TextChoices):
+        MODEL = "model", "model of this site"
+        PROCESS = "process", "model program"
+        ADAPTIVE = "adaptive", "adaptive n-gram"
+        UPLOADED = "uploaded", "uploaded log"
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, null=True, blank=True, related_name="games")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="lmc_games"
+    )
+    title = models.CharField(max_length=200, help_text="What lists call it.")
+    description = models.TextField(blank=True)
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    game = models.CharField(max_length=2, choices=sorted(GAME_WORDS.items()))
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    model = models.ForeignKey(
+        "models_registry.RegisteredModel",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="lmc_games",
+    )
+    player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
+    options = models.JSONField(default=dict, help_text="see gym.lmchallenge.games.GameOptions")
+    words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
+    n_words = models.PositiveIntegerField(default=0)
+    filename = models.CharField(max_length=200, blank=True)
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="lmc_game"
+    )
+
+    lines = models.PositiveIntegerField(default=0, help_text="of the log")
+    size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, unpacked")
+    packed_size = models.PositiveBigIntegerField(default=0, help_text="bytes of the log, packed")
+    has_targets = models.BooleanField(default=True)
+    has_predictions = models.BooleanField(default=False)
+    fingerprint = models.CharField(
+        max_length=64, blank=True, help_text="of the text; see compare.fingerprint"
+    )
+    statistics = models.JSONField(
+        default=dict, help_text="{filter: {all, user, mix, search, more, notices}}; see site.counting"
+    )
+    report = models.JSONField(default=dict, help_text="latency, oddities, provenance")
+    problem = models.TextField(blank=True, help_text="why it ended before the end of the corpus")
+    counted_at = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("lmc-game", args=[self.key])
+
+    @property
+    def is_uploaded(self) -> bool:
+        return self.kind == self.Kind.UPLOADED
+
+    @property
+    def is_counted(self) -> bool:
+        return self.counted_at is not None
+
+    @property
+    def state(self) -> str:
+        """done, or the state of its job, or "lost" when that is gone."""
+        if self.job is not None and self.job.state != "done":
+            return str(self.job.state)
+        return "done" if self.is_counted else "lost"
+
+    @property
+    def readings(self) -> str:
+        return str(self.options.get("readings", "reference"))
+
+    @property
+    def headline(self) -> tuple[str, float | None] | None:
+        """(name, value) of the game's main figure, counting tokens with a letter or an emoji."""
+        found: dict[str, Any] = self.statistics.get("alphaemoji", {})
+        if not found.get("all"):
+            return None
+        name = {"wp": "hit3", "tc": "pcpc", "ic": "accuracy"}[self.game]
+        return name, found["all"][0].get(name)
+
+
+class LogChunk(models.Model):
+    """Some whole lines of a log, packed by themselves: all chunks one after the other are a gzip file."""
+
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="chunks")
+    first_line = models.PositiveIntegerField(help_text="from 1")
+    lines = models.PositiveIntegerField()
+    packed = models.BinaryField()
+
+    class Meta:
+        ordering = ["game_id", "first_line"]
+        constraints = [models.UniqueConstraint(fields=["game", "first_line"], name="log_line_stored_once")]
+
+    def __str__(self) -> str:
+        return f"lines {self.first_line} to {self.first_line + self.lines - 1} of {self.game_id}"

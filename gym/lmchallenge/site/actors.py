@@ -1,0 +1,183 @@
+"""Background work: play a game line by line, count a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from gym import __version__
+from gym.jobs.context import JobContext
+from gym.jobs.errors import Cancelled, PermanentFailure, WorkerStopping
+from gym.jobs.registry import handler
+from gym.lmchallenge import logs, players
+from gym.lmchallenge.adaptive import AdaptivePlayer
+from gym.lmchallenge.corpus import Line
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.play import play
+from gym.lmchallenge.player import Player, Timed
+from gym.lmchallenge.process import ProcessPlayer
+from gym.lmchallenge.registered import player_for_backend
+from gym.lmchallenge.site import counting, storage
+from gym.lmchallenge.site.playing import COUNT, PLAY
+from models_registry.backends import BackendError
+
+COMMIT_SECONDS = 2.0
+"""A worker that is killed loses at most what was played since."""
+MAX_LOG_PACKED = 500_000_000
+
+
+@handler(PLAY)
+def play_game(context: JobContext) -> None:
+    """Play on behind the lines that are kept, keep lines as they come, count at the end. What a model did before it
+    broke off stays, is counted and can be read."""
+    game = _game(context)
+    if game.corpus is None:
+        raise PermanentFailure("The corpus was deleted.")
+    try:
+        player = Timed(_player(game))
+    except (LmcError, BackendError) as error:
+        raise PermanentFailure(str(error)) from error
+    failure: LmcError | None = None
+    try:
+        _play_on(context, game, player)
+        player.close()
+    except LmcError as error:
+        failure = error
+    finally:
+        if isinstance(player.player, ProcessPlayer):
+            player.player.kill()
+    game.report = _report(game, player)
+    if failure is not None:
+        _keep_what_there_is(context, game, str(failure))
+        raise PermanentFailure(str(failure)) from failure
+    _finish(context, game)
+
+
+@handler(COUNT)
+def count_log(context: JobContext) -> None:
+    """Statistics of an uploaded log."""
+    _finish(context, _game(context))
+
+
+def _game(context: JobContext) -> Game:
+    rows = Game.objects.select_related("corpus", "model")
+    game = rows.filter(pk=context.payload["game"]).first()
+    if game is None:
+        raise PermanentFailure("The game was deleted.")
+    return game
+
+
+def _player(game: Game) -> Player:
+    if game.kind == Game.Kind.ADAPTIVE:
+        return AdaptivePlayer(**game.options.get("player", {}))
+    if game.kind == Game.Kind.PROCESS:
+        command = players.configured(settings.GYM_LMC_PLAYERS).get(game.player)
+        if command is None:
+            raise PermanentFailure(f"The settings have no model program {game.player!r} any more.")
+        return ProcessPlayer(command)
+    if game.model is None or not game.model.is_ready:
+        raise PermanentFailure("The model is not there or not ready any more.")
+    from models_registry.warm import load_pinned
+
+    return player_for_backend(load_pinned(game.model), game.options.get("player"))
+
+
+class _Counted:
+    """Lines, and how many were taken: while it stays the same, what is played belongs to one block."""
+
+    def __init__(self, lines: Iterable[Line], context: JobContext) -> None:
+        self._lines = lines
+        self._context = context
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[Line]:
+        for line in self._lines:
+            self._context.check()
+            self.taken += 1
+            yield line
+
+
+def _play_on(context: JobContext, game: Game, player: Player) -> None:
+    """Lines are kept at the ends of blocks that were played together, so that a later attempt makes the same blocks
+    and gets the same numbers."""
+    assert game.corpus is not None
+    given = {name: value for name, value in game.options.items() if name != "player"}
+    options = GameOptions(**given)
+    lines = _Counted(storage.lines_of(game.corpus), context)
+    waiting: list[str] = []
+    size, taken, since = 0, 0, monotonic()
+    played = play(
+        lines,
+        options.build(storage.words_of(game)),
+        player,
+        train=options.train,
+        readings=options.readings,
+        skip=game.lines,
+    )
+    try:
+        for one in played:
+            due = size >= storage.CHUNK_BYTES or monotonic() - since >= COMMIT_SECONDS
+            if waiting and due and lines.taken != taken:
+                _commit(context, game, waiting)
+                waiting, size, since = [], 0, monotonic()
+            taken = lines.taken
+            line = logs.line_of(one.row)
+            waiting.append(line)
+            size += len(line)
+            context.progress(one.number, game.corpus.lines, "lines")
+    except (LmcError, Cancelled, WorkerStopping):
+        _commit(context, game, waiting)
+        raise
+    _commit(context, game, waiting)
+
+
+def _commit(context: JobContext, game: Game, waiting: list[str]) -> None:
+    with context.transaction(brings_forward=True):
+        storage.append(game, waiting)
+    if game.packed_size > MAX_LOG_PACKED:
+        raise PermanentFailure(
+            f"The log has grown past {MAX_LOG_PACKED / 1e6:,.0f} MB packed. What was played is kept. "
+            "Play fewer lines, or with fewer candidates."
+        )
+
+
+def _report(game: Game, player: Timed) -> dict[str, Any]:
+    """Latencies are those of the last attempt."""
+    oddities = getattr(player.player, "oddities", None)
+    return {
+        **game.report,
+        "latency": counting.finite(player.latency.as_dict()),
+        "oddities": oddities.as_dict() if oddities else {},
+        "stderr": getattr(player.player, "stderr", "")[-4_000:].replace("\0", "\ufffd"),
+        "gym": __version__,
+    }
+
+
+def _keep_what_there_is(context: JobContext, game: Game, problem: str) -> None:
+    if game.lines:
+        counting.count(game, context.check)
+    with context.transaction():
+        game.problem = problem
+        game.counted_at = timezone.now() if game.lines else None
+        _save(game)
+
+
+def _finish(context: JobContext, game: Game) -> None:
+    try:
+        counting.count(game, context.check)
+    except LmcError as error:
+        raise PermanentFailure(str(error)) from error
+    with context.finish():
+        game.counted_at = timezone.now()
+        game.problem = ""
+        _save(game)
+
+
+def _save(game: Game) -> None:
+    game.save(update_fields=["report", "problem", "statistics", "fingerprint", "counted_at"])

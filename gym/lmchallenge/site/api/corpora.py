@@ -1,0 +1,134 @@
+"""Corpora in the REST API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import AddressDecides, ApiView, ListView, one
+from gym.api.errors import Refusal, Trouble, answers
+from gym.api.operations import TEXT, operation
+from gym.api.requests import Body
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.models import Corpus
+from gym.lmchallenge.site import permissions, selectors, services
+from gym.lmchallenge.site.api.shown import CORPUS, CORPUS_DETAIL, CorpusDetailSerializer, CorpusSerializer
+from gym.lmchallenge.site.views import corpus_file
+from gym.uploads import read_upload
+from suites.models import Visibility
+
+FORM = "multipart/form-data"
+SLUG = {"slug": "demo-sentences"}
+
+
+@answers(LmcError)
+def _refused(error: LmcError) -> Refusal:
+    """The message names file and line."""
+    return Refusal(400, error.message, "unreadable", [Trouble("$", error.message, error.hint)])
+
+
+class CorpusAbout(Body):
+    title = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    language = serializers.CharField(max_length=35, required=False, allow_blank=True)
+    licence = serializers.CharField(max_length=60, required=False, allow_blank=True)
+    description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+
+
+class NewCorpus(CorpusAbout):
+    title = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
+    file = serializers.FileField(help_text="plain text or JSON lines, packed with gzip or not")
+    format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
+
+
+def corpus_of(request: Request, slug: str) -> Corpus:
+    return one(selectors.visible_to(request.user), slug=slug)
+
+
+def editable(request: Request, slug: str) -> Corpus:
+    corpus = corpus_of(request, slug)
+    if not permissions.can_edit(request.user, corpus):
+        raise PermissionDenied("this belongs to somebody else")
+    return corpus
+
+
+class CorpusList(ListView):
+    parser_classes = [MultiPartParser]
+
+    @operation("List corpora", answers=CorpusSerializer, many=True, example=CORPUS)
+    def get(self, request: Request) -> Response:
+        """Texts to play on: public ones and your own."""
+        return self.page(selectors.listed_for(request.user).order_by("slug"), CorpusSerializer)
+
+    @operation(
+        "Upload a corpus",
+        takes={FORM: NewCorpus},
+        sends={FORM: {"title": "My texts", "file": "texts.jsonl", "format": "json"}},
+        answers=CorpusDetailSerializer,
+        status=201,
+        example=CORPUS_DETAIL,
+    )
+    def post(self, request: Request) -> Response:
+        """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
+        given: dict[str, Any] = self.given()
+        upload = given.pop("file")
+        made = services.create_corpus(
+            read_upload(upload, services.MAX_BYTES),
+            actor=request.user,
+            form=given.pop("format"),
+            filename=upload.name,
+            **given,
+        )
+        place = reverse("api-lmc-corpus", args=[made.slug], request=request)
+        return Response(CorpusDetailSerializer(made).data, status=201, headers={"Location": place})
+
+
+class CorpusDetail(ApiView):
+    path_examples = SLUG
+
+    @operation("Read a corpus", answers=CorpusDetailSerializer, example=CORPUS_DETAIL)
+    def get(self, request: Request, slug: str) -> Response:
+        """Counts and warnings; the text is at `files/`."""
+        return Response(CorpusDetailSerializer(corpus_of(request, slug)).data)
+
+    @operation(
+        "Change a corpus' card",
+        takes=CorpusAbout,
+        sends={"visibility": "public"},
+        answers=CorpusDetailSerializer,
+        example=CORPUS_DETAIL,
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Title, visibility, language, licence, description; never the text."""
+        corpus = editable(request, slug)
+        services.edit_corpus(corpus, actor=request.user, **self.given())
+        return Response(CorpusDetailSerializer(corpus).data)
+
+    @operation("Delete a corpus", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """With your games on it; not while other people's rest on it."""
+        services.delete_corpus(editable(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class CorpusFile(ApiView):
+    path_examples = {**SLUG, "form": "corpus.jsonl"}
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a corpus",
+        answers={"type": "object", "description": "one line of corpus.jsonl"},
+        example={"text": "The woman plays.", "timestamp": 1},
+        media={"text/plain": (TEXT, "The woman plays.\n")},
+    )
+    def get(self, request: Request, slug: str, form: str) -> Any:
+        """`form` is corpus.txt, corpus.jsonl (one of them as it came), sorted.jsonl (by user and time, of JSON lines),
+        vocabulary.txt or vocabulary.tsv (with counts)."""
+        return corpus_file(corpus_of(request, slug), form)

@@ -1,0 +1,141 @@
+"""What games come to, in the REST API: logs, statistics, the search of the mixture, comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.api.base import AddressDecides, ApiView
+from gym.api.errors import Trouble, invalid
+from gym.api.operations import TEXT, operation
+from gym.api.requests import Query
+from gym.lmchallenge.mixing import Domain
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.site import comparing, counting, downloads
+from gym.lmchallenge.site.api.games import KEY, seen
+from gym.lmchallenge.site.api.shown import COMPARED, SEARCH, STATISTICS
+from gym.lmchallenge.site.compare_views import DEFAULTS, METRICS
+from gym.lmchallenge.tokens import FILTERS
+
+OBJECT = {"type": "object"}
+MOST_LINES = 1_000
+
+
+class LmcFilter(Query):
+    filter = serializers.ChoiceField(list(FILTERS), default="alphaemoji", help_text="tokens that count")
+
+
+class LmcPart(LmcFilter):
+    partition = serializers.ChoiceField(["all", "user", "line"], default="all")
+    first = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1, help_text="line, by line")
+    last = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="line, by line"
+    )
+
+
+class LmcSearch(LmcFilter):
+    target = serializers.ChoiceField(METRICS, default="accuracy")
+    alpha = serializers.CharField(
+        default=DEFAULTS["alpha"], max_length=60, help_text="from:to:number, or a value"
+    )
+    oov_penalty = serializers.CharField(
+        default=DEFAULTS["oov_penalty"], max_length=60, help_text="from:to:number, or a value"
+    )
+
+
+class LmcGames(LmcFilter):
+    games = serializers.CharField(
+        max_length=200, help_text="two to six ids, commas between; the first is the baseline"
+    )
+    cluster = serializers.ChoiceField(list(comparing.CLUSTERS), default="auto")
+
+
+def counted(request: Request, key: str) -> Game:
+    game = seen(request, key)
+    if not game.is_counted:
+        raise Http404
+    return game
+
+
+class GameLog(ApiView):
+    path_examples = {**KEY, "form": "targets.log"}
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a log",
+        answers={"type": "object", "description": "one line of the log"},
+        example={"wordPredictions": [{"target": "plays", "rank": 1, "score": -0.5}]},
+        media={
+            "application/gzip": ({"type": "string", "format": "binary"}, ""),
+            "text/csv": (TEXT, "lines,users\n"),
+        },
+    )
+    def get(self, request: Request, key: str, form: str) -> Any:
+        """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions),
+        each also with .gz; statistics.json, statistics.csv or users.csv."""
+        response = downloads.response_of(seen(request, key), form, "alphaemoji")
+        if response is None:
+            raise Http404
+        return response
+
+
+class Statistics(ApiView):
+    path_examples = KEY
+
+    @operation("Read statistics", query=LmcPart, answers=OBJECT, example=STATISTICS)
+    def get(self, request: Request, key: str) -> Response:
+        """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
+        learning curve, cross-validated mixture, each with n and interval. By line: at most 1,000 lines at once."""
+        game = counted(request, key)
+        keep, partition = self.query["filter"], self.query["partition"]
+        found = counting.statistics_of(game, keep)
+        answer: dict[str, Any] = {"id": game.key, "game": game.game, "filter": keep, "partition": partition}
+        if partition == "line":
+            first = self.query["first"]
+            last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, game.lines)
+            if first > last:
+                raise invalid(Trouble("?first", f"The log has {game.lines:,} lines."))
+            return Response({**answer, "parts": counting.by_line(game, keep, first, last)})
+        parts = found[partition]
+        if isinstance(parts, str):
+            raise invalid(Trouble("?partition", parts))
+        answer |= {"parts": parts, "notices": found["notices"]}
+        if partition == "all":
+            answer |= {"mix": found.get("mix"), "more": found["more"]}
+        return Response(answer)
+
+
+class Search(ApiView):
+    path_examples = KEY
+
+    @operation("Search the mixture of ic", query=LmcSearch, answers=OBJECT, example=SEARCH)
+    def get(self, request: Request, key: str) -> Response:
+        """`best` is the first maximum: lowest penalty, then lowest alpha. It is chosen and judged on the same text;
+        `cross_validated` is chosen on other text."""
+        game = counted(request, key)
+        if game.game != "ic":
+            raise Http404
+        keep, target = self.query["filter"], self.query["target"]
+        found = counting.searched(
+            game, keep, Domain.parse(self.query["alpha"]), Domain.parse(self.query["oov_penalty"]), target
+        )
+        held = counting.statistics_of(game, keep)["more"].get("cross_validated")
+        best = counting.best_of(found)
+        return Response(
+            {"filter": keep, "target": target, "best": best, "cells": found, "cross_validated": held}
+        )
+
+
+class Compare(ApiView):
+    @operation("Compare games", query=LmcGames, answers=OBJECT, example=COMPARED)
+    def get(self, request: Request) -> Response:
+        """Each against the first, second less first: interval and p by resampling users or lines, and McNemar's test of
+        the tokens that only one got right. 400 when the texts differ."""
+        keys = [key for key in dict.fromkeys(self.query["games"].split(",")) if key]
+        games = [counted(request, key) for key in keys[: comparing.MOST + 1]]
+        rows = comparing.compare_games(games, self.query["filter"], self.query["cluster"])
+        return Response(comparing.as_dict(games[0], self.query["filter"], rows))

@@ -1,0 +1,21 @@
+from django.urls import path
+
+from gym.lmchallenge.site.api import corpora, games, reading
+
+_CORPUS = "lmc/corpora/<slug:slug>/"
+_GAME = "lmc/games/<slug:key>/"
+
+urlpatterns = [
+    path("lmc/corpora/", corpora.CorpusList.as_view(), name="api-lmc-corpora"),
+    path(_CORPUS, corpora.CorpusDetail.as_view(), name="api-lmc-corpus"),
+    path(f"{_CORPUS}files/<str:form>/", corpora.CorpusFile.as_view(), name="api-lmc-corpus-file"),
+    path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
+    path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),
+    path("lmc/compare/", reading.Compare.as_view(), name="api-lmc-compare"),
+    path(_GAME, games.GameDetail.as_view(), name="api-lmc-game"),
+    path(f"{_GAME}cancel/", games.Cancel.as_view(), name="api-lmc-cancel"),
+    path(f"{_GAME}retry/", games.Retry.as_view(), name="api-lmc-retry"),
+    path(f"{_GAME}files/<str:form>/", reading.GameLog.as_view(), name="api-lmc-log"),
+    path(f"{_GAME}statistics/", reading.Statistics.as_view(), name="api-lmc-statistics"),
+    path(f"{_GAME}search/", reading.Search.as_view(), name="api-lmc-search"),
+]

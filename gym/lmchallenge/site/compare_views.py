@@ -1,0 +1,93 @@
+"""Pages that read a log anew: comparing games, searching the mixture of ic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.mixing import Domain
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.site import comparing, counting, selectors
+from gym.lmchallenge.site.game_views import about, filter_of, visible
+from gym.lmchallenge.stats import IC_METRICS
+from gym.lmchallenge.tokens import FILTER_WORDS
+
+METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """Context: games (chosen), choices, rows (comparing.Compared), wrong, keep, cluster."""
+    keys = [key for key in dict.fromkeys(request.GET.getlist("game")) if key][: comparing.MOST + 1]
+    games = [counted(request, key) for key in keys]
+    keep, cluster = filter_of(request), request.GET.get("cluster", "auto")
+    if cluster not in comparing.CLUSTERS:
+        raise Http404("There is no such cluster.")
+    context: dict[str, Any] = {
+        "games": games,
+        "first": games[0] if games else None,
+        "keep": keep,
+        "filters": FILTER_WORDS,
+        "cluster": cluster,
+        "clusters": comparing.CLUSTERS,
+        "choices": selectors.listed_games(request.user).filter(counted_at__isnull=False)[:200],
+        "rows": [],
+    }
+    if len(games) > 1:
+        try:
+            context["rows"] = comparing.compare_games(games, keep, cluster)
+        except LmcError as error:
+            context["wrong"] = error
+    return render(request, "lmchallenge/compare.html", context, status=400 if "wrong" in context else 200)
+
+
+@require_safe
+def search(request: HttpRequest, key: str) -> HttpResponse:
+    """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
+    wrong."""
+    game = counted(request, key)
+    if game.game != "ic":
+        raise Http404("Only input correction has a mixture.")
+    keep, target = filter_of(request), request.GET.get("target", "accuracy")
+    given = {name: request.GET.get(name, default) for name, default in DEFAULTS.items()}
+    context: dict[str, Any] = {
+        **about(request, game),
+        "keep": keep,
+        "filters": FILTER_WORDS,
+        "target": target,
+        "targets": METRICS,
+        "given": given,
+        "held": counting.statistics_of(game, keep).get("more", {}).get("cross_validated"),
+    }
+    try:
+        domains = Domain.parse(given["alpha"]), Domain.parse(given["oov_penalty"])
+        found = counting.searched(game, keep, *domains, target)
+        context |= heat_map(found)
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/search.html", context, status=400 if "wrong" in context else 200)
+
+
+DEFAULTS = {"alpha": "0:1:11", "oov_penalty": "-8:0:5"}
+
+
+def heat_map(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rows of a table: one per penalty, one cell per alpha."""
+    best = counting.best_of(found)
+    rows: dict[float, list[dict[str, Any]]] = {}
+    for one in found:
+        cell = {**one, "is_best": one is best}
+        rows.setdefault(one["oov_penalty"], []).append(cell)
+    first = next(iter(rows.values()))
+    return {"rows": list(rows.items()), "alphas": [cell["alpha"] for cell in first], "best": best}
+
+
+def counted(request: HttpRequest, key: str) -> Game:
+    game = visible(request, key)
+    if not game.is_counted:
+        raise Http404("This game is not counted yet.")
+    return game

@@ -1,0 +1,147 @@
+"""Statistics of a log, counted once by the job that ends it: every filter, whole and by user, the search of the
+mixture, and what the reference does not count."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gym.lmchallenge import mixing, stats
+from gym.lmchallenge.compare import fingerprint
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.extras import _by_line, extras
+from gym.lmchallenge.mixing import Domain, Mix
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.site.storage import rows_of
+from gym.lmchallenge.stats import IC_METRICS
+from gym.lmchallenge.table import Table, read_table
+from gym.lmchallenge.tokens import FILTERS
+
+MAX_PARTS = 1_000
+"""Users of a log that are counted apart."""
+MAX_SIZE_NOW = 30_000_000
+"""Bytes of a log that a page counts anew while somebody waits."""
+
+
+def count(game: Game, check: Any) -> None:
+    """Fill `statistics` and `fingerprint` of the game (not saved). `check()` is called between passes."""
+    found: dict[str, Any] = {}
+    for name in FILTERS:
+        check()
+        mixes = mixing.grid() if game.game == "ic" else []
+        found[name] = counted(read_table(rows_of(game), keep=name, mixes=mixes))
+    check()
+    game.fingerprint = fingerprint(row for _, row in rows_of(game))
+    game.statistics = found
+
+
+def counted(table: Table, mix: Mix | None = None) -> dict[str, Any]:
+    """{"all": [one], "user": [parts] or a sentence, "mix", "search", "more", "notices"}; JSON without NaN."""
+    found: dict[str, Any] = {"notices": list(table.notices)}
+    if table.game == "ic":
+        found["search"] = [{**one.as_dict(), "value": value} for one, value in stats.search(table)]
+        mix = mix or stats.best(stats.search(table))[0]
+        found["mix"] = mix.as_dict()
+        kept, right = table.kept, table.before
+        found["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
+    if table.game == "tc":
+        found["intervals"] = _intervals(table)
+    found["all"] = stats.statistics(table, "all", mix)
+    found["user"] = _by_user(table, mix)
+    found["more"] = extras(table, mix)
+    return finite(found)
+
+
+def _intervals(table: Table) -> dict[str, Any]:
+    """95 % intervals of the rates of tc, from resampling lines: its characters hang together."""
+    accepted, allowed = table.rank > 0, table.allowed
+    chars = allowed.astype(float)
+    tops = {"pcpc": np.where(accepted, allowed, 0), "kpc": np.where(accepted, allowed > 0, allowed)}
+    lines = len(table.lines)
+    return {name: _by_line(table.line, top.astype(float), chars, lines) for name, top in tops.items()}
+
+
+def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
+    try:
+        parts = table.lines.parts("user")
+    except LmcError as error:
+        return str(error)
+    if len(parts) and int(parts[-1]) >= MAX_PARTS:
+        return (
+            f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted apart here."
+        )
+    rows = stats.statistics(table, "user", mix)
+    names: dict[int, str] = {}
+    for part, user in zip(parts.tolist(), table.lines.users, strict=True):
+        names.setdefault(part, user)
+    return [{"user": names[number], **row} for number, row in enumerate(rows)]
+
+
+def statistics_of(game: Game, keep: str) -> dict[str, Any]:
+    """What was counted with this filter; {} before it was."""
+    found: dict[str, Any] = game.statistics.get(keep, {})
+    return found
+
+
+def mix_of(game: Game, keep: str) -> Mix | None:
+    """ic: the best mixture for this filter."""
+    found = statistics_of(game, keep).get("mix")
+    return Mix(found["alpha"], found["oov_penalty"]) if found else None
+
+
+def by_line(game: Game, keep: str, first: int, last: int, mix: Mix | None = None) -> list[dict[str, Any]]:
+    """Statistics of some lines, each by itself."""
+    mix = mix or mix_of(game, keep)
+    table = read_table(rows_of(game, first, last), keep=keep, mixes=[mix] if mix else [])
+    numbers = list(table.lines.numbers)
+    rows = stats.statistics(table, "line", mix)
+    return [{"line": number, **finite(row)} for number, row in zip(numbers, rows, strict=True)]
+
+
+def small_enough(*games: Game) -> None:
+    """Raise LmcError for logs that nobody wants to wait for."""
+    for game in games:
+        if game.size > MAX_SIZE_NOW:
+            raise LmcError(
+                f"The log of {game.title} has {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are read "
+                "while you wait.",
+                "Download it and use `lmc` on the command line.",
+            )
+
+
+def searched(
+    game: Game, keep: str, alpha: Domain, penalty: Domain, target: str = "accuracy"
+) -> list[dict[str, Any]]:
+    """[{alpha, oov_penalty, value}] in the order of the search. The default grid is stored; any other reads the log."""
+    if target not in IC_METRICS:
+        raise LmcError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
+    stored = statistics_of(game, keep).get("search")
+    if stored and (alpha, penalty, target) == (mixing.ALPHA, mixing.OOV_PENALTY, "accuracy"):
+        return list(stored)
+    if alpha.n * penalty.n > MAX_CELLS:
+        raise LmcError(f"{alpha.n * penalty.n:,} mixtures.", f"At most {MAX_CELLS:,} are tried here.")
+    small_enough(game)
+    table = read_table(rows_of(game), keep=keep, mixes=mixing.grid(alpha, penalty))
+    found: list[dict[str, Any]] = finite(
+        [{**mix.as_dict(), "value": value} for mix, value in stats.search(table, target)]
+    )
+    return found
+
+
+MAX_CELLS = 600
+
+
+def best_of(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The first with the highest value: the lowest penalty, then the lowest alpha."""
+    return max(found, key=lambda one: -math.inf if one["value"] is None else one["value"])
+
+
+def finite(value: Any) -> Any:
+    """The same without NaN and infinities, which JSON has not."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

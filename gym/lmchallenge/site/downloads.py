@@ -1,0 +1,87 @@
+"""What can be downloaded of a game; logs as streams."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+
+from gym.exports import csv_download, json_download
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.site import storage
+from gym.lmchallenge.site.counting import statistics_of
+from gym.lmchallenge.site.views import streamed
+
+
+def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
+    """None where there is no such download, or not yet."""
+    stem = f"{game.corpus.slug if game.corpus else 'log'}-{game.game}-{game.key}"
+    if form.endswith((".log", ".log.gz")):
+        return _log(game, form, stem)
+    if not game.is_counted:
+        return None
+    if form == "statistics.json":
+        return json_download(f"{stem}-statistics.json", record(game, keep))
+    if form == "statistics.csv":
+        return _table(f"{stem}-statistics.csv", statistics_of(game, keep)["all"])
+    users = statistics_of(game, keep)["user"]
+    if form == "users.csv" and not isinstance(users, str):
+        return _table(f"{stem}-users.csv", users)
+    return None
+
+
+def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
+    privacy = form.partition(".")[0]
+    if privacy not in storage.PRIVACY or not game.lines or not offered(game)[privacy]:
+        return None
+    packed = form.endswith(".gz")
+    as_stored = privacy == stored_form(game)
+    if packed:
+        pieces = storage.packed_log(game) if as_stored else storage.gzipped(storage.log_in(game, privacy))
+        response = streamed(pieces, f"{stem}-{form}", "application/gzip")
+        response["Content-Type"] = "application/gzip"
+        return response
+    lines = storage.log_lines(game) if as_stored else storage.log_in(game, privacy)
+    return streamed(lines, f"{stem}-{form}", "application/x-ndjson")
+
+
+def stored_form(game: Game) -> str:
+    """The privacy format that the log is kept in."""
+    if not game.has_targets:
+        return "lengths"
+    return "predictions" if game.has_predictions else "targets"
+
+
+def offered(game: Game) -> dict[str, bool]:
+    """Privacy formats that can be made of what is kept."""
+    return {"targets": game.has_targets, "lengths": True, "predictions": game.has_predictions}
+
+
+def record(game: Game, keep: str) -> dict[str, Any]:
+    """The statistics with what they rest on."""
+    return {
+        "id": game.key,
+        "title": game.title,
+        "game": game.game,
+        "player": {"kind": game.kind, "name": game.player},
+        "corpus": game.corpus.slug if game.corpus else None,
+        "corpus_sha256": game.corpus.sha256 if game.corpus else None,
+        "options": game.options,
+        "lines": game.lines,
+        "text_fingerprint": game.fingerprint,
+        "problem": game.problem,
+        "report": {name: value for name, value in game.report.items() if name != "stderr"},
+        "filter": keep,
+        "statistics": statistics_of(game, keep),
+    }
+
+
+def _table(filename: str, rows: list[dict[str, Any]]) -> HttpResponse:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_download(filename, names, [[_cell(row.get(name)) for name in names] for row in rows])
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict | list) else value

@@ -1,0 +1,178 @@
+"""Forms of corpora and games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gym.lmchallenge import noise
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
+from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.site.playing import ADAPTIVE, Wish, playable, programs
+from gym.lmchallenge.site.services import MAX_BYTES
+from gym.uploads import read_upload
+from models_registry.selectors import runnable_by
+from suites.models import Visibility
+
+FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
+READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
+MAX_WORDS_BYTES = 5_000_000
+
+
+class AboutCorpusForm(forms.ModelForm):
+    class Meta:
+        model = Corpus
+        fields = ["title", "visibility", "language", "licence", "description"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 3})}
+        labels = {"visibility": "Who sees it"}
+
+    def given(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.Meta.fields}
+
+
+class CorpusFileForm(forms.Form):
+    file = forms.FileField(
+        label="Corpus",
+        help_text="Plain text, one line after the other, or JSON lines with text, userId and timestamp. UTF-8, at "
+        "most 20 MB, packed with gzip or not.",
+        error_messages={"empty": "The file is empty."},
+    )
+    form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        upload = self.cleaned_data.get("file")
+        if upload:
+            try:
+                self.cleaned_data["data"] = read_upload(upload, MAX_BYTES)
+            except ValidationError as error:
+                self.add_error("file", error)
+        return self.cleaned_data
+
+
+class GameForm(forms.Form):
+    """All options of a game; those of other games are passed over."""
+
+    game = forms.ChoiceField(choices=[(k, f"{w} ({k})") for k, w in GAME_WORDS.items()], label="Game")
+    player = forms.ChoiceField(label="Player")
+    title = forms.CharField(
+        max_length=200, required=False, label="Title", help_text="Empty: player and game."
+    )
+    visibility = forms.ChoiceField(
+        choices=Visibility.choices, initial=Visibility.PRIVATE, label="Who sees it",
+        help_text="Whoever sees the game sees the text in its log.",
+    )  # fmt: skip
+    train = forms.BooleanField(
+        required=False,
+        label="Train",
+        help_text="Clear at each user, learn each line after it was played. Programs and the adaptive n-gram learn; "
+        "models of this site do not.",
+    )
+    targets = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Words in the log",
+        help_text="Without them there is no coloured text.",
+    )
+    predictions = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="All predictions in the log",
+        help_text="To read them later, word by word.",
+    )
+    readings = forms.ChoiceField(
+        choices=READINGS,
+        initial="reference",
+        label="Reading",
+        help_text="Of trainingChars and of the ranks of tc.",
+    )
+    select_from = forms.IntegerField(
+        required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions looked at"
+    )
+    words = forms.FileField(
+        required=False,
+        label="Vocabulary",
+        help_text="One word a line, at most 5 MB. Without a file: the words of the corpus, most frequent first.",
+    )
+    num_candidates = forms.IntegerField(
+        required=False, initial=noise.CANDIDATES, min_value=2, max_value=1_000, label="Candidates per word"
+    )
+    seed = forms.IntegerField(
+        required=False, initial=noise.SEED, min_value=1, max_value=2**31 - 1, label="Seed of the errors"
+    )
+    p_anykey = forms.FloatField(
+        required=False, initial=noise.P_ANYKEY, min_value=0.0001, max_value=0.9999, label="Chance of an error"
+    )
+    error_chars = forms.CharField(
+        required=False, initial=noise.ERROR_CHARS, max_length=500, label="Characters of errors", strip=False
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        models = [(f"model:{row.slug}", row.name) for row in playable(runnable_by(user))]
+        self.fields["player"].choices = [
+            *([("Models of this site", models)] if models else []),
+            *([("Programs", [(f"process:{name}", name) for name in names])] if (names := programs()) else []),
+            ("Built in", [(ADAPTIVE, "adaptive n-gram (learns; play with training)")]),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        given = self.cleaned_data
+        for name, field in self.fields.items():
+            if given.get(name) is None and field.initial is not None and name not in self.errors:
+                given[name] = field.initial
+        given["error_chars"] = given.get("error_chars") or noise.ERROR_CHARS
+        if upload := given.get("words"):
+            try:
+                given["words_bytes"] = read_upload(upload, MAX_WORDS_BYTES)
+            except ValidationError as error:
+                self.add_error("words", error)
+        return given
+
+    def wish(self) -> Wish:
+        """What the use case takes. Raises ValidationError."""
+        given = self.cleaned_data
+        names = ("game", "targets", "predictions", "select_from", "seed", "num_candidates", "error_chars", "p_anykey",
+                 "train", "readings")  # fmt: skip
+        try:
+            options = GameOptions(**{name: given[name] for name in names})
+        except LmcError as error:
+            raise ValidationError(str(error)) from error
+        return Wish(
+            given["player"], options, given.get("words_bytes", b""), given["title"], given["visibility"]
+        )
+
+
+class AboutGameForm(forms.ModelForm):
+    class Meta:
+        model = Game
+        fields = ["title", "visibility", "description"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 3})}
+        labels = {"visibility": "Who sees it"}
+
+    def given(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.Meta.fields}
+
+
+class LogForm(AboutGameForm):
+    log = forms.FileField(
+        label="Log",
+        help_text="JSON lines of one game (wp, tc or ic), packed with gzip or not. At most 50 MB, 200 MB unpacked.",
+        error_messages={"empty": "The file is empty."},
+    )
+    title = forms.CharField(max_length=200, required=False, help_text="Empty: the name of the file.")
+    corpus = forms.ModelChoiceField(
+        queryset=Corpus.objects.none(),
+        to_field_name="slug",
+        required=False,
+        empty_label="none of this site",
+        help_text="The text it was played on.",
+    )
+
+    def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["corpus"].queryset = corpora

@@ -1,0 +1,36 @@
+"""Who may do what with corpora and games. One table, asked by services, pages and API alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gym.lmchallenge.models import Corpus, Game
+from suites.models import Visibility
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+
+def _owns(user: User | AnonymousUser, thing: Corpus | Game) -> bool:
+    return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
+
+
+def can_view(user: User | AnonymousUser, corpus: Corpus) -> bool:
+    """Public and unlisted ones are for everybody who knows the address; private ones for their owner and staff."""
+    return corpus.visibility != Visibility.PRIVATE or _owns(user, corpus)
+
+
+def can_edit(user: User | AnonymousUser, corpus: Corpus) -> bool:
+    return _owns(user, corpus)
+
+
+def can_play(user: User | AnonymousUser, corpus: Corpus) -> bool:
+    """Whoever has an account and may read the text."""
+    return bool(user.is_authenticated and can_view(user, corpus))
+
+
+def can_steer(user: User | AnonymousUser, game: Game) -> bool:
+    """Cancel, go on, edit, delete: the person who started it, and staff."""
+    return _owns(user, game)

@@ -1,0 +1,227 @@
+"""Use cases of games: start one, go on with one, take in a log that was played elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from gym.jobs import services as jobs
+from gym.lmchallenge import corpus as corpora
+from gym.lmchallenge import players, tools
+from gym.lmchallenge.errors import CorpusError, LmcError, LogError
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.logs import RESULT_KEYS, game_of
+from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.noise import ErrorModel
+from gym.lmchallenge.registered import PLAYABLE
+from gym.lmchallenge.site import permissions
+from gym.lmchallenge.site.services import check_room, require, stop
+from gym.lmchallenge.site.storage import append, lines_of, pack, take_in
+from models_registry import permissions as model_permissions
+from models_registry.models import RegisteredModel
+from suites.models import Visibility
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+PLAY = "lmc_play"
+COUNT = "lmc_count"
+MAX_WORDS = 200_000
+MAX_LOG = 200_000_000
+"""Bytes of an uploaded log, unpacked."""
+ABOUT = ("title", "visibility", "description")
+ADAPTIVE = "adaptive"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody wants played. `player` is "adaptive", "model:SLUG" or "process:NAME"."""
+
+    player: str
+    options: GameOptions
+    words: bytes = b""
+    title: str = ""
+    visibility: str = Visibility.PRIVATE
+    player_options: dict[str, Any] = field(default_factory=dict)
+
+
+def programs() -> list[str]:
+    """Names of the model programs of the settings."""
+    return sorted(players.configured(settings.GYM_LMC_PLAYERS))
+
+
+def playable(models: Any) -> Any:
+    """Those of these models that can play."""
+    return models.filter(backend__in=PLAYABLE)
+
+
+def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
+    """Queue a game. Game and job are written together or not at all. Raises ValidationError, TooManyJobs."""
+    if not permissions.can_play(actor, corpus):
+        raise PermissionDenied("you may not play on this corpus")
+    options = wish.options
+    _check_options(options)
+    kind, name, model = _player(wish.player, actor)
+    if kind == Game.Kind.ADAPTIVE and not options.train:
+        raise ValidationError(
+            {"train": ["The adaptive model knows only what it is taught: play with training."]}
+        )
+    if kind == Game.Kind.MODEL and options.train:
+        raise ValidationError({"train": ["Models of this site do not learn. Play without training."]})
+    words = _vocabulary(corpus, wish.words) if options.game == "ic" else []
+    with transaction.atomic():
+        check_room(actor)
+        game = Game(
+            corpus=corpus,
+            owner=actor,
+            title=(wish.title or f"{name}, {options.game}")[:200],
+            visibility=wish.visibility,
+            game=options.game,
+            kind=kind,
+            model=model,
+            player=name,
+            options={**options.as_dict(), "player": wish.player_options},
+            words=pack("".join(f"{word}\n" for word in words).encode()) if words else b"",
+            n_words=len(words),
+            has_targets=options.targets,
+            has_predictions=options.game == "wp" and options.predictions and options.targets,
+        )
+        if model is not None:
+            game.report = {"fingerprint": model.fingerprint}
+        game.clean_fields(exclude=["words", "report", "statistics", "options"])
+        game.save()
+        game.job = jobs.enqueue(
+            PLAY, {"game": game.pk}, owner=actor, title=f"{game.title} on {corpus.title}", total=corpus.lines
+        )
+        game.save(update_fields=["job"])
+    return game
+
+
+def _check_options(options: GameOptions) -> None:
+    wrong: dict[str, list[str]] = {}
+    if options.game == "ic":
+        if options.seed == 0:
+            wrong["seed"] = ["0 takes the clock, and a game could not go on after a break. Give a number."]
+        if not 2 <= options.num_candidates <= 1_000:
+            wrong["num_candidates"] = ["From 2 to 1000 are possible."]
+        try:
+            ErrorModel(options.p_anykey, options.error_chars)
+        except LmcError as error:
+            wrong["p_anykey"] = [str(error)]
+    if options.game == "tc" and not 1 <= options.select_from <= 100:
+        wrong["select_from"] = ["From 1 to 100 are possible."]
+    if wrong:
+        raise ValidationError(wrong)
+
+
+def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
+    """(kind, name, model)."""
+    if spec == ADAPTIVE:
+        return Game.Kind.ADAPTIVE, "adaptive n-gram", None
+    kind, _, name = spec.partition(":")
+    if kind == "process" and name in programs():
+        return Game.Kind.PROCESS, name, None
+    model = RegisteredModel.objects.filter(slug=name).first() if kind == "model" else None
+    if model is None or not model_permissions.can_run(actor, model):
+        raise ValidationError({"player": [f"There is no player {spec!r} that you may use."]})
+    if model.backend not in PLAYABLE:
+        raise ValidationError({"player": [f"{model.name} cannot play: only causal and n-gram models can."]})
+    if not model.is_ready:
+        raise ValidationError({"player": [f"{model.name} is not ready."]})
+    return Game.Kind.MODEL, model.slug, model
+
+
+def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
+    """The words of the file, or those of the corpus itself, most frequent first."""
+    try:
+        words = (
+            corpora.vocabulary(data.splitlines(keepends=True))
+            if data
+            else [word for word, _ in tools.vocabulary(lines_of(corpus))]
+        )
+    except CorpusError as error:
+        raise ValidationError({"words": [str(error)]}) from error
+    if len(words) > MAX_WORDS:
+        raise ValidationError({"words": [f"{len(words):,} words; at most {MAX_WORDS:,} are taken."]})
+    return words
+
+
+def upload_log(
+    stream: Any,
+    *,
+    actor: User,
+    title: str = "",
+    filename: str = "the log",
+    corpus: Corpus | None = None,
+    visibility: str = Visibility.PRIVATE,
+    description: str = "",
+) -> Game:
+    """Take in a foreign log, as a stream, packed or not, and queue its counting. Raises LogError naming the line."""
+    if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
+        raise PermissionDenied("you may not upload a log here")
+    if visibility not in Visibility.values:
+        raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
+    with transaction.atomic():
+        check_room(actor)
+        game = Game(
+            corpus=corpus,
+            owner=actor,
+            title=(title or filename)[:200],
+            visibility=visibility,
+            description=description,
+            kind=Game.Kind.UPLOADED,
+            game="wp",
+            filename=filename[:200],
+        )
+        game.clean_fields(exclude=["words", "report", "statistics", "options"])
+        game.save()
+        for row, lines in take_in(stream, filename, MAX_LOG):
+            if not game.lines:
+                game.game = game_of(row)
+                entries = row[RESULT_KEYS[game.game]]
+                game.has_targets = all("target" in entry for entry in entries)
+                game.has_predictions = any("predictions" in entry for entry in entries)
+            append(game, lines)
+        if not game.lines:
+            raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
+        game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=f"Count {game.title}")
+        game.save(update_fields=["game", "has_targets", "has_predictions", "job"])
+    return game
+
+
+def edit_game(game: Game, *, actor: User, **fields: str) -> None:
+    """Title, visibility, description."""
+    require(permissions.can_steer(actor, game))
+    for name in ABOUT:
+        if name in fields:
+            setattr(game, name, fields[name])
+    game.clean_fields(exclude=["words", "report", "statistics", "options"])
+    game.save(update_fields=list(ABOUT))
+
+
+def cancel_game(game: Game, *, actor: User) -> None:
+    """Lines that were played are kept."""
+    require(permissions.can_steer(actor, game))
+    if game.job is None:
+        raise ValidationError("This game has no job any more.")
+    jobs.request_cancel(game.job, actor=actor)
+
+
+def retry_game(game: Game, *, actor: User) -> None:
+    """Go on behind the last line that was kept."""
+    require(permissions.can_steer(actor, game))
+    if game.job is None:
+        raise ValidationError("This game has no job any more. Start a new one.")
+    jobs.retry(game.job, actor=actor)
+
+
+def delete_game(game: Game, *, actor: User) -> None:
+    """With its log."""
+    require(permissions.can_steer(actor, game))
+    with transaction.atomic():
+        stop(game, actor)
+        game.delete()

@@ -1,0 +1,77 @@
+"""Reads of corpora and games. Everything starts from `visible_to` or `games_for`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q, QuerySet
+
+from gym.lmchallenge.models import Corpus, Game
+from suites.models import Visibility
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+HEAVY = ("packed", "shown", "warnings")
+"""Columns of a corpus that lists do not need."""
+HEAVY_GAME = ("words", "report")
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
+    """Corpora whose page this user may open."""
+    rows = Corpus.objects.select_related("owner")
+    if not user.is_authenticated:
+        return rows.exclude(visibility=Visibility.PRIVATE)
+    return rows if user.is_staff else rows.filter(~Q(visibility=Visibility.PRIVATE) | Q(owner=user))
+
+
+def listed_for(user: User | AnonymousUser) -> QuerySet[Corpus]:
+    """For lists: visible ones, less other people's unlisted ones."""
+    rows = visible_to(user).defer(*HEAVY)
+    if user.is_authenticated:
+        return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
+    return rows.exclude(visibility=Visibility.UNLISTED)
+
+
+def with_counts(rows: QuerySet[Corpus], user: User | AnonymousUser) -> QuerySet[Corpus]:
+    """Annotates `n_games`: those that this user finds in lists."""
+    shown = Q(games__in=listed_games(user).values("pk"))
+    return rows.annotate(n_games=Count("games", filter=shown))
+
+
+def games_for(user: User | AnonymousUser) -> QuerySet[Game]:
+    """Games whose page this user may open: their own, and shown ones on a text they may read (a log says what the
+    text is). Those that are not counted yet are their owner's alone."""
+    rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
+        "words", "corpus__packed", "corpus__shown", "corpus__warnings"
+    )
+    text = Q(corpus=None) | ~Q(corpus__visibility=Visibility.PRIVATE)
+    shown = text & Q(counted_at__isnull=False) & ~Q(visibility=Visibility.PRIVATE)
+    if not user.is_authenticated:
+        return rows.filter(shown)
+    return rows if user.is_staff else rows.filter(shown | Q(owner=user))
+
+
+def listed_games(user: User | AnonymousUser) -> QuerySet[Game]:
+    """For lists: less other people's unlisted ones, and those on other people's unlisted corpora."""
+    rows = games_for(user)
+    if user.is_authenticated:
+        own = Q(owner=user)
+        return rows.filter(own | (~Q(visibility=Visibility.UNLISTED) & ~_on_unlisted(user)))
+    return rows.exclude(visibility=Visibility.UNLISTED).exclude(corpus__visibility=Visibility.UNLISTED)
+
+
+def _on_unlisted(user: User) -> Q:
+    return Q(corpus__isnull=False, corpus__visibility=Visibility.UNLISTED) & ~Q(corpus__owner=user)
+
+
+def comparable(game: Game, user: User | AnonymousUser) -> QuerySet[Game]:
+    """Other counted games of the same kind on the same text that this user may see."""
+    return (
+        games_for(user)
+        .filter(game=game.game, fingerprint=game.fingerprint, counted_at__isnull=False)
+        .exclude(pk=game.pk)
+        .exclude(fingerprint="")
+    )

@@ -1,0 +1,198 @@
+"""Use cases of corpora."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Q, Sum
+from django.utils.text import slugify
+
+from gym.jobs import services as jobs
+from gym.lmchallenge import corpus as corpora
+from gym.lmchallenge import tools
+from gym.lmchallenge.errors import CorpusError
+from gym.lmchallenge.models import RESERVED, Corpus, Game
+from gym.lmchallenge.site import permissions
+from gym.lmchallenge.site.storage import limited, pack
+from suites.models import Visibility
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+MAX_BYTES = 20_000_000
+"""Of a corpus, as it comes and unpacked."""
+MAX_LINES = 200_000
+MAX_CORPORA = 100
+MAX_GAMES = 500
+MAX_KEPT = 2_000_000_000
+"""Corpora and games that one account keeps, and packed bytes of all its logs."""
+ABOUT = ("title", "visibility", "language", "licence", "description")
+
+
+@dataclass(frozen=True)
+class ReadCorpus:
+    """A corpus that was read whole, and nothing saved."""
+
+    data: bytes
+    form: str
+    found: dict[str, Any]
+
+
+def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
+    """Unpack and check every line. Raises CorpusError naming the line."""
+    raw = b"".join(limited(io.BytesIO(data), source, MAX_BYTES))
+    if not raw:
+        raise CorpusError(f"{source}: the file is empty.", "Give a text with one line or more.")
+    form = corpora.sniff(raw) if form == "auto" else form
+    found = tools.preview(corpora.read(io.BytesIO(raw), form, source), form)
+    if found["lines"] > MAX_LINES:
+        raise CorpusError(f"{source}: {found['lines']:,} lines.", f"At most {MAX_LINES:,} are taken.")
+    found["shown"] = [_showable(line) for line in found["shown"]]
+    return ReadCorpus(raw, form, found)
+
+
+def _showable(line: dict[str, Any]) -> dict[str, Any]:
+    """Half surrogate pairs are no text that a page or a database takes; long lines are cut."""
+    text = line["text"][:400].encode("utf-8", "replace").decode()
+    user = line["user"] if line["user"] is None else str(line["user"]).encode("utf-8", "replace").decode()
+    tokens = [span for span in line["tokens"] if span[1] <= len(text)]
+    return {**line, "text": text, "user": user, "timestamp": str(line["timestamp"] or ""), "tokens": tokens}
+
+
+def create_corpus(
+    data: bytes,
+    *,
+    actor: User,
+    title: str,
+    slug: str = "",
+    form: str = "auto",
+    filename: str = "the corpus",
+    visibility: str = Visibility.PRIVATE,
+    language: str = "",
+    licence: str = "",
+    description: str = "",
+) -> Corpus:
+    """Keep a corpus. Raises CorpusError for the first line that cannot be read."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to keep a corpus")
+    if visibility not in Visibility.values:
+        raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
+    read = read_corpus(data, form, filename)
+    with transaction.atomic():
+        get_user_model().objects.select_for_update().get(pk=actor.pk)
+        if not actor.is_staff and Corpus.objects.filter(owner=actor).count() >= MAX_CORPORA:
+            raise ValidationError(f"You keep {MAX_CORPORA} corpora, which is the limit. Delete some.")
+        found = read.found
+        made = Corpus(
+            slug=_free_slug(slug or title),
+            title=title,
+            owner=actor,
+            visibility=visibility,
+            language=language,
+            licence=licence,
+            description=description,
+            form=read.form,
+            packed=pack(read.data),
+            sha256=hashlib.sha256(read.data).hexdigest(),
+            size=len(read.data),
+            **{name: found[name] for name in ("lines", "characters", "tokens", "users", "warnings", "shown")},
+        )
+        made.full_clean(exclude=["warnings", "shown", "packed"])
+        made.save()
+    return made
+
+
+def _free_slug(wish: str) -> str:
+    base = slugify(wish)[:70] or "corpus"
+    base = f"{base}-corpus" if base in RESERVED else base
+    slug, number = base, 1
+    while Corpus.objects.filter(slug=slug).exists():
+        number += 1
+        slug = f"{base}-{number}"
+    return slug
+
+
+def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
+    """Title, visibility, language, licence, description; never the text."""
+    require(permissions.can_edit(actor, corpus))
+    hides = fields.get("visibility") == Visibility.PRIVATE
+    if hides and (n := _by_others(corpus)):
+        raise ValidationError(f"{n} game(s) of other people rest on it, so it cannot become private.")
+    for name in ABOUT:
+        if name in fields:
+            setattr(corpus, name, fields[name])
+    corpus.full_clean(exclude=["warnings", "shown", "packed"])
+    corpus.save(update_fields=[*ABOUT, "updated"])
+
+
+def delete_corpus(corpus: Corpus, *, actor: User) -> None:
+    """With its games; not while other people's rest on it."""
+    require(permissions.can_edit(actor, corpus))
+    if n := _by_others(corpus):
+        raise ValidationError(f"{n} game(s) of other people rest on it, so it stays.")
+    with transaction.atomic():
+        for game in corpus.games.select_related("job"):
+            stop(game, actor)
+        corpus.delete()
+
+
+def _by_others(corpus: Corpus) -> int:
+    return corpus.games.exclude(owner=corpus.owner_id).count()
+
+
+def stop(game: Game, actor: User) -> None:
+    """Ask its job to end."""
+    if game.job is not None and game.job.is_active:
+        jobs.request_cancel(game.job, actor=actor)
+
+
+def check_room(actor: User) -> None:
+    """Refuse one more game than an account may keep; holds for simultaneous requests too."""
+    get_user_model().objects.select_for_update().get(pk=actor.pk)
+    if actor.is_staff:
+        return
+    mine = Game.objects.filter(owner=actor)
+    if mine.count() >= MAX_GAMES:
+        raise ValidationError(f"You keep {MAX_GAMES} games, which is the limit. Delete some.")
+    kept = mine.aggregate(kept=Sum("packed_size"))["kept"] or 0
+    if kept >= MAX_KEPT:
+        raise ValidationError(f"Your logs fill {kept / 1e9:.1f} GB, which is the limit. Delete some.")
+
+
+def require(allowed: bool) -> None:
+    if not allowed:
+        raise PermissionDenied("this belongs to somebody else")
+
+
+# --- accounts that go ---
+
+
+def kept_corpora(user: User) -> Any:
+    """Corpora that others rely on: public ones, and those with other people's games."""
+    others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
+    return Corpus.objects.filter(owner=user).filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others))
+
+
+def doomed_corpora(user: User) -> Any:
+    return Corpus.objects.filter(owner=user).exclude(pk__in=kept_corpora(user).values("pk"))
+
+
+def doomed_games(user: User) -> Any:
+    """Games that only their owner could see, and those on corpora that go."""
+    hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
+    return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
+
+
+def farewell(user: User, heir: User) -> None:
+    """What becomes of somebody's corpora and games when the account goes. Call inside a transaction."""
+    kept = list(kept_corpora(user).values_list("pk", flat=True))
+    doomed = list(doomed_corpora(user).values_list("pk", flat=True))
+    Game.objects.filter(pk__in=list(doomed_games(user).values_list("pk", flat=True))).delete()
+    Corpus.objects.filter(pk__in=doomed).delete()
+    Corpus.objects.filter(pk__in=kept).update(owner=heir)

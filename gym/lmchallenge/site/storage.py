@@ -1,0 +1,171 @@
+"""Logs as rows: whole lines packed chunk by chunk, read back as a stream."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db.models import F
+
+from gym.lmchallenge import corpus as corpora
+from gym.lmchallenge import logs
+from gym.lmchallenge.corpus import Line
+from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.logs import Row
+from gym.lmchallenge.models import Corpus, Game, LogChunk
+
+CHUNK_BYTES = 1_000_000
+"""Unpacked; a chunk is cut behind the line that reaches it."""
+
+
+def pack(data: bytes) -> bytes:
+    """The same bytes for the same input, whenever it is packed."""
+    return gzip.compress(data, mtime=0)
+
+
+def unpacked_lines(packed: bytes) -> Iterator[bytes]:
+    """Lines with their ends; never everything unpacked at once."""
+    import io
+
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+        yield from stream
+
+
+def lines_of(corpus: Corpus) -> Iterator[Line]:
+    """The corpus as the games read it."""
+    return corpora.read(unpacked_lines(bytes(corpus.packed)), corpus.form, corpus.slug)
+
+
+def words_of(game: Game) -> list[str] | None:
+    """The vocabulary of ic."""
+    return corpora.vocabulary(unpacked_lines(bytes(game.words))) if game.words else None
+
+
+def append(game: Game, rows: list[str]) -> None:
+    """Add whole lines behind the last. Call inside a transaction that only the owner of the job commits."""
+    if not rows:
+        return
+    data = "".join(rows).encode("ascii")
+    packed = pack(data)
+    LogChunk.objects.create(game=game, first_line=game.lines + 1, lines=len(rows), packed=packed)
+    Game.objects.filter(pk=game.pk).update(
+        lines=F("lines") + len(rows), size=F("size") + len(data), packed_size=F("packed_size") + len(packed)
+    )
+    game.lines += len(rows)
+    game.size += len(data)
+    game.packed_size += len(packed)
+
+
+def packed_log(game: Game) -> Iterator[bytes]:
+    """A gzip file, piece by piece."""
+    chunks = LogChunk.objects.filter(game=game).order_by("first_line")
+    for packed in chunks.values_list("packed", flat=True).iterator(chunk_size=4):
+        yield bytes(packed)
+
+
+def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[bytes]:
+    """Lines `first` to `last` of the log; chunks outside are not read."""
+    chunks = LogChunk.objects.filter(game=game, first_line__gt=first - _longest(game, first))
+    if last is not None:
+        chunks = chunks.filter(first_line__lte=last)
+    for chunk in chunks.order_by("first_line").iterator(chunk_size=2):
+        for number, raw in enumerate(unpacked_lines(bytes(chunk.packed)), chunk.first_line):
+            if number >= first and (last is None or number <= last):
+                yield raw
+
+
+def _longest(game: Game, first: int) -> int:
+    """How far before `first` the chunk that holds it begins, plus one."""
+    before = LogChunk.objects.filter(game=game, first_line__lte=first).order_by("-first_line")
+    start = before.values_list("first_line", flat=True).first()
+    return first - start + 1 if start else first
+
+
+def rows_of(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Row]]:
+    """(line number, row) as statistics take them."""
+    for number, row in logs.read(log_lines(game, first, last), game.title):
+        yield number + first - 1, row
+
+
+def reduced(row: Row, form: str) -> Row:
+    """A row in one of the three privacy formats: "targets" (without predictions), "lengths" (without any word of the
+    text), "predictions" (as it is stored). What a log does not hold cannot be put back."""
+    if form == "predictions":
+        return row
+    key = logs.RESULT_KEYS[logs.game_of(row)]
+    return {**row, key: [_reduced(entry, form == "lengths") for entry in row[key]]}
+
+
+def _reduced(entry: Row, lengths: bool) -> Row:
+    found = {name: value for name, value in entry.items() if name != "predictions"}
+    if not lengths or "target" not in found:
+        return found
+    target = found.pop("target")
+    found["targetChars"] = len(target)
+    if "verbatim" in found:
+        found["verbatimMatch"] = found.pop("verbatim") == target
+        found["candidates"] = [pair[-2:] for pair in found["candidates"]]
+    return found
+
+
+PRIVACY = {
+    "targets": "the words, with ranks and scores",
+    "lengths": "lengths in place of words",
+    "predictions": "the words and what was predicted",
+}
+
+
+def log_in(game: Game, form: str) -> Iterator[bytes]:
+    """The log in a privacy format, line by line, spelled as the reference spells it."""
+    for _, row in rows_of(game):
+        yield logs.line_of(reduced(row, form)).encode("ascii")
+
+
+def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Packed piece by piece."""
+    packer = zlib.compressobj(wbits=31)
+    for line in lines:
+        if piece := packer.compress(line):
+            yield piece
+    yield packer.flush()
+
+
+def take_in(stream: Any, source: str, limit: int) -> Iterator[tuple[Row, list[str]]]:
+    """A foreign log, checked: (a row, the lines since the last time) for every chunk. Blank lines are dropped, rows are
+    spelled anew. Raises LogError, also when more than `limit` bytes come out of the packing."""
+    kept: list[str] = []
+    size = whole = 0
+    row: Row = {}
+    for _, row in logs.read(limited(stream, source, limit), source):
+        line = logs.line_of(row)
+        kept.append(line)
+        size += len(line)
+        whole += len(line)
+        if whole > limit:
+            raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split the log.")
+        if size >= CHUNK_BYTES:
+            yield row, kept
+            kept, size = [], 0
+    if kept:
+        yield row, kept
+
+
+def limited(stream: Any, source: str, limit: int) -> Iterator[bytes]:
+    """Lines of a file that may be packed; no line is longer than the limit for all of them."""
+    read = 0
+    lines = corpora.unpacked(stream)
+    while True:
+        try:
+            raw = lines.readline(limit - read + 1)
+        except (EOFError, OSError, zlib.error) as error:
+            raise LogError(
+                f"{source}: the packing is damaged ({error}).", "Pack it again with gzip."
+            ) from None
+        if not raw:
+            return
+        read += len(raw)
+        if read > limit:
+            raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split it into several files.")
+        yield raw

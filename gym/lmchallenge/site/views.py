@@ -1,0 +1,187 @@
+"""Pages of corpora, and the list of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.lmchallenge import tools
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.models import Corpus
+from gym.lmchallenge.site import permissions, selectors, services, storage
+from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm
+
+PER_PAGE = 50
+TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson", "tsv": "text/tab-separated-values"}
+
+
+@require_safe
+def overview(request: HttpRequest) -> HttpResponse:
+    """Context: corpora (with n_games), page (of games)."""
+    games = selectors.listed_games(request.user).defer(*selectors.HEAVY_GAME, "corpus__packed")
+    context = {
+        "corpora": selectors.with_counts(selectors.listed_for(request.user), request.user)[:200],
+        "page": Paginator(games, PER_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "lmchallenge/list.html", context)
+
+
+@login_required
+def corpus_new(request: HttpRequest) -> HttpResponse:
+    """Context: about, files (forms), problems, and after “Check only” checked (what tools.preview says)."""
+    about = AboutCorpusForm(request.POST or None)
+    files = CorpusFileForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"about": about, "files": files}
+    only_check = "check" in request.POST
+    status = form_status(request)
+    if request.method == "POST" and files.is_valid() and (only_check or about.is_valid()):
+        given, name = files.cleaned_data, files.cleaned_data["file"].name
+        try:
+            if only_check:
+                read = services.read_corpus(given["data"], given["form"], name)
+                context |= {
+                    "checked": read.found,
+                    "lines": shown_lines(read.found["shown"]),
+                    "form": read.form,
+                }
+                context["about"] = AboutCorpusForm(initial=request.POST.dict())
+                status = 200
+            else:
+                made = services.create_corpus(
+                    given["data"], actor=request.user, form=given["form"], filename=name, **about.given()
+                )
+                return redirect(made)
+        except LmcError as error:
+            context["problems"] = problems_of(error)
+        except ValidationError as error:
+            about.add_error(None, error)
+    return render(request, "lmchallenge/corpus_new.html", context, status=status)
+
+
+@require_safe
+def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: corpus, lines (the first, cut into tokens), page (of games), may_edit, may_play."""
+    corpus = visible(request, slug)
+    games = selectors.listed_games(request.user).filter(corpus=corpus)
+    context = {
+        "corpus": corpus,
+        "lines": shown_lines(corpus.shown),
+        "page": Paginator(games, PER_PAGE).get_page(request.GET.get("page")),
+        "may_edit": permissions.can_edit(request.user, corpus),
+        "may_play": permissions.can_play(request.user, corpus),
+    }
+    return render(request, "lmchallenge/corpus.html", context)
+
+
+@login_required
+def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    corpus = editable(request, slug)
+    form = AboutCorpusForm(request.POST or None, instance=Corpus.objects.get(pk=corpus.pk))
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.edit_corpus(corpus, actor=request.user, **form.given())
+            return redirect(corpus)
+        except ValidationError as error:
+            form.add_error(None, error)
+    context = {"corpus": corpus, "form": form}
+    return render(request, "lmchallenge/corpus_edit.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def corpus_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    corpus = editable(request, slug)
+    try:
+        services.delete_corpus(corpus, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(corpus)
+    messages.success(request, f"{corpus.title} is deleted, with your games on it.")
+    return redirect("lmc-list")
+
+
+@require_safe
+def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
+    """corpus.txt, corpus.jsonl, sorted.jsonl, vocabulary.txt, vocabulary.tsv."""
+    corpus = visible(request, slug)
+    try:
+        return corpus_file(corpus, form)
+    except LmcError as error:
+        messages.error(request, str(error))
+        return redirect(corpus)
+
+
+def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
+    """A download as a stream. Raises Http404, and LmcError for a text that this form cannot hold."""
+    lines: Any
+    same = {"text": "corpus.txt", "json": "corpus.jsonl"}[corpus.form] == form
+    if same:
+        lines = storage.unpacked_lines(bytes(corpus.packed))
+    elif form == "corpus.txt":
+        for _ in tools.to_text(storage.lines_of(corpus)):
+            pass  # what cannot be written is found before anything is sent
+        lines = (line.encode() for line in tools.to_text(storage.lines_of(corpus)))
+    elif form == "corpus.jsonl":
+        made = tools.to_json(storage.lines_of(corpus), timestamps=True)
+        lines = (line.encode("utf-8", "replace") for line in made)
+    elif form == "sorted.jsonl" and corpus.form == "json":
+        lines = iter(list(tools.in_order(storage.unpacked_lines(bytes(corpus.packed)), corpus.slug)))
+    elif form in ("vocabulary.txt", "vocabulary.tsv"):
+        counts = form.endswith("tsv")
+        lines = (
+            (f"{word}\t{count}\n" if counts else f"{word}\n").encode("utf-8", "replace")
+            for word, count in tools.vocabulary(storage.lines_of(corpus))
+        )
+    else:
+        raise Http404("There is no such download.")
+    return streamed(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
+
+
+def streamed(pieces: Any, filename: str, kind: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(pieces, content_type=f"{kind}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return response
+
+
+# --- what several pages share ---
+
+
+def visible(request: HttpRequest, slug: str) -> Corpus:
+    return get_object_or_404(selectors.visible_to(request.user), slug=slug)
+
+
+def editable(request: HttpRequest, slug: str) -> Corpus:
+    corpus = visible(request, slug)
+    if not permissions.can_edit(request.user, corpus):
+        raise PermissionDenied("this belongs to somebody else")
+    return corpus
+
+
+def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Lines cut at their tokens: {"number", "user", "timestamp", "pieces": [(text, is a token)]}."""
+    result = []
+    for line in lines:
+        text, at, pieces = line["text"], 0, []
+        for start, end in line["tokens"]:
+            pieces += [(text[at:start], False)] if start > at else []
+            pieces.append((text[start:end], True))
+            at = end
+        pieces += [(text[at:], False)] if at < len(text) else []
+        result.append({**line, "pieces": pieces})
+    return result
+
+
+def problems_of(error: LmcError) -> list[dict[str, str]]:
+    """For includes/problems.html."""
+    return [{"message": error.message, "hint": error.hint, "where": ""}]
+
+
+def form_status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

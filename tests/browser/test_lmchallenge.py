@@ -1,0 +1,76 @@
+"""LM Challenge on the running site: upload, play, read the coloured text by mouse and keyboard, compare."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.axe import violations
+
+SPILL = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def play(page, player: str) -> None:
+    page.get_by_role("link", name="Play", exact=True).first.click()
+    page.get_by_label("Player").select_option(player)
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.get_by_role("heading", name="Beyond the reference").wait_for(timeout=60_000)
+
+
+@pytest.fixture
+def corpus(signed_in, tmp_path):
+    """A corpus of alice's, kept after a look at its tokens."""
+    page = signed_in
+    path = tmp_path / "texts.txt"
+    path.write_text("The woman plays.\nThe women play.\nThe king laughs today.\n", encoding="utf-8")
+    page.goto("/games/corpora/new/")
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_role("button", name="Check only").click()
+    page.get_by_text("Nothing is saved.").wait_for()
+    assert page.locator(".lm-token").count() == 13
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_label("Title").fill("Small talk")
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("heading", name="Small talk").wait_for()
+    return page.url
+
+
+def test_upload_play_read_compare(signed_in, corpus):
+    page = signed_in
+    for player in ("model:demo-ngram", "model:demo-gpt2"):
+        page.goto(corpus)
+        play(page, player)
+    page.get_by_role("link", name="Text", exact=True).click()
+    page.locator("[data-words]").nth(1).hover()
+    assert "“woman”" in page.locator("[data-lm-readout]").inner_text()
+    page.locator("[data-words]").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert "“women”" in page.locator("[data-lm-readout]").inner_text()
+    page.get_by_role("link", name="Line 3, word by word").click()
+    page.get_by_role("heading", name="Line 3").wait_for()
+    page.get_by_role("link", name="Figures", exact=True).click()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="hit3, difference").wait_for()
+
+
+def test_pages_fit_a_telephone_and_axe_finds_nothing(signed_in):
+    page = signed_in
+    page.goto("/games/")
+    games = [link.get_attribute("href") for link in page.locator("#games ~ .table-box tbody th a").all()]
+    demo = "/games/corpora/demo-sentences/"
+    addresses = ["/games/", demo, f"{demo}play/", "/games/corpora/new/", "/games/upload/", "/games/compare/"]
+    for game in games[:2]:
+        addresses += [game, f"{game}text/?line=2", f"{game}?partition=line"]
+    assert len(addresses) == 12
+    wrong = {}
+    for address in addresses:
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            page.goto(address)
+            if found := violations(page):
+                wrong[theme, address] = found
+        page.set_viewport_size({"width": 390, "height": 844})
+        if page.evaluate(SPILL) > 0:
+            wrong["390 px", address] = page.evaluate(SPILL)
+        page.set_viewport_size({"width": 1280, "height": 900})
+    assert wrong == {}

@@ -1,0 +1,116 @@
+"""LM Challenge in the REST API: everything a page does."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from gym.accounts.tokens import create_token
+from gym.jobs.testing import run_pending
+from gym.lmchallenge.models import Corpus, Game
+from tests.lmchallenge.site.worlds import LOG, USERS, make_corpus, play
+
+pytestmark = pytest.mark.django_db
+JSON = "application/json"
+
+
+@pytest.fixture
+def bob(client, people):
+    """Calls with a token of bob's."""
+    _, plain = create_token(actor=people.bob, name="x", scopes=["read", "write", "run"])
+    client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {plain}"
+    return client
+
+
+def file(data: bytes, name: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, data)
+
+
+def test_upload_play_read_compare(bob):
+    answer = bob.post(reverse("api-lmc-corpora"), {"title": "Mine", "file": file(USERS.encode(), "u.jsonl")})
+    assert answer.status_code == 201
+    corpus = bob.get(answer["Location"]).json()
+    assert (corpus["slug"], corpus["format"], corpus["lines"], corpus["users"]) == ("mine", "json", 12, 3)
+    keys = []
+    for targets in (True, False):
+        body = {"corpus": "mine", "game": "ic", "player": "adaptive", "train": True, "targets": targets}
+        started = bob.post(reverse("api-lmc-games"), body, content_type=JSON)
+        assert (started.status_code, started.json()["state"]) == (202, "queued")
+        run_pending()
+        keys.append(started.json()["id"])
+    game = bob.get(started["Location"]).json()
+    assert (game["state"], game["lines"], game["figure"]["name"]) == ("done", 12, "accuracy")
+    found = bob.get(reverse("api-lmc-statistics", args=[keys[0]]), {"filter": "all"}).json()
+    assert found["parts"] == Game.objects.get(key=keys[0]).statistics["all"]["all"]
+    lines = bob.get(
+        reverse("api-lmc-statistics", args=[keys[0]]), {"partition": "line", "first": 3, "last": 5}
+    ).json()
+    assert [row["line"] for row in lines["parts"]] == [3, 4, 5]
+    search = bob.get(reverse("api-lmc-search", args=[keys[0]])).json()
+    assert len(search["cells"]) == 55
+    assert search["best"] == max(search["cells"], key=lambda cell: cell["value"])
+    same = bob.get(reverse("api-lmc-compare"), {"games": ",".join(keys)})
+    assert same.status_code == 400, "one log has no words, so nothing says that the texts are the same"
+    log = bob.get(reverse("api-lmc-log", args=[keys[1], "lengths.log.gz"])).getvalue()
+    assert gzip.decompress(log).count(b"\n") == 12
+
+
+def test_two_games_compared(bob, people):
+    corpus = make_corpus(people.alice, USERS)
+    keys = [play(corpus, people.alice).key for _ in range(2)]
+    found = bob.get(reverse("api-lmc-compare"), {"games": ",".join(keys), "cluster": "user"}).json()
+    (row,) = found["comparisons"]
+    assert (row["difference"], row["only_first"], row["only_second"], row["cluster"]) == (0.0, 0, 0, "user")
+    assert bob.get(reverse("api-lmc-compare"), {"games": keys[0]}).status_code == 400
+
+
+def test_a_foreign_log_is_taken_and_a_broken_one_named_by_line(bob):
+    answer = bob.post(reverse("api-lmc-logs"), {"log": file(gzip.compress(LOG.encode()), "wp.log.gz")})
+    assert answer.status_code == 202
+    run_pending()
+    game = bob.get(answer["Location"]).json()
+    assert (game["kind"], game["game"], game["state"], game["lines"]) == ("uploaded", "wp", "done", 2)
+    answer = bob.post(reverse("api-lmc-logs"), {"log": file(b'{"a": 1}\n', "x.log")})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unreadable")
+    assert "line 1" in answer.json()["errors"][0]["message"]
+
+
+def test_what_is_not_counted_has_no_statistics_yet(bob, people):
+    corpus = make_corpus(people.bob)
+    body = {"corpus": corpus.slug, "game": "wp", "player": "adaptive", "train": True}
+    key = bob.post(reverse("api-lmc-games"), body, content_type=JSON).json()["id"]
+    assert bob.get(reverse("api-lmc-statistics", args=[key])).status_code == 404
+    assert bob.post(reverse("api-lmc-cancel", args=[key])).json()["state"] == "cancelled"
+    assert bob.post(reverse("api-lmc-retry", args=[key])).json()["state"] == "queued"
+    run_pending()
+    assert bob.get(reverse("api-lmc-game", args=[key])).json()["state"] == "done"
+
+
+def test_wrong_options_are_named(bob, people):
+    make_corpus(people.alice)
+    body = {"corpus": "cats", "game": "wp", "player": "module:os.system"}
+    answer = bob.post(reverse("api-lmc-games"), body, content_type=JSON)
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.player")
+    assert bob.post(reverse("api-lmc-games"), {**body, "seed": 0}, content_type=JSON).status_code == 400
+    assert not Game.objects.exists()
+
+
+def test_somebody_elses_private_corpus_is_not_there(bob, people):
+    make_corpus(people.alice, visibility="private")
+    body = {"corpus": "cats", "game": "wp", "player": "adaptive", "train": True}
+    assert bob.post(reverse("api-lmc-games"), body, content_type=JSON).status_code == 404
+    assert Corpus.objects.count() == 1
+
+
+def test_the_list_of_games_takes_as_many_queries_with_many_as_with_one(
+    bob, people, django_assert_max_num_queries
+):
+    corpus = make_corpus(people.alice)
+    for _ in range(5):
+        play(corpus, people.alice)
+    with django_assert_max_num_queries(10):
+        found = bob.get(reverse("api-lmc-games"), {"game": "wp"}).json()
+    assert len(found["results"]) == 5

@@ -1,0 +1,272 @@
+"""Games as jobs: what is played is kept line by line, and a break changes nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.utils import timezone
+
+from gym.jobs.models import State
+from gym.jobs.testing import run_pending
+from gym.lmchallenge import stats, table
+from gym.lmchallenge.adaptive import AdaptivePlayer
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.logs import line_of
+from gym.lmchallenge.models import Game, LogChunk
+from gym.lmchallenge.play import play as play_lines
+from gym.lmchallenge.site import actors, playing, storage
+from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, wish
+
+pytestmark = pytest.mark.django_db
+
+
+def log_of(game: Game) -> str:
+    return b"".join(storage.log_lines(game)).decode()
+
+
+@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
+def test_a_game_on_the_site_logs_what_the_command_line_logs(people, kind):
+    game = play(make_corpus(people.alice, USERS), people.alice, kind)
+    assert (game.state, game.lines, game.job.state) == ("done", 12, State.DONE)
+    corpus = list(storage.lines_of(game.corpus))
+    options = GameOptions(kind, train=True)
+    words = storage.words_of(Game.objects.get(pk=game.pk))
+    rows = play_lines(corpus, options.build(words), AdaptivePlayer(), train=True)
+    assert log_of(game) == "".join(line_of(row.row) for row in rows)
+    assert gzip.decompress(b"".join(storage.packed_log(game))).decode() == log_of(game)
+
+
+@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
+def test_statistics_of_every_filter_are_those_of_the_log(people, kind):
+    game = play(make_corpus(people.alice, USERS), people.alice, kind)
+    for keep, found in game.statistics.items():
+        assert found["all"] == stats.of_log(storage.rows_of(game), keep=keep)
+        users = stats.of_log(storage.rows_of(game), keep=keep, partition="user") if kind != "ic" else None
+        if users:
+            assert [{k: v for k, v in row.items() if k != "user"} for row in found["user"]] == users
+    assert game.fingerprint
+
+
+class Broken(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
+@pytest.mark.parametrize("at", [1, 4, 11])
+def test_a_worker_that_dies_in_the_middle_changes_nothing_in_the_log(people, monkeypatch, kind, at):
+    corpus = make_corpus(people.alice, USERS)
+    calm = play(corpus, people.alice, kind)
+    monkeypatch.setattr(actors, "COMMIT_SECONDS", 0.0)
+    game = playing.start_game(corpus, wish(kind), actor=people.alice)
+    append = storage.append
+
+    def dying(row: Game, rows: list[str]) -> None:
+        append(row, rows)
+        if row.lines >= at:
+            raise Broken
+
+    monkeypatch.setattr(storage, "append", dying)
+    monkeypatch.setattr(actors.counting, "count", lambda *_: (_ for _ in ()).throw(AssertionError))
+    kept = run_once(game).lines
+    assert kept < at, "the transaction that broke is not there"
+    monkeypatch.undo()
+    game.job.refresh_from_db()
+    assert log_of(game) == "".join(log_of(calm).splitlines(keepends=True)[:kept])
+    requeue(game)
+    run_pending()
+    assert log_of(game) == log_of(calm)
+    assert fresh(game).statistics == calm.statistics
+
+
+def run_once(game: Game) -> Game:
+    from gym.jobs import runner, states
+
+    job = states.claim_next("default", "test")
+    runner.run(job, heartbeat=False)
+    return fresh(game)
+
+
+def requeue(game: Game) -> None:
+    game.job.refresh_from_db()
+    if game.job.state == State.FAILED:
+        playing.retry_game(fresh(game), actor=game.owner)
+    elif game.job.state == State.QUEUED:
+        type(game.job).objects.filter(pk=game.job.pk).update(not_before=timezone.now())
+
+
+class Batched(AdaptivePlayer):
+    """Remembers with which lines each line was played."""
+
+    together = 3
+    seen: list[int] = []
+
+    def predict(self, requests):
+        self.seen.append(len({request.context for request in requests}))
+        return super().predict(requests)
+
+
+def test_after_a_break_the_same_lines_are_played_together(people, monkeypatch):
+    """Batched models may give other last digits in other company."""
+    text = "".join(f"w{n} b\n" for n in range(10))
+    corpus = make_corpus(people.alice, text)
+    monkeypatch.setattr(actors, "COMMIT_SECONDS", 0.0)
+    cuts = []
+    append = storage.append
+    monkeypatch.setattr(storage, "append", lambda row, rows: (cuts.append(len(rows)), append(row, rows)))
+    monkeypatch.setattr(actors, "AdaptivePlayer", Batched)
+    game = playing.start_game(corpus, wish(train=True), actor=people.alice)
+    Game.objects.filter(pk=game.pk).update(options={**game.options, "train": False})
+    run_pending()
+    assert fresh(game).state == "done"
+    assert cuts == [3, 3, 4] or cuts == [3, 3, 3, 1]
+
+
+MODEL = """
+import sys
+for number, line in enumerate(sys.stdin):
+    if line.startswith("predict"):
+        if number > {stop}:
+            sys.exit(3)
+        print("the\\t-1.0", flush=True)
+"""
+
+
+@pytest.fixture
+def program(tmp_path, settings):
+    def make(stop: int) -> None:
+        path = Path(tmp_path) / "model.py"
+        path.write_text(MODEL.format(stop=stop), encoding="utf-8")
+        command = {"argv": [sys.executable, str(path)], "settle": 0}
+        settings.GYM_LMC_PLAYERS = json.dumps({"tiny": command})
+
+    return make
+
+
+def test_a_program_of_the_settings_plays_by_its_name(people, program):
+    program(10_000)
+    game = play(make_corpus(people.alice), people.alice, player="process:tiny")
+    assert (game.state, game.kind, game.player, game.lines) == ("done", "process", "tiny", 4)
+    assert game.report["latency"]["predict"]["calls"] == 24
+
+
+def test_a_program_that_breaks_off_leaves_what_was_played_and_says_why(people, program):
+    program(10)
+    game = play(make_corpus(people.alice), people.alice, player="process:tiny")
+    assert game.job.state == State.FAILED
+    assert "Line 2 of the corpus" in game.problem
+    assert "3" in game.problem
+    assert game.lines == 1
+    assert game.statistics["all"]["all"][0]["lines"] == 1
+    program(10_000)
+    playing.retry_game(game, actor=people.alice)
+    run_pending()
+    assert (fresh(game).state, fresh(game).lines, fresh(game).problem) == ("done", 4, "")
+
+
+def test_a_cancelled_game_keeps_its_lines(people, monkeypatch):
+    corpus = make_corpus(people.alice, USERS)
+    game = playing.start_game(corpus, wish(), actor=people.alice)
+    lines = storage.lines_of
+
+    def cancelling(row):
+        for line in lines(row):
+            if line.number == 6:
+                playing.cancel_game(fresh(game), actor=people.alice)
+                for context in contexts:
+                    context.refresh()
+            yield line
+
+    contexts: list = []
+    play_on = actors._play_on
+    monkeypatch.setattr(storage, "lines_of", cancelling)
+
+    def noting(context, *rest):
+        contexts.append(context)
+        play_on(context, *rest)
+
+    monkeypatch.setattr(actors, "_play_on", noting)
+    run_pending()
+    assert fresh(game).job.state == State.CANCELLED
+    assert fresh(game).lines == 4
+
+
+def test_long_logs_are_kept_in_several_chunks(people, monkeypatch):
+    monkeypatch.setattr(storage, "CHUNK_BYTES", 500)
+    game = play(make_corpus(people.alice, USERS), people.alice, "ic")
+    chunks = list(LogChunk.objects.filter(game=game))
+    assert len(chunks) > 3
+    assert sum(chunk.lines for chunk in chunks) == 12
+    whole = log_of(game).splitlines()
+    for first, last in [(1, 1), (5, 8), (12, 12), (3, 30)]:
+        found = b"".join(storage.log_lines(game, first, last)).decode().splitlines()
+        assert found == whole[first - 1 : last]
+    assert [number for number, _ in storage.rows_of(game, 5, 8)] == [5, 6, 7, 8]
+
+
+def test_who_may_not_read_the_text_cannot_play_on_it(people):
+    corpus = make_corpus(people.alice, visibility="private")
+    for somebody in (people.charlie, people.nobody):
+        with pytest.raises(PermissionDenied):
+            playing.start_game(corpus, wish(), actor=somebody)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"game": "ic", "seed": 0}, "seed"),
+        ({"game": "ic", "p_anykey": 1.0}, "p_anykey"),
+        ({"game": "ic", "num_candidates": 1}, "num_candidates"),
+        ({"game": "tc", "select_from": 0}, "select_from"),
+        ({"player": "process:rm -rf"}, "player"),
+        ({"player": "model:nobody-knows"}, "player"),
+        ({"train": False}, "train"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(people, options, field):
+    with pytest.raises(ValidationError) as caught:
+        playing.start_game(make_corpus(people.alice), wish(**options), actor=people.alice)
+    assert field in caught.value.message_dict
+    assert not Game.objects.exists()
+
+
+def test_what_one_account_keeps_is_limited(people, monkeypatch):
+    from gym.lmchallenge.site import services
+
+    corpus = make_corpus(people.alice)
+    play(corpus, people.alice)
+    monkeypatch.setattr(services, "MAX_GAMES", 1)
+    with pytest.raises(ValidationError, match="limit"):
+        playing.start_game(corpus, wish(), actor=people.alice)
+    playing.start_game(corpus, wish(), actor=people.bob)
+    monkeypatch.setattr(services, "MAX_CORPORA", 1)
+    with pytest.raises(ValidationError, match="limit"):
+        make_corpus(people.alice, slug="more")
+
+
+def test_privacy_formats(people):
+    game = play(make_corpus(people.alice), people.alice, "wp", predictions=True)
+    full = log_of(game)
+    assert '"predictions"' in full
+    assert b"".join(storage.log_in(game, "predictions")).decode() == full
+    plain = b"".join(storage.log_in(game, "targets")).decode()
+    assert '"predictions"' not in plain
+    assert '"target": "cat"' in plain
+    lengths = b"".join(storage.log_in(game, "lengths")).decode()
+    assert "cat" not in lengths
+    assert '"targetChars": 3' in lengths
+    again = play(make_corpus(people.alice, slug="two"), people.alice, "wp", targets=False)
+    assert lengths == log_of(again)
+    assert gzip.decompress(b"".join(storage.gzipped(storage.log_in(game, "targets")))).decode() == plain
+
+
+@pytest.mark.parametrize("kind", ["tc", "ic"])
+def test_a_reduced_log_is_what_the_game_would_have_written(people, kind):
+    full = play(make_corpus(people.alice, USERS), people.alice, kind)
+    private = play(make_corpus(people.alice, USERS, slug="two"), people.alice, kind, targets=False)
+    assert b"".join(storage.log_in(full, "lengths")).decode() == log_of(private)
+    assert table.read_table(storage.rows_of(private), keep="all", mixes=[]).game == kind
