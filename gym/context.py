@@ -17,6 +17,7 @@ ROOMS = (
     ("Collections", "collection-list"),
     ("Runs", "run-list"),
     ("ProPara", "propara-list"),
+    ("LM Challenge", "lmc-list"),
     ("Agents", "agent-home"),
 )
 """The main navigation: what it says and the address where a room begins. Suites and their results come first."""

@@ -12,6 +12,8 @@ from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.games import RESULT_KEYS
 
 Row: TypeAlias = dict[str, Any]
+PARTITIONS = ("all", "user", "line")
+"""Into what the statistics of a log may be divided."""
 GAMES = {key: game for game, key in RESULT_KEYS.items()}
 
 

@@ -8,15 +8,18 @@ character and one `choice` per error: the order of the lines matters.
 from __future__ import annotations
 
 import math
+import operator
 import random
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from gym.lmchallenge.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 ERROR_CHARS = string.ascii_letters + "_-#@"
 P_ANYKEY = 0.1
@@ -48,7 +51,7 @@ class ErrorModel:
 
 def matches(a: str, b: str) -> int:
     """In how many places both have the same character."""
-    return sum(x == y for x, y in zip(a, b, strict=False))
+    return sum(map(operator.eq, a, b))
 
 
 class Vocabulary:
@@ -68,6 +71,8 @@ class Vocabulary:
 
     def nearest(self, typed: str, n: int) -> list[str]:
         """The n words of the same length that share most characters with `typed`, best first."""
+        import numpy as np  # only this game needs it, and it takes long to load
+
         words = self._words.get(len(typed))
         if not words or n < 1:
             return []

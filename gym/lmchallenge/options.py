@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gym.lmchallenge import mixing, noise
+from gym.lmchallenge import mixtures, noise
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM
-from gym.lmchallenge.stats import PARTITIONS
+from gym.lmchallenge.logs import PARTITIONS
 from gym.lmchallenge.tokens import FILTER_WORDS, FILTERS
 
 # Options whose value may begin with a hyphen: argparse would take it for an option.
@@ -69,19 +69,19 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def mixture(text: str) -> mixing.Mix:
+def mixture(text: str) -> mixtures.Mix:
     """{"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
     value = json_object(text)
     numbers = [value.get(key) for key in ("alpha", "oov_penalty")]
     if len(value) != 2 or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
         raise argparse.ArgumentTypeError('write {"alpha": 0.5, "oov_penalty": -4}')
-    return mixing.Mix(*map(float, numbers))  # type: ignore[arg-type]
+    return mixtures.Mix(*map(float, numbers))  # type: ignore[arg-type]
 
 
-def domain(text: str) -> mixing.Domain:
+def domain(text: str) -> mixtures.Domain:
     """MIN:MAX:N or a value."""
     try:
-        return mixing.Domain.parse(text)
+        return mixtures.Domain.parse(text)
     except LmcError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -172,9 +172,9 @@ def _ic_opt(search: argparse.ArgumentParser) -> None:
     search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
     search.add_argument("-n", "--lines", type=int, help="read only so many lines")
     _filter(search)
-    search.add_argument("-a", "--alpha", type=domain, default=mixing.ALPHA, metavar="MIN:MAX:N|VALUE")
+    search.add_argument("-a", "--alpha", type=domain, default=mixtures.ALPHA, metavar="MIN:MAX:N|VALUE")
     search.add_argument(
-        "-o", "--oov-penalty", type=domain, default=mixing.OOV_PENALTY, metavar="MIN:MAX:N|VALUE"
+        "-o", "--oov-penalty", type=domain, default=mixtures.OOV_PENALTY, metavar="MIN:MAX:N|VALUE"
     )
     search.add_argument(
         "--cross-validate", action="store_true", help="print a JSON object with held-out accuracy beside it"

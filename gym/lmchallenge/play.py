@@ -152,8 +152,20 @@ def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Ite
         yield block
 
 
+def _alone(game: Play, player: Player) -> list[Entry]:
+    """Run one generator to its end."""
+    try:
+        requests = next(game)
+        while True:
+            requests = game.send(player.predict(requests))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]  # what a generator returns is typed only where it is made
+
+
 def _side_by_side(plays: list[Play], player: Player) -> list[list[Entry]]:
     """Run generators in step: one batch of calls for what all of them ask next."""
+    if len(plays) == 1:
+        return [_alone(plays[0], player)]
     results: list[list[Entry]] = [[] for _ in plays]
     asked: dict[int, list[Request]] = {}
 

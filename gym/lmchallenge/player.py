@@ -7,8 +7,6 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
 Prediction: TypeAlias = tuple[str, float]
 Reply: TypeAlias = list[Prediction]
 
@@ -64,10 +62,19 @@ class Latency:
         its model within it."""
         if kind == "predict" and self.first is None and calls:
             self.first = seconds * 1000 / calls
-        self._times[kind].extend([seconds * 1000 / calls] * calls)
+        if calls == 1:
+            self._times[kind].append(seconds * 1000)
+        else:
+            self._times[kind].extend([seconds * 1000 / calls] * calls)
+
+    def calls(self, kind: str) -> int:
+        """How many calls of that kind there were."""
+        return len(self._times[kind])
 
     def as_dict(self) -> dict[str, Any]:
         """{"first_predict_ms", "predict": {"calls", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms"}, …}"""
+        import numpy as np  # a run without a report needs none of it
+
         result: dict[str, Any] = {"first_predict_ms": self.first}
         for kind, times in self._times.items():
             values = np.frombuffer(times, dtype=np.float32) if len(times) else np.empty(0, dtype=np.float32)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gym.lmchallenge.errors import OptionError
+from gym.lmchallenge.logs import PARTITIONS as PARTITIONS
 from gym.lmchallenge.logs import Row
 from gym.lmchallenge.mixing import Mix, grid
 from gym.lmchallenge.table import Floats, Ints, Lines, Table, read_table
 
-PARTITIONS = ("all", "user", "line")
 HITS = (1, 3, 10, 20)
 LAST_INDEX = 4
 IC_METRICS = ("accuracy", "corrected_errors", "miscorrected", "improvement", "skip", "words")
