@@ -165,7 +165,8 @@ class LogChunk(models.Model):
 
 
 class Guess(models.Model):
-    """What somebody typed in the playground, and what a model says follows. Deleted after an hour."""
+    """What somebody typed in the playground, and what a model says follows. Deleted by the first question an hour
+    later."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="lmc_guesses")
     model = models.ForeignKey(

@@ -47,7 +47,7 @@ def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
         mine = Guess.objects.filter(owner=actor)
         for job in Job.objects.filter(lmc_guess__in=mine, state__in=ACTIVE_STATES):
             jobs.request_cancel(job, actor=actor)
-        mine.filter(created__lt=timezone.now() - KEEP).delete()
+        Guess.objects.filter(created__lt=timezone.now() - KEEP).delete()
         guess = Guess.objects.create(owner=actor, model=model, text=text)
         guess.job = jobs.enqueue(
             GUESS, {"guess": guess.pk}, owner=actor, queue=QUEUE, title=f"What follows, with {model.slug}"
