@@ -14,8 +14,9 @@ ROOMS = (
     ("Suites", "suite-list"),
     ("Models", "model-list"),
     ("Leaderboard", "leaderboard"),
+    ("Collections", "collection-list"),
     ("Runs", "run-list"),
-    ("Processes", "propara-list"),
+    ("ProPara", "propara-list"),
     ("Agents", "agent-home"),
 )
 """The main navigation: what it says and the address where a room begins. Suites and their results come first."""

@@ -150,19 +150,20 @@ def batched(lines: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Print JSON."""
+    """Print JSON, part by part."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reference", help="the reference's lmc")
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--causal-lines", type=int, default=16)
     options = parser.parse_args()
-    result: dict[str, object] = {}
     if options.reference:
         with tempfile.TemporaryDirectory() as folder:
-            result["beside"] = beside(options.reference, options.lines, Path(folder))
+            print(
+                json.dumps({"beside": beside(options.reference, options.lines, Path(folder))}, indent=2),
+                flush=True,
+            )
     if options.causal_lines:
-        result["batched"] = batched(options.causal_lines)
-    print(json.dumps(result, indent=2))
+        print(json.dumps({"batched": batched(options.causal_lines)}, indent=2))
 
 
 if __name__ == "__main__":

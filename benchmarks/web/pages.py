@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -34,6 +35,7 @@ def main() -> int:
     import psycopg
 
     name = f"gym_bench_{os.getpid()}"
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the database goes then too
     with psycopg.connect(SERVER, autocommit=True) as server, tempfile.TemporaryDirectory() as folder:
         server.execute(f"CREATE DATABASE {name}")
         try:
@@ -71,7 +73,8 @@ def _on(url: str, folder: str, given: argparse.Namespace) -> int:
         cursor.execute("ANALYZE")
     print(
         f"{world.suites:,} suites, {world.models} models, {world.outcomes:,} outcomes, "
-        f"filled in {time.perf_counter() - begun:.0f} s"
+        f"filled in {time.perf_counter() - begun:.0f} s",
+        flush=True,
     )
     return measure(world, given.repeats, given.most_queries)
 

@@ -131,6 +131,8 @@ class GymSchema(AutoSchema):
             found.add(422)
         known = self._known()
         if known is not None:
+            if known.query is not None:  # it may name what is not there
+                found.add(404)
             found |= {status for status in known.also if status in ERRORS}
             if known.takes is not None:
                 found |= {404, 413, 415}

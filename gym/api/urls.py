@@ -16,6 +16,7 @@ ROOMS = [
     "gym.jobs.api",
     "gym.propara.site.api.urls",
     "gym.accounts.api",
+    "gym.conversations.api",
 ]
 
 urlpatterns = [

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from gym.evaluations.models import PredictionResult, SuiteRun
 from models_registry.models import RegisteredModel
@@ -40,7 +40,7 @@ def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
     """The newest finished run of each (revision, model), with its prediction results (less their lists of items)."""
-    return list(_with_results(runs.filter(_is_newest(runs))).defer("region_summary", "provenance"))
+    return list(_with_results(runs.filter(_is_newest())).defer("region_summary", "provenance"))
 
 
 def newest_and_active(
@@ -49,16 +49,19 @@ def newest_and_active(
     """What `latest_done` gives, with region summaries, and the newest unfinished runs (newest first), in one query.
     Without `results` the finished runs have none."""
     unfinished = runs.filter(completed_at=None).order_by("-pk").values("pk")[:UNFINISHED]
-    rows = _with_results(runs.filter(Q(pk__in=unfinished) | _is_newest(runs)), results=results)
+    rows = _with_results(runs.filter(Q(pk__in=unfinished) | _is_newest()), results=results)
     found = list(rows.defer("provenance"))
     return [run for run in found if run.is_done], [run for run in reversed(found) if not run.is_done]
 
 
-def _is_newest(runs: QuerySet[SuiteRun]) -> Q:
-    finished = runs.filter(completed_at__isnull=False)
-    same = finished.filter(revision=OuterRef("revision"), model=OuterRef("model"))
-    newest = Subquery(same.order_by("-completed_at", "-pk").values("pk")[:1])
-    return Q(completed_at__isnull=False, pk=newest)
+def _is_newest() -> Q:
+    """Finished, and no run of the same revision and model finished later. (Asked as an anti-join, because databases
+    guess the size of `pk = (SELECT …)` badly, and then join a thousand suites in nested loops.)"""
+    later = Q(completed_at__gt=OuterRef("completed_at")) | Q(
+        completed_at=OuterRef("completed_at"), pk__gt=OuterRef("pk")
+    )
+    same = SuiteRun.objects.filter(later, revision=OuterRef("revision"), model=OuterRef("model"))
+    return Q(~Exists(same), completed_at__isnull=False)
 
 
 def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:

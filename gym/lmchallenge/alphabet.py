@@ -34,7 +34,8 @@ _MARK = "\u2581"
 
 
 def kind_of(text: str) -> str:
-    """What the end of the text is."""
+    """What the end of the text is; blanks before it do not matter."""
+    text = text.lstrip()
     if not text or (len(text) == 1 and text in EMOJI) or text[-1].isspace():
         return ALONE
     if _WORD.match(text[-1]):
@@ -105,6 +106,7 @@ class Alphabet:
         self.segmentations = lru_cache(maxsize=100_000)(self._segmentations)
         self.covers = lru_cache(maxsize=20_000)(self._covers)
         self.beginning = lru_cache(maxsize=4_000)(self._beginning)
+        self.fitting = lru_cache(maxsize=4_000)(self._fitting)
         self.overruns = lru_cache(maxsize=100_000)(self._overruns)
 
     @classmethod
@@ -164,6 +166,12 @@ class Alphabet:
     def _beginning(self, prefix: bytes) -> Flags:
         flags = np.zeros(self.size, dtype=np.bool_)
         flags[self.starting(prefix)] = True
+        return flags
+
+    def _fitting(self, rest: bytes) -> Flags:
+        """Tokens that spell a beginning of the bytes, or all of them and more."""
+        flags = self.beginning(rest).copy()
+        flags[self.within(rest)] = True
         return flags
 
     def _segmentations(self, data: bytes, most: int) -> tuple[Path, ...]:

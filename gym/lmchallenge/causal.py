@@ -22,13 +22,14 @@ once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gym.lmchallenge.alphabet import ALONE, SIGNS, WORD, Alphabet, Path, first_token, kind_of
+from gym.lmchallenge.alphabet import ALONE, SIGNS, WORD, Alphabet, Flags, Path, first_token, kind_of
+from gym.lmchallenge.distributions import distributions, likeliest, log_masses
 from gym.lmchallenge.errors import OptionError, PlayerError
 from gym.lmchallenge.player import Reply, Request
 from models_registry.engine.scores import ScoringFailure
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from models_registry.engine.reader import Reader
 
 LN2 = math.log(2)
+BEHIND = 2.0  # nats: a way so far behind the last prediction is given up
 REGION = 24  # characters of a context that may be spelled anew, at most
 
 
@@ -306,12 +308,10 @@ class CausalPlayer:
             beams = [[] for _ in distinct]
             sequences = [order[at].prefix + beam.path for at, beam in waiting]
             for numbers, logs in distributions(reader, sequences):
-                for row, number in enumerate(numbers):
-                    at, beam = waiting[number]
-                    self._step(logs[row], beam, beams[at], ended[at], last=step == self.steps)
-                    if beam.rest:
-                        reached = beam.score + _mass(logs[row], self._alphabet.beginning(beam.rest))
-                        base[at] = float(np.logaddexp(base[at], reached))
+                rows = [waiting[number] for number in numbers]
+                self._end(logs, rows, ended, base)
+                if step < self.steps:
+                    self._go_on(logs, rows, beams, ended)
             beams = [self._likeliest(own, done) for own, done in zip(beams, ended, strict=True)]
         replies = []
         for at in range(len(order)):
@@ -320,139 +320,77 @@ class CausalPlayer:
         return [list(replies[distinct[spot]]) for spot in spots]
 
     def _likeliest(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
-        """The best ways on, without those that can no longer come among the predictions: going on costs."""
+        """The best ways on, without those that are far behind the last prediction: going on only costs. What they would
+        have added to the score of another way to spell a prediction is lost."""
         most = self.predictions
-        least = sorted(ended.values())[-most] if len(ended) >= most else -math.inf
+        least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf
         return sorted((beam for beam in beams if beam.score > least), key=lambda beam: -beam.score)[
             : self.beam
         ]
 
-    def _step(
-        self, logs: torch.Tensor, beam: _Beam, onward: list[_Beam], ended: dict[str, float], *, last: bool
+    def _end(
+        self,
+        logs: torch.Tensor,
+        rows: list[tuple[int, _Beam]],
+        ended: list[dict[str, float]],
+        base: list[float],
     ) -> None:
-        """End the way here if a token of the game may end, and go on with the likeliest tokens."""
-        kind = kind_of(beam.text)
-        if beam.text and not beam.rest and kind != ALONE:
-            score = beam.score + _mass(logs, self._alphabet.ending[kind])
-            ended[beam.text] = float(np.logaddexp(ended.get(beam.text, -math.inf), score))
-        if last:
+        """End each way whose token of the game may end here, and add up what reaches the end of the context."""
+        sets = [
+            self._alphabet.beginning(beam.rest)
+            if beam.rest
+            else self._alphabet.ending.get(kind_of(beam.text))
+            for _, beam in rows
+        ]
+        chosen = [row for row, flags in enumerate(sets) if flags is not None]
+        if not chosen:
             return
-        for number, value in _top(logs, self._allowed(beam.rest, beam.text), self.beam):
-            piece = self._alphabet.pieces[number] or b""
-            if len(piece) <= len(beam.rest):
-                onward.append(
-                    _Beam((*beam.path, number), beam.rest[len(piece) :], beam.text, beam.score + value)
+        masses = log_masses(logs[chosen], [flags for flags in sets if flags is not None])
+        for row, mass in zip(chosen, masses, strict=True):
+            at, beam = rows[row]
+            if beam.rest:
+                base[at] = float(np.logaddexp(base[at], beam.score + mass))
+            elif beam.text:
+                _add(ended[at], beam.text, beam.score + mass)
+
+    def _go_on(
+        self,
+        logs: torch.Tensor,
+        rows: list[tuple[int, _Beam]],
+        beams: list[list[_Beam]],
+        ended: list[dict[str, float]],
+    ) -> None:
+        """Every way with the likeliest tokens that fit."""
+        tops = likeliest(logs, [self._fitting(beam) for _, beam in rows], self.beam)
+        for (at, beam), top in zip(rows, tops, strict=True):
+            for number, value in top:
+                piece, path, score = (
+                    self._alphabet.pieces[number] or b"",
+                    (*beam.path, number),
+                    beam.score + value,
                 )
-                continue
-            try:
-                text = beam.text + piece[len(beam.rest) :].decode("utf-8")
-            except UnicodeDecodeError:
-                continue
-            token, over = first_token(text)
-            if over:
-                ended[token] = float(np.logaddexp(ended.get(token, -math.inf), beam.score + value))
-            elif token:
-                onward.append(_Beam((*beam.path, number), b"", token, beam.score + value))
+                if len(piece) <= len(beam.rest):
+                    beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, score))
+                    continue
+                try:
+                    text = beam.text + piece[len(beam.rest) :].decode("utf-8")
+                except UnicodeDecodeError:
+                    continue
+                token, over = first_token(text)
+                if over:
+                    _add(ended[at], token, score)
+                elif token:
+                    beams[at].append(_Beam(path, b"", token, score))
 
-    def _allowed(self, rest: bytes, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def _fitting(self, beam: _Beam) -> Flags:
         """Tokens that fit: what is left of the context first, then the same kind of token as began."""
-        alphabet = self._alphabet
-        if rest:
-            flags = alphabet.beginning(rest).copy()
-            flags[alphabet.within(rest)] = True
-            return flags
-        kind = kind_of(text)
-        if text.strip() and kind != ALONE:
-            return alphabet.onward[kind]
-        return alphabet.beginning(b"")
+        if beam.rest:
+            return self._alphabet.fitting(beam.rest)
+        kind = kind_of(beam.text)
+        if beam.text.strip() and kind != ALONE:
+            return self._alphabet.onward[kind]
+        return self._alphabet.beginning(b"")
 
 
-def _mass(logs: torch.Tensor, flags: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
-    """Log of the probability of a set."""
-    import torch
-
-    chosen = torch.from_numpy(flags).to(logs.device)
-    return float(torch.logsumexp(logs.masked_fill(~chosen, -math.inf), 0))
-
-
-def _top(
-    logs: torch.Tensor, flags: np.ndarray[Any, np.dtype[np.bool_]], most: int
-) -> Iterator[tuple[int, float]]:
-    """The likeliest tokens of a set."""
-    import torch
-
-    chosen = torch.from_numpy(flags).to(logs.device)
-    values, numbers = logs.masked_fill(~chosen, -math.inf).topk(min(most, len(logs)))
-    for number, value in zip(numbers.tolist(), values.tolist(), strict=True):
-        if value > -math.inf:
-            yield number, value
-
-
-def distributions(reader: Reader, sequences: Sequence[Path]) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
-    Shared beginnings run once where the model takes tree attention."""
-    import torch
-
-    from models_registry.engine.execute import default_budget, tree_budget
-    from models_registry.engine.plan import chunks
-
-    budget = default_budget(reader.device, reader.vocabulary)
-    longest = max(map(len, sequences))
-    with torch.inference_mode():
-        if reader.tree and (reader.reach is None or longest <= reader.reach):
-            yield from _by_trees(reader, sequences, tree_budget(reader, budget))
-            return
-        for group in chunks([len(ids) for ids in sequences], budget):
-            width = len(sequences[group[-1]])
-            ids = torch.zeros((len(group), width), dtype=torch.long)
-            mask = torch.zeros_like(ids)
-            for row, number in enumerate(group):
-                ids[row, : len(sequences[number])] = torch.tensor(sequences[number])
-                mask[row, : len(sequences[number])] = 1
-            states = reader.states(input_ids=ids.to(reader.device), attention_mask=mask.to(reader.device))
-            last = [len(sequences[number]) - 1 for number in group]
-            yield from _read_off(reader, states[range(len(group)), last], [[number] for number in group])
-
-
-def _by_trees(
-    reader: Reader, sequences: Sequence[Path], budget: int
-) -> Iterator[tuple[list[int], torch.Tensor]]:
-    import torch
-
-    from models_registry.engine.execute import tree_mask
-    from models_registry.engine.forest import cut, grow
-    from models_registry.engine.reader import to_device
-
-    nothing = [[False] * len(ids) for ids in sequences]
-    ends = [[at == len(ids) - 1 for at in range(len(ids))] for ids in sequences]
-    forest = grow(sequences, nothing, ends)
-    owners: list[list[int]] = [[] for _ in forest.row_node]
-    for number, row in enumerate(forest.row_of[forest.starts[1:] - 1].tolist()):
-        owners[row].append(number)
-    dtype = getattr(reader.model, "dtype", torch.float32)
-    first = 0
-    while first < len(forest.token):
-        chunk = cut(forest, first, budget)
-        states = reader.states(
-            input_ids=to_device(chunk.token[None], reader.device),
-            attention_mask=tree_mask(to_device(chunk.end, reader.device), dtype),
-            position_ids=to_device(chunk.position[None], reader.device),
-        )
-        rows = range(chunk.rows.start, chunk.rows.stop)
-        places = [int(forest.row_node[row]) - chunk.first + chunk.node_at for row in rows]
-        if places:
-            yield from _read_off(reader, states[0][places], [owners[row] for row in rows])
-        first = chunk.last
-
-
-def _read_off(
-    reader: Reader, states: torch.Tensor, owners: list[list[int]]
-) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Project in blocks; a row that several sequences ask for is repeated."""
-    for start in range(0, len(owners), reader.block):
-        logs = reader.logits(states[start : start + reader.block]).log_softmax(1)
-        numbers, rows = [], []
-        for row, own in enumerate(owners[start : start + reader.block]):
-            numbers.extend(own)
-            rows.extend([row] * len(own))
-        yield numbers, logs[rows]
+def _add(sums: dict[str, float], key: str, score: float) -> None:
+    sums[key] = float(np.logaddexp(sums.get(key, -math.inf), score))

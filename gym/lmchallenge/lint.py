@@ -39,7 +39,7 @@ _SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
 
 
 @dataclass
-class Warning_:
+class Finding:
     """One kind of oddity: where it is first, and how often. `detail` names keys or values."""
 
     code: str
@@ -66,12 +66,12 @@ class Watch:
     def __init__(self, form: str) -> None:
         self.form = form
         self.lines = self.characters = 0
-        self._found: dict[tuple[str, str], Warning_] = {}
+        self._found: dict[tuple[str, str], Finding] = {}
         self._users: set[str] = set()
         self._before: Line | None = None
 
     @property
-    def warnings(self) -> list[Warning_]:
+    def warnings(self) -> list[Finding]:
         """What was found."""
         return list(self._found.values())
 
@@ -101,7 +101,7 @@ class Watch:
         if known:
             known.count += 1
         else:
-            self._found[code, detail] = Warning_(code, line.number, detail=detail)
+            self._found[code, detail] = Finding(code, line.number, detail=detail)
 
     def _text(self, line: Line) -> None:
         text = line.text

@@ -75,11 +75,7 @@ class Lines:
 
 def _user(value: Any) -> str:
     """A name for a user that is equal exactly if the values are (1, 1.0 and true are equal in the reference)."""
-    if (
-        isinstance(value, bool | float) and value == int(value)
-        if not isinstance(value, str | list | dict)
-        else False
-    ):
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         value = int(value)
     return json.dumps(value, sort_keys=True)
 
@@ -168,7 +164,8 @@ class _Reader:
             notices.append(
                 f"{self.not_numbers} ranks are 0, which comes of scores that are NaN: counted as not predicted."
             )
-        correct = np.concatenate(self.correct) if self.correct else np.zeros((count, 0), dtype=np.uint8)
+        none = np.zeros((count, -(-len(self.mixes) // 8)), dtype=np.uint8)
+        correct = np.concatenate(self.correct) if self.correct else none
         return Table(
             self.game,
             self.keep,

@@ -74,6 +74,11 @@ def export_evaluated(request: HttpRequest, key: str) -> HttpResponse:
     run = get_object_or_404(visible_runs(request.user).filter(completed_at__isnull=False), key=key)
     metric = str(run.policy.get("metric", "sum"))
     try:
+        if run.filling:
+            raise Refused(
+                "evaluated JSON",
+                ["The regions that no prediction looks at are still being scored. Try again when they are."],
+            )
         text = evaluated_json(
             document_of(run.revision), report.result_of(run), metric=metric, model=run.model.name
         )

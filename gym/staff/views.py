@@ -34,7 +34,7 @@ def staff(request: HttpRequest) -> HttpResponse:
         "counts": counts,
         "state": state,
         "jobs": selectors.listed_jobs(state),
-        "acts": [("cancel", "Cancel")] if state in ("running", "queued") else [("requeue", "Queue again")],
+        "acts": ["cancel"] if state in ("running", "queued") else ["requeue"],
         "can_steer": state != "done",
         "failures": selectors.recent_failures(),
         "failure_days": selectors.FAILURE_DAYS,

@@ -10,8 +10,10 @@ asked = 0
 
 
 def answer(context: str, candidates: list[str]) -> str:
-    words = candidates or [*WORDS, *seen]
-    pairs = [(word, seen.get(word, 0) - at) for at, word in enumerate(words)]
+    if candidates:
+        pairs = [(word, seen.get(word, 0) - sum(map(ord, word)) % 7) for word in candidates]
+    else:
+        pairs = [(word, seen.get(word, 0) - at) for at, word in enumerate([*WORDS, *seen])]
     return "\t".join(f"{word}\t{score}" for word, score in pairs)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+from django.apps import apps
+from django.db.models import CharField, TextField
 from django.utils import timezone
 from django.utils.html import escape
 
@@ -19,6 +21,7 @@ from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision, Tag
 from tests.factories import make_model, suite_json
 from tests.people import People
+from tests.permissions.test_every_url import ROOMS
 
 MARK = "xss7"
 """Stands in the string once, so that a test can tell that a page shows it at all."""
@@ -62,6 +65,29 @@ def plant(people: People) -> dict[str, object]:
         found[f"{state}-run"] = waiting.key
     _draft(public, people)
     return found
+
+
+NEIGHBOURS = ("propara", "conversations", "lmchallenge", "results", "scoring")
+SPOKEN = {
+    "title", "name", "description", "reference", "bibtex", "licence", "language", "system", "paper", "note", "comment",
+    "error", "detail", "status_reason", "version",
+}  # fmt: skip
+"""Fields that hold what people or other programs say, and nothing that must be read again."""
+
+
+def furnish(people: People, world: dict[str, object]) -> None:
+    """What the rooms' rows of the permission table ask for, saying the hostile string where it may."""
+    for room in ROOMS:
+        if hasattr(room, "furnish"):
+            room.furnish(people, world)
+    for model in (model for label in NEIGHBOURS for model in apps.get_app_config(label).get_models()):
+        for field in model._meta.concrete_fields:
+            if (
+                field.name in SPOKEN
+                and isinstance(field, CharField | TextField)
+                and not (field.unique or field.choices)
+            ):
+                model._default_manager.update(**{field.name: POLYGLOT[: field.max_length or 1000]})
 
 
 def _model(owner: User, slug: str, visibility: str) -> RegisteredModel:

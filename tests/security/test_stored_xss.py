@@ -11,12 +11,13 @@ from django.urls import reverse
 
 from tests.factories import make_suite
 from tests.permissions.test_every_url import ROWS
-from tests.security.hostile import BREAKS_OUT, MARK, POLYGLOT, SAFE, plant
+from tests.security.hostile import BREAKS_OUT, MARK, POLYGLOT, SAFE, furnish, plant
 
 SHOWN = {
     "home", "queue", "suite-list", "suite-edit", "suite-detail", "suite-revision", "suite-items", "model-list",
     "model-detail", "model-edit", "leaderboard", "run-list", "run-detail", "run-item", "suite-upload",
-    "suite-people",
+    "suite-people", "propara-list", "propara-set", "agent-home", "agent-suite", "agent-server", "collection-list",
+    "collection-detail",
 }  # fmt: skip
 """Pages that show the string somewhere; a page that stops showing it tests nothing."""
 MORE = [
@@ -68,6 +69,7 @@ def assert_harmless(html: str, where: str) -> None:
 
 def test_no_page_of_the_site_lets_it_out(client, people):
     world = plant(people)
+    furnish(people, world)
     client.force_login(people.staff)
     pages = [(name, arguments) for method, name, arguments, _ in ROWS if method == "GET"] + MORE
     shown = set()

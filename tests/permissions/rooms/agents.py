@@ -63,6 +63,20 @@ ROWS: list[Row] = [
     ("GET", "agent-assess-download", [HIDDEN_RUN, HIDDEN_CASE_RUN, "json"], OWNERS),
     ("POST", "agent-mode", [RUN, CASE_RUN], MAY_NOT_ACT),
     ("GET", "agent-compare", [], (404,) * 6),
+    # the API
+    ("GET", "api-agents", [], OPEN),
+    ("GET", "api-agent-suites", [], OPEN),
+    ("GET", "api-agent-cases", ["open-tests"], OPEN),
+    ("GET", "api-agent-cases", ["secret-tests"], OWNERS),
+    ("POST", "api-agent-cases", ["open-tests"], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-agent-cases", ["secret-tests"], (401, 404, 404, 404, 400, 400)),
+    ("GET", "api-agent-runs", [], OPEN),
+    ("POST", "api-agent-runs", [], (401, 400, 400, 400, 400, 400)),
+    ("GET", "api-agent-run", [RUN], OPEN),
+    ("GET", "api-agent-run", [HIDDEN_RUN], OWNERS),
+    ("GET", "api-agent-results", [RUN], OPEN),
+    ("GET", "api-agent-results", [HIDDEN_RUN], OWNERS),
+    ("POST", "api-agent-cancel", [RUN], (401, 403, 403, 403, 409, 409)),
 ]
 LAST: list[Row] = [
     ("POST", "agent-case-delete", ["secret-tests", "secret-case"], MINE_ACT),
