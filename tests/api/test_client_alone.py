@@ -37,5 +37,5 @@ def test_into_a_suite_that_is_not_there_says_how_to_make_it(tmp_path):
     path = tmp_path / "suite.json"
     path.write_text("{}")
     given = Namespace(suite=str(path), into="work", policy=[], model=["m"])
-    with pytest.raises(ValueError, match=r"no suite work .* import FILE --freeze"):
+    with pytest.raises(ValueError, match=r"no suite work .*`import FILE --freeze`"):
         run(Empty(), given)
