@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.models import Corpus, Game, Guess
 
 
 @admin.register(Corpus)
@@ -29,6 +29,21 @@ class GameAdmin(admin.ModelAdmin):
         "key", "corpus", "game", "kind", "model", "player", "options", "job", "lines", "size",
         "packed_size", "has_targets", "has_predictions", "fingerprint", "report", "counted_at",
     ]  # fmt: skip
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
+@admin.register(Guess)
+class GuessAdmin(admin.ModelAdmin):
+    """What people typed is theirs: only who asked which model when."""
+
+    list_display = ["pk", "owner", "model", "created"]
+    list_filter = ["model"]
+    list_select_related = ["owner", "model"]
+    search_fields = ["owner__username", "model__slug"]
+    fields = ["owner", "model", "job", "created"]
+    readonly_fields = fields
 
     def has_add_permission(self, request) -> bool:
         return False

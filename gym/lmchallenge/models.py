@@ -162,3 +162,25 @@ class LogChunk(models.Model):
 
     def __str__(self) -> str:
         return f"lines {self.first_line} to {self.first_line + self.lines - 1} of {self.game_id}"
+
+
+class Guess(models.Model):
+    """What somebody typed in the playground, and what a model says follows. Deleted after an hour."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="lmc_guesses")
+    model = models.ForeignKey(
+        "models_registry.RegisteredModel", on_delete=models.CASCADE, related_name="lmc_guesses"
+    )
+    text = models.TextField(blank=True)
+    predictions = models.JSONField(null=True, help_text="[[text, score]], best first; null while waited for")
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="lmc_guess"
+    )
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+        verbose_name_plural = "guesses"
+
+    def __str__(self) -> str:
+        return f"guess {self.pk}"

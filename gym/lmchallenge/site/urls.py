@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.lmchallenge.site import compare_views, game_views, views
+from gym.lmchallenge.site import compare_views, game_views, guess_views, views
 
 _CORPUS = "corpora/<slug:slug>/"
 _GAME = "<slug:key>/"
@@ -14,6 +14,7 @@ urlpatterns = [
     path(f"{_CORPUS}download/<str:form>/", views.corpus_download, name="lmc-corpus-download"),
     path(f"{_CORPUS}play/", game_views.start, name="lmc-start"),
     path("upload/", game_views.upload, name="lmc-upload"),
+    path("try/", guess_views.playground, name="lmc-playground"),
     path("compare/", compare_views.compare, name="lmc-compare"),
     path(_GAME, game_views.game_detail, name="lmc-game"),
     path(f"{_GAME}progress/", game_views.game_progress, name="lmc-progress"),

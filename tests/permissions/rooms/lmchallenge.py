@@ -20,6 +20,7 @@ ROWS: list[Row] = [
     ("GET", "lmc-corpus-new", [], MEMBERS),
     ("GET", "lmc-upload", [], MEMBERS),
     ("GET", "lmc-compare", [], OPEN),
+    ("GET", "lmc-playground", [], MEMBERS),
     ("GET", "lmc-corpus", ["open-corpus"], OPEN),
     ("GET", "lmc-corpus", ["unlisted-corpus"], OPEN),
     ("GET", "lmc-corpus", ["private-corpus"], MINE),
@@ -83,7 +84,7 @@ LAST: list[Row] = [
     ("POST", "lmc-corpus-delete", ["private-corpus"], ACT_MINE),
     ("POST", "lmc-corpus-delete", ["open-corpus"], ACT_OPEN),
 ]
-FORMS = ("lmc-corpus-new", "lmc-corpus-edit", "lmc-start", "lmc-upload", "lmc-edit")
+FORMS = ("lmc-playground", "lmc-corpus-new", "lmc-corpus-edit", "lmc-start", "lmc-upload", "lmc-edit")
 
 
 def furnish(people, world) -> None:

@@ -1,0 +1,85 @@
+"""The playground: what would a model predict here? A quick job, and a short wait."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from gym.jobs import services as jobs
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
+from gym.jobs.registry import handler
+from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.models import Guess
+from gym.lmchallenge.player import Request
+from gym.lmchallenge.registered import PLAYABLE, player_for_backend
+from gym.lmchallenge.site.counting import finite
+from models_registry import permissions
+from models_registry.backends import BackendError
+from models_registry.models import RegisteredModel
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+GUESS, QUEUE = "lmc_guess", "preview"
+MAX_CHARACTERS = 2_000
+PREDICTIONS = 10
+KEEP = timedelta(hours=1)
+WAIT_SECONDS = 3.0
+LOOK_SECONDS = 0.03
+
+
+def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
+    """Ask what follows `text`. What this person asked before and nobody answered yet is cancelled."""
+    if not permissions.can_run(actor, model):
+        raise PermissionDenied("you may not run this model")
+    if model.backend not in PLAYABLE or not model.is_ready:
+        raise ValidationError(f"{model.name} cannot play, or is not ready.")
+    if len(text) > MAX_CHARACTERS:
+        raise ValidationError(f"{len(text):,} characters; at most {MAX_CHARACTERS:,} are read here.")
+    with transaction.atomic():
+        mine = Guess.objects.filter(owner=actor)
+        for job in Job.objects.filter(lmc_guess__in=mine, state__in=ACTIVE_STATES):
+            jobs.request_cancel(job, actor=actor)
+        mine.filter(created__lt=timezone.now() - KEEP).delete()
+        guess = Guess.objects.create(owner=actor, model=model, text=text)
+        guess.job = jobs.enqueue(
+            GUESS, {"guess": guess.pk}, owner=actor, queue=QUEUE, title=f"What follows, with {model.slug}"
+        )
+        guess.save(update_fields=["job"])
+    return guess
+
+
+def wait_for(guess: Guess, seconds: float = WAIT_SECONDS) -> Guess:
+    """The guess as it is when its job has ended, or when the time is up."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        state = Job.objects.filter(pk=guess.job_id).values_list("state", flat=True).first()
+        if state is None or state in FINAL_STATES:
+            break
+        time.sleep(LOOK_SECONDS)
+    return Guess.objects.select_related("model", "job").get(pk=guess.pk)
+
+
+@handler(GUESS)
+def answer(context: JobContext) -> None:
+    from models_registry.warm import borrow
+
+    guess = Guess.objects.select_related("model").filter(pk=context.payload["guess"]).first()
+    if guess is None:
+        raise PermanentFailure("The question was deleted.")
+    try:
+        with borrow(guess.model) as backend:
+            player = player_for_backend(backend, {"predictions": PREDICTIONS})
+            (reply,) = player.predict([Request(guess.text)])
+    except (BackendError, LmcError) as error:
+        raise PermanentFailure(str(error)) from error
+    ranked = sorted(reply, key=lambda pair: -pair[1])[:PREDICTIONS]
+    with context.finish():
+        Guess.objects.filter(pk=guess.pk).update(predictions=finite([list(pair) for pair in ranked]))
