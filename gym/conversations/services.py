@@ -286,6 +286,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
+    _require_judge(actor, run.suite)
     jobs.retry(run.job, actor=actor)
 
 
