@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gym.client import commands
-from gym.client.client import Client
-from gym.client.transport import ApiError, NotReached
+from . import commands
+from .client import Client
+from .transport import ApiError, NotReached
 
 EPILOG = (
     "LM_GYM_SERVER and LM_GYM_TOKEN stand for --server and --token. "

@@ -11,8 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gym.client.client import Client
-from gym.client.values import Prediction, Run
+from .client import Client
+from .transport import ApiError
+from .values import Prediction, Run, Suite
 
 SAY_SECONDS = 10.0
 
@@ -61,6 +62,18 @@ def run(client: Client, given: Namespace) -> int:
     return 1 if any(_below(one, given.fail_under) for one in runs) else 0
 
 
+def _suite_for(client: Client, slug: str) -> Suite:
+    try:
+        return client.suite(slug)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        message = (
+            f"There is no suite {slug} of yours. Make it with `import FILE --freeze`, which says its address."
+        )
+        raise ValueError(message) from None
+
+
 def _target(client: Client, given: Namespace) -> tuple[str, int | None]:
     """The suite to run, and its revision: the slug as given, or what became of the file."""
     path = Path(given.suite)
@@ -72,7 +85,7 @@ def _target(client: Client, given: Namespace) -> tuple[str, int | None]:
         suite = client.import_suite(path.name, path.read_bytes(), **_title(given.title))
         note(f"imported as {suite.slug}")
         return suite.slug, client.freeze(suite.slug)
-    before = client.suite(given.into)
+    before = _suite_for(client, given.into)
     if before.has_draft:
         raise ValueError(f"{given.into} has a draft that somebody works on. Freeze or discard it first.")
     number = client.put_draft(given.into, path.name, path.read_bytes())

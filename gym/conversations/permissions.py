@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gym.conversations.models import AgentRun, AgentSuite, Visibility
+from models_registry.permissions import can_run
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -18,6 +19,19 @@ def can_view(user: User | AnonymousUser, suite: AgentSuite) -> bool:
 
 def can_edit(user: User | AnonymousUser, suite: AgentSuite) -> bool:
     return user.is_authenticated and (user.is_staff or suite.owner_id == user.pk)
+
+
+def can_judge(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+    """May the suite's judge work for this user? One that is private or holds secrets works for who may use it alone:
+    whose key a request carries pays for it."""
+    judge = suite.judge
+    if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
+        return True
+    agent = getattr(judge, "agent_server", None)
+    if agent is None:
+        return can_run(user, judge)
+    wrapped = agent.wraps is None or can_run(user, agent.wraps)
+    return can_run(user, judge) and not agent.secrets and wrapped
 
 
 def can_steer(user: User | AnonymousUser, run: AgentRun) -> bool:

@@ -43,12 +43,15 @@ def servers_visible_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
 
 
 def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
-    """Servers somebody may send requests to, once they answered: their own, and public ones that hold no secrets.
-    Whose key a request carries pays for it."""
+    """Servers somebody may send requests to, once they answered: their own, and public ones that hold no secrets and
+    no model they may not see. Whose key a request carries pays for it."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     ready = servers_visible_to(user).filter(model__status=RegisteredModel.Status.READY)
-    return ready if user.is_staff else ready.filter(Q(model__owner=user) | Q(secrets={}))
+    if user.is_staff:
+        return ready
+    ready = ready.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
+    return ready.filter(Q(model__owner=user) | Q(secrets={}))
 
 
 def runs_visible_to(user: User | AnonymousUser) -> QuerySet[AgentRun]:

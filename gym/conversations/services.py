@@ -201,6 +201,7 @@ def queue_run(
         raise ValidationError(f"{server} is not ready, or not for you: {server.model.get_status_display()}.")
     if suite.variables and not permissions.can_edit(actor, suite):
         raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
+    _require_judge(actor, suite)
     if reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
     chosen = list(suite.cases.all()) if cases is None else cases
@@ -222,6 +223,13 @@ def queue_run(
     return run
 
 
+def _require_judge(actor: User, suite: AgentSuite) -> None:
+    if not permissions.can_judge(actor, suite):
+        raise PermissionDenied(
+            "the judge of this suite is private or holds secrets, so it does not work for you"
+        )
+
+
 def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
     read, problems = case.look()
     error = (
@@ -239,6 +247,7 @@ def queue_rescoring(run: AgentRun, *, actor: User) -> AgentRun:
     """Score the stored answers of a run again, by the cases and the judge as they are now. No agent is asked."""
     if not permissions.can_steer(actor, run):
         raise PermissionDenied("this run belongs to somebody else")
+    _require_judge(actor, run.suite)
     if not run.is_done:
         raise ValidationError("This run is not finished.")
     with transaction.atomic():
@@ -277,6 +286,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
+    _require_judge(actor, run.suite)
     jobs.retry(run.job, actor=actor)
 
 

@@ -54,7 +54,11 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
     suite = visible_suite(request, slug)
     columns, rows = selectors.matrix(suite, request.user)
     may_edit = permissions.can_edit(request.user, suite)
-    may_run = request.user.is_authenticated and (may_edit or not suite.variables)
+    may_run = (
+        request.user.is_authenticated
+        and (may_edit or not suite.variables)
+        and permissions.can_judge(request.user, suite)
+    )
     context = {
         "suite": suite,
         "columns": columns,

@@ -197,3 +197,30 @@ def test_a_case_that_cannot_be_read_is_an_error_and_the_run_ends(people, server)
     run = make_run(suite, server)
     assert [case_run.outcome for case_run in run.case_runs.all()] == ["pass", "error"]
     assert run.is_done
+
+
+def test_a_judge_with_secrets_or_a_private_one_works_for_its_owner_alone(people, server):
+    with_key = make_server(people.alice, "paid", ready=False)
+    AgentServer.objects.filter(pk=with_key.pk).update(secrets={"Authorization": "sealed"})
+    private = make_server(people.alice, "quiet", visibility="private", ready=False)
+    speaker = make_server(people.alice, "speaker", ready=False)
+    AgentServer.objects.filter(pk=speaker.pk).update(wraps=private.model)
+    for judge in (with_key, private, speaker):
+        suite = make_suite(people.alice, f"judged-by-{judge.model.slug}")
+        AgentSuite.objects.filter(pk=suite.pk).update(judge=judge.model)
+        suite = AgentSuite.objects.get(pk=suite.pk)
+        with pytest.raises(PermissionDenied):
+            services.queue_run(suite, server, actor=people.charlie)
+        assert services.queue_run(suite, server, actor=people.alice)
+
+
+def test_a_public_agent_lends_nobody_a_private_model(people):
+    from tests.factories import make_model
+
+    speaker = make_server(people.alice, "speaker")
+    hidden = make_model(people.alice, slug="hidden", visibility="private")
+    AgentServer.objects.filter(pk=speaker.pk).update(wraps=hidden)
+    suite = make_suite(people.charlie)
+    with pytest.raises(ValidationError):
+        services.queue_run(suite, speaker, actor=people.charlie)
+    assert services.queue_run(make_suite(people.alice, "hers"), speaker, actor=people.alice)
