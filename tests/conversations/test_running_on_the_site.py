@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.conversations import actors, services
 from gym.conversations.actors import agent_run
-from gym.conversations.models import AgentServer, AgentSuite, CaseIteration, JudgeOpinion
+from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, JudgeOpinion
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled
@@ -224,3 +224,13 @@ def test_a_public_agent_lends_nobody_a_private_model(people):
     with pytest.raises(ValidationError):
         services.queue_run(suite, speaker, actor=people.charlie)
     assert services.queue_run(make_suite(people.alice, "hers"), speaker, actor=people.alice)
+
+
+def test_an_old_run_is_not_tried_again_with_a_judge_that_became_private(people, server):
+    suite = make_suite(people.alice)
+    run = services.queue_run(suite, server, actor=people.charlie)
+    services.cancel_run(run, actor=people.charlie)
+    private = make_server(people.alice, "quiet", visibility="private", ready=False)
+    AgentSuite.objects.filter(pk=suite.pk).update(judge=private.model)
+    with pytest.raises(PermissionDenied):
+        services.retry_run(AgentRun.objects.get(pk=run.pk), actor=people.charlie)
