@@ -50,6 +50,8 @@ PAGES = [
     "/accounts/password/",
     "/accounts/tokens/",
     "/accounts/delete/",
+    "/games/",
+    "/games/corpora/new/",
     "/propara/",
     "/propara/new/",
     "/propara/compare/",
