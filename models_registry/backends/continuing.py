@@ -14,13 +14,15 @@ def greedy(
     reader: Reader, tokenizer: Any, text: str, *, limit: int | None, max_tokens: int, seconds: float
 ) -> tuple[str, int, int]:
     """The continuation up to the end of a line, of at most `max_tokens` tokens and about `seconds` seconds, without
-    blanks around it; and how many tokens were read and written. Of a text that is too long the beginning is dropped.
+    blanks around it; and how many tokens were read and written. Of a text that is too long the beginning is dropped;
+    at most half of the model's context (`limit` tokens) is written.
     """
     ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
     if tokenizer.bos_token_id is not None:
         ids = [tokenizer.bos_token_id, *ids]
     if limit is not None:
-        ids = ids[-max(1, limit - max_tokens) :]
+        max_tokens = min(max_tokens, limit // 2)
+        ids = ids[-(limit - max_tokens) :]
     read, until = len(ids), time.monotonic() + seconds
     written: list[int] = []
     with torch.inference_mode():

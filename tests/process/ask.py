@@ -14,6 +14,8 @@ django.setup()
 
 from gym.accounts.models import User  # noqa: E402
 from gym.accounts.tokens import create_token  # noqa: E402
+from gym.conversations import services as conversations  # noqa: E402
+from gym.conversations.models import AgentRun, AgentSuite  # noqa: E402
 from gym.demo.loader import demo_user, load_demo  # noqa: E402
 from gym.evaluations import report, services  # noqa: E402
 from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun  # noqa: E402
@@ -128,6 +130,35 @@ def prepare_api() -> dict[str, Any]:
         for name, user in people.items()
     }
     return {"tokens": tokens, "suites": [suite.slug for suite in suites], "model": model.slug, "runs": runs}
+
+
+def queue_agent_run(url: str, iterations: int) -> int:
+    """A run of one case against the agent server at `url`, one iteration at a time."""
+    alice = User.objects.create_user("alice", password="alice")
+    server = conversations.register_server(actor=alice, name="Slow", slug="slow", kind="server", url=url)
+    run_pending()
+    server.refresh_from_db()
+    suite = AgentSuite(slug="killed", title="Killed")
+    conversations.save_suite(suite, actor=alice, variables=None)
+    turn = "{text: q, response: {text: {keywords: ok}}}"
+    case = f'agent: a, success_ratio: "{iterations}/{iterations}", interactions: [{turn}]'
+    conversations.import_cases(suite, {"case": case}, actor=alice)
+    return conversations.queue_run(suite, server, actor=alice, parallel=1).pk
+
+
+def agent_state(run: int) -> dict[str, Any]:
+    row = AgentRun.objects.select_related("job").get(pk=run)
+    case_run = row.case_runs.get()
+    assert isinstance(row.job, Job)
+    return {
+        "state": row.job.state,
+        "attempt": row.job.attempt,
+        "error": row.job.error,
+        "numbers": list(case_run.iterations.order_by("number").values_list("number", flat=True)),
+        "outcome": case_run.outcome,
+        "made": case_run.made,
+        "passed": case_run.passed,
+    }
 
 
 if __name__ == "__main__":

@@ -60,9 +60,9 @@ class Site:
         worker.terminate()
         worker.wait(timeout=30)
 
-    def wait(self, run: int, happened: Any, seconds: float = 60) -> dict[str, Any]:
+    def wait(self, run: int, happened: Any, seconds: float = 60, ask: str = "state") -> dict[str, Any]:
         deadline = time.monotonic() + seconds
-        while not happened(now := self.ask("state", run)):
+        while not happened(now := self.ask(ask, run)):
             assert time.monotonic() < deadline, now
             time.sleep(0.02)
         return now

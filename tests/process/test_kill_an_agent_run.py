@@ -1,0 +1,52 @@
+"""A worker that is killed while it talks to an agent: every iteration is there in the end, exactly once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from tests.net.hostile import answer, server
+from tests.process.site import Site
+
+ITERATIONS = 12
+KILLS = 2
+AGENTS = answer(b'{"agents": [{"agent_name": "a"}]}', Content_Type="application/json")
+SAID = answer(b'{"response": {"type": "AGENT_FRAMEWORK", "text": "ok", "chat_context": {}}}\n')
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("process")]
+
+
+def slow_agent(connection, request):
+    if request.startswith(b"GET"):
+        connection.sendall(AGENTS)
+        return
+    time.sleep(0.3)
+    connection.sendall(SAID)
+
+
+def test_every_iteration_is_there_exactly_once(tmp_path, monkeypatch):
+    with server(slow_agent) as there:
+        monkeypatch.setenv("GYM_NET_ALLOW", there.url.removeprefix("http://"))
+        site = Site(tmp_path)
+        try:
+            run = site.ask("queue_agent_run", there.url, ITERATIONS)
+            for kill in range(1, KILLS + 1):
+                worker = site.worker()
+                site.wait(run, lambda now, kill=kill: len(now["numbers"]) >= 3 * kill, ask="agent_state")
+                os.killpg(worker.pid, signal.SIGKILL)
+                worker.wait()
+                assert site.ask("agent_state", run)["state"] == "running"
+            worker = site.worker()
+            now = site.wait(run, lambda now: now["state"] in {"done", "failed"}, ask="agent_state")
+            worker.terminate()
+            worker.wait(timeout=30)
+        finally:
+            site.close()
+        asked = sum(request.startswith(b"POST") for request in there.seen)
+    assert (now["state"], now["error"], now["outcome"]) == ("done", "", "pass")
+    assert now["numbers"] == list(range(1, ITERATIONS + 1))
+    assert (now["made"], now["passed"]) == (ITERATIONS, ITERATIONS)
+    assert now["attempt"] > KILLS
+    assert asked <= ITERATIONS + KILLS, "only what was under way when the worker was killed is asked again"
