@@ -89,8 +89,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     rules, models_figure and regions_figure (Figure), shown_run, drawable (runs),
     runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
     downloads."""
-    suite = _visible(request, slug)
-    revisions = list(suite.revisions.order_by("-number"))
+    revisions = _revisions(request, slug)
+    suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
     prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
@@ -269,6 +269,15 @@ def _visible(request: HttpRequest, slug: str) -> Suite:
     return get_object_or_404(
         visible_to(request.user).select_related("owner").prefetch_related("tags"), slug=slug
     )
+
+
+def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
+    """Of a suite that this person may see, the newest first, with the suite."""
+    rows = SuiteRevision.objects.filter(suite__in=visible_to(request.user), suite__slug=slug)
+    found = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
+    if not found:
+        raise Http404("There is no such suite.")
+    return found
 
 
 def _editable(request: HttpRequest, slug: str) -> Suite:

@@ -12,7 +12,6 @@ from gym.accounts.tokens import live_tokens
 from gym.evaluations import limits
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import visible_to as visible_runs
-from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import active_limit
 from models_registry.models import RegisteredModel
 from suites.models import Suite
@@ -67,12 +66,11 @@ def allowances_of(user: User) -> list[Allowance]:
 
 def _allowances(user: User, used: limits.Used) -> list[Allowance]:
     """What this account may still do. Staff has no limits but that of active jobs."""
-    active = Job.objects.filter(owner=user, state__in=ACTIVE_STATES).count()
     sentences, runs = limits.sentence_limit(user), limits.run_limit(user)
     if user.is_staff:
         sentences = runs = 0
     return [
-        Allowance("jobs queued or running", active, active_limit(user)),
+        Allowance("jobs queued or running", used.jobs, active_limit(user)),
         Allowance("sentences queued in the last 24 hours", used.sentences, sentences),
         Allowance("runs kept", used.runs, runs),
     ]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Q, Sum
+from django.db.models import Aggregate, Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from gym.evaluations.models import SuiteRun
 from gym.jobs.errors import TooManyJobs
+from gym.jobs.models import ACTIVE_STATES, Job
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -62,17 +65,30 @@ def also_counts(sentences_since: Counter) -> None:
 class Used:
     runs: int  # kept
     sentences: int  # queued in the last 24 hours, whatever became of them
+    jobs: int  # queued or running
 
 
 def used_by(user: User) -> Used:
     """What this account has used of its allowances."""
     since = timezone.now() - DAY
-    recent = Q(source=SuiteRun.Source.COMPUTED, created__gt=since)
-    counted = SuiteRun.objects.filter(owner=user).aggregate(
-        runs=Count("pk"), sentences=Sum("n_sentences", filter=recent)
+    runs = SuiteRun.objects.filter(owner=OuterRef("pk"))
+    recent = runs.filter(source=SuiteRun.Source.COMPUTED, created__gt=since)
+    active = Job.objects.filter(owner=OuterRef("pk"), state__in=ACTIVE_STATES)
+    kept, sentences, jobs = (
+        get_user_model()
+        .objects.filter(pk=user.pk)
+        .values_list(
+            _of_one(runs, Count("pk")), _of_one(recent, Sum("n_sentences")), _of_one(active, Count("pk"))
+        )
+        .get()
     )
     others = sum(n for count in _others for _, n in count(user, since))
-    return Used(counted["runs"], (counted["sentences"] or 0) + others)
+    return Used(kept, sentences + others, jobs)
+
+
+def _of_one(rows: QuerySet[Any], figure: Aggregate) -> Coalesce:
+    """This figure of one owner's rows, as a column of the owner."""
+    return Coalesce(Subquery(rows.order_by().values("owner").annotate(n=figure).values("n")), 0)
 
 
 def check_kept(user: User, n_runs: int) -> None:
