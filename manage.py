@@ -6,6 +6,8 @@ import sys
 
 
 def main() -> None:
+    if (code := _without_the_site(sys.argv[1:])) is not None:
+        sys.exit(code)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gym.settings")
     try:
         from django.core.management import execute_from_command_line
@@ -14,6 +16,20 @@ def main() -> None:
             "Django is not installed in this Python. Type `make run`: it makes .venv and starts the site."
         )
     execute_from_command_line(sys.argv)
+
+
+def _without_the_site(argv: list[str]) -> int | None:
+    """Run a command that needs nothing of the site, without loading Django; None if this is another one."""
+    prog = f"manage.py {argv[0]}" if argv else ""
+    if argv[:1] == ["propara"]:
+        from gym.propara import cli as propara
+
+        return propara.main(argv[1:], prog=prog)
+    if argv[:1] == ["lmc"] and argv[1:2] and argv[1] in ("stats", "ic-opt", "pretty", "corpus"):
+        from gym.lmchallenge import cli as lmc
+
+        return lmc.main(argv[1:], prog)
+    return None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+"""Commands that need nothing of the site start without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def loaded(*argv: str, given: str = "") -> tuple[str, set[str]]:
+    """Standard output, and every module that `manage.py ARGV` imported."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", str(ROOT / "manage.py"), *argv],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return done.stdout, {line.rsplit("|", 1)[-1].strip() for line in lines}
+
+
+LOG = '{"wordPredictions": [{"rank": 1, "score": 0.0, "target": "the"}]}\n'
+
+
+@pytest.mark.parametrize(
+    ("argv", "given", "shown"),
+    [
+        (("lmc", "stats", "-"), LOG, '"words": 1'),
+        (("lmc", "pretty", "-"), LOG, "the"),
+        (("lmc", "corpus", "vocab", "-f", "text"), "a b a\n", "a"),
+        (("propara", "explain"), "", ""),
+    ],
+)
+def test_commands_that_only_read_files_load_no_django(argv, given, shown):
+    out, modules = loaded(*argv, given=given)
+    assert shown in out
+    assert "django" not in modules
+    assert "torch" not in modules
+
+
+def test_a_game_of_words_with_a_program_loads_no_numpy():
+    code = "import sys; from gym.lmchallenge import cli, play; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
