@@ -34,9 +34,9 @@ class Command(BaseCommand):
             sys.exit(code)
 
 
-def main(argv: list[str], prog: str) -> int:
+def main(argv: list[str], prog: str, streams: cli.Streams | None = None) -> int:
     """The command line with the site's players and models."""
-    return cli.main(argv, prog, model=_model, named=_named)
+    return cli.main(argv, prog, streams=streams, model=_model, named=_named)
 
 
 def _named() -> Mapping[str, Process]:

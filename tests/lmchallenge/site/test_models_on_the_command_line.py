@@ -1,0 +1,56 @@
+"""`manage.py lmc run model:SLUG` and `lmc serve --model SLUG`, with the demo's models."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from gym.lmchallenge.cli import Streams
+from gym.lmchallenge.management.commands.lmc import main
+from tests.walk import checked_demo_model
+
+pytestmark = pytest.mark.django_db
+LINES = b"The boy is tired.\nThe dancers sing.\n"
+
+
+def lmc(given: bytes, *argv: str) -> tuple[int, str, str]:
+    out, err = io.BytesIO(), io.StringIO()
+    code = main(list(argv), "manage.py lmc", Streams(io.BytesIO(given), out, err))
+    return code, out.getvalue().decode(), err.getvalue()
+
+
+@pytest.mark.parametrize("slug", ["demo-ngram", "demo-gpt2"])
+def test_a_model_of_the_site_plays_next_word(slug):
+    checked_demo_model(slug)
+    code, log, err = lmc(LINES, "run", f"model:{slug}", "wp")
+    assert code == 0, err
+    rows = [json.loads(line)["wordPredictions"] for line in log.splitlines()]
+    assert [[entry["target"] for entry in row] for row in rows] == [
+        ["The", "boy", "is", "tired", "."],
+        ["The", "dancers", "sing", "."],
+    ]
+    assert all(row[0]["rank"] == 1 for row in rows)  # every sentence of the grammar begins with it
+
+
+def test_what_is_served_is_what_is_played():
+    checked_demo_model("demo-ngram")
+    code, served, err = lmc(b"predict\tThe \n", "serve", "--model", "demo-ngram")
+    assert code == 0, err
+    parts = served.strip().split("\t")
+    scores = [float(score) for score in parts[1::2]]
+    assert len(parts) % 2 == 0
+    assert scores == sorted(scores, reverse=True)
+    code, log, _ = lmc(b"The boy is tired.\n", "run", "model:demo-ngram", "wp")
+    entry = json.loads(log)["wordPredictions"][1]
+    if "rank" in entry:
+        assert parts[0::2][entry["rank"] - 1] == "boy"
+    else:
+        assert "boy" not in parts[0::2]
+
+
+def test_a_model_that_is_not_there_is_named():
+    code, log, err = lmc(LINES, "run", "model:nobody", "wp")
+    assert (code, log) == (1, "")
+    assert "There is no model 'nobody'" in err
