@@ -225,9 +225,15 @@ def _gpu_bytes() -> int | None:
     """Memory of the GPU that models run on; None where they run on the CPU, or nothing has needed torch yet."""
     import sys
 
-    torch = sys.modules.get("torch")
-    if torch is None or settings.GYM_DEVICE == "cpu" or not torch.cuda.is_available():
+    if "torch" not in sys.modules or settings.GYM_DEVICE == "cpu":
         return None
+    import torch  # waits while another thread is at it: what stands in sys.modules then is half a module
+
+    if not torch.cuda.is_available():
+        return None
+    if settings.GYM_DEVICE == "cuda:all":
+        devices = range(torch.cuda.device_count())
+        return sum(int(torch.cuda.get_device_properties(number).total_memory) for number in devices)
     device = torch.device("cuda:0" if settings.GYM_DEVICE == "auto" else settings.GYM_DEVICE)
     return int(torch.cuda.get_device_properties(device).total_memory)
 
