@@ -103,7 +103,8 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
     if context.finished:  # the results are in; what the handler did afterwards cannot unmake them
         log.exception("job %s failed after it had finished", job.pk)
         return "done"
-    close_old_connections()  # if the error was a lost connection, what follows needs a new one
+    if not connection.in_atomic_block:  # if the error was a lost connection, what follows needs a new one
+        close_old_connections()
     traceback = text.describe_traceback(error)  # cleaned: the message may hold what a user typed
     log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
     _note_error(error)
