@@ -25,10 +25,15 @@ def _without_the_site(argv: list[str]) -> int | None:
         from gym.propara import cli as propara
 
         return propara.main(argv[1:], prog=prog)
-    if argv[:1] == ["lmc"] and argv[1:2] and argv[1] in ("stats", "ic-opt", "pretty", "corpus"):
+    if (
+        argv[:1] == ["lmc"]
+        and argv[1:2]
+        and argv[1] in ("stats", "ic-opt", "pretty", "compare", "corpus", "run")
+    ):
         from gym.lmchallenge import cli as lmc
 
-        return lmc.main(argv[1:], prog)
+        if lmc.needs_no_site(argv[1:]):
+            return lmc.main(argv[1:], prog, named=lmc.named_players)
     return None
 
 

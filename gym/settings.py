@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "gym",
     "gym.api",
     "gym.jobs",
+    "gym.sharing",
     "suites",
     "models_registry",
     "gym.evaluations",
@@ -95,6 +96,7 @@ DATABASES = {"default": env.database("GYM_DATABASE_URL", VAR_DIR / "gym.sqlite3"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
+DATA_UPLOAD_MAX_NUMBER_FILES = 510  # a folder of agent test cases
 
 # --- people ----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -141,6 +143,7 @@ GYM_MAX_ACTIVE_JOBS_PER_USER = env.number("GYM_MAX_ACTIVE_JOBS_PER_USER", 200)
 GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
 GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
+GYM_EXPORT_MAX_ROWS = env.number("GYM_EXPORT_MAX_ROWS", 1_000_000)
 
 # --- the way out -----------------------------------------------------------------------------------------------
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")

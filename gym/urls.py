@@ -6,6 +6,9 @@ from django.urls import include, path
 from gym import views
 from gym.accounts.views import admin_sign_in
 
+handler400 = "gym.views.bad_request"
+handler500 = "gym.views.server_error"
+
 urlpatterns = [
     path("", views.home, name="home"),
     path("about/", views.about, name="about"),

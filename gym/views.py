@@ -5,10 +5,16 @@ from __future__ import annotations
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.views import defaults
 from django.views.decorators.http import require_safe
 
-from gym.evaluations.selectors import listed_runs, matrix
+from gym.api.errors import Refusal
+from gym.evaluations.selectors import listed_runs
 from gym.jobs.selectors import queue_summary, workers
+from gym.results.front import front_table
+from gym.results.rules import RULES, rule_of
+
+BROKEN = Refusal(500, "Something went wrong here. It was written down; try again later.", "broken")
 
 MOST_SUITES, MOST_MODELS = 25, 12
 """Of the table on the front page; the leaderboard has all."""
@@ -16,10 +22,16 @@ MOST_SUITES, MOST_MODELS = 25, 12
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: matrix (evaluations.selectors.Matrix, cut to fit), active_runs (queued or running, newest first)."""
+    """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first)."""
     active = listed_runs(request.user).filter(completed_at=None, job__state__in=["queued", "running"])[:10]
-    table = matrix(request.user, most_suites=MOST_SUITES, most_models=MOST_MODELS)
-    return render(request, "home.html", {"matrix": table, "active_runs": active})
+    rule = rule_of(request.GET.get("rule", ""))
+    context = {
+        "table": front_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
+        "rule": rule,
+        "rules": list(RULES.values()),
+        "active_runs": active,
+    }
+    return render(request, "home.html", context)
 
 
 @require_safe
@@ -42,3 +54,19 @@ def queue(request: HttpRequest) -> HttpResponse:
     runs = listed_runs(request.user).filter(completed_at=None, job__state__in=["queued", "running"])
     context = {"workers": workers(), "summary": queue_summary(), "runs": runs.order_by("job__created")[:50]}
     return render(request, "queue.html", context)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """What nobody expected, told programs as every other error of the API."""
+    return BROKEN.plain_response() if _is_api(request) else defaults.server_error(request)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A request that Django refuses before a view sees it."""
+    if _is_api(request):
+        return Refusal(400, "This is no request that can be answered.", "invalid").plain_response()
+    return defaults.bad_request(request, exception)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path_info.startswith("/api/")

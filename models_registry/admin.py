@@ -1,4 +1,5 @@
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 
 from gym.jobs.errors import TooManyJobs
 from models_registry.models import RegisteredModel
@@ -7,11 +8,16 @@ from models_registry.services import approve_model
 
 @admin.register(RegisteredModel)
 class RegisteredModelAdmin(admin.ModelAdmin):
+    """What people say about a model can be changed here; what it is stays as registered and checked."""
+
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]
     list_filter = ["status", "backend", "visibility"]
     list_select_related = ["owner"]
     search_fields = ["slug", "name", "corpus", "authorship"]
+    autocomplete_fields = ["owner"]
     readonly_fields = [
+        "backend",
+        "config",
         "status",
         "status_reason",
         "facts",
@@ -20,18 +26,24 @@ class RegisteredModelAdmin(admin.ModelAdmin):
         "parameters",
         "vocabulary_size",
         "checked_at",
+        "load_seconds",
         "check_job",
     ]
     actions = ["approve"]
 
+    def has_add_permission(self, request) -> bool:
+        return False
+
     @admin.action(description="Approve and check")
     def approve(self, request, queryset) -> None:
         queued = 0
-        for model in queryset:
+        for model in queryset.select_related("check_job"):
             try:
-                approve_model(model, actor=request.user)
+                queued += approve_model(model, actor=request.user)
+            except ValidationError as error:
+                messages.warning(request, " ".join(error.messages))
             except TooManyJobs as error:
-                self.message_user(request, str(error), level="error")
+                messages.error(request, str(error))
                 break
-            queued += 1
-        self.message_user(request, f"{queued} checks queued")
+        if queued:
+            messages.success(request, f"{queued} check{'' if queued == 1 else 's'} queued.")

@@ -16,7 +16,8 @@ class ModelFilter(django_filters.FilterSet):
     status = django_filters.ChoiceFilter(choices=RegisteredModel.Status.choices, label="Status")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
     sort = django_filters.OrderingFilter(
-        fields=[("name", "name"), ("slug", "slug"), ("created", "created")], label="Sort"
+        fields=[("name", "name"), ("slug", "slug"), ("created", "created"), ("status", "status")],
+        label="Sort",
     )
 
     class Meta:

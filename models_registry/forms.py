@@ -22,10 +22,30 @@ CARD_WIDGETS = {
 }
 
 
+class TagNames(forms.CharField):
+    """Tags, separated by commas, as a list."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            label="Tags",
+            help_text="Separated by commas. Two kinds mean something: models of yours with the same group:NAME are "
+            "seeds or checkpoints of one model, a row of the leaderboard if asked for; step:2000 says after how many "
+            "steps of training a checkpoint was taken, which draws its learning curve.",
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str]:
+        parts = (part.strip() for part in super().clean(value).split(","))
+        return list(dict.fromkeys(filter(None, parts)))
+
+
 class RegisterForm(forms.ModelForm):
     kind = forms.ChoiceField(initial="hub", label="Where it comes from")
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
-    tag_names = forms.CharField(required=False, label="Tags", help_text="Separated by commas.")
+    tag_names = TagNames()
 
     class Meta:
         model = RegisteredModel
@@ -61,7 +81,6 @@ class RegisterForm(forms.ModelForm):
             raise ValidationError(problems)
         config, secrets = split_secrets(source.backend, whole)
         cleaned |= {"backend": source.backend, "config": config, "secrets": secrets}
-        cleaned["tags"] = [part.strip() for part in cleaned.get("tag_names", "").split(",") if part.strip()]
         return cleaned
 
     def main_fields(self) -> Iterator[tuple[str, BoundField]]:
@@ -84,23 +103,29 @@ class RegisterForm(forms.ModelForm):
                 yield " ".join(asked.for_sources), self[name]
 
     def card(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in [*CARD, "visibility", "tags"]}
+        given = self.cleaned_data
+        return {name: given[name] for name in [*CARD, "visibility"]} | {"tags": given["tag_names"]}
 
 
 class CardForm(forms.ModelForm):
     """What a model's people may say about it; what it is stays as registered. Secrets can be replaced."""
 
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
+    tag_names = TagNames()
 
     class Meta:
         model = RegisteredModel
         fields = ["name", "visibility", *CARD]
         widgets = CARD_WIDGETS
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, may_manage: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.initial["tag_names"] = self.instance.tags
+        self.order_fields(["name", "visibility", "tag_names"])
         spec = BACKENDS.get(self.instance.backend)
-        self._secret_names = spec.secret_names if spec else ()
+        self._secret_names = spec.secret_names if spec and may_manage else ()
+        if not may_manage:
+            del self.fields["visibility"]
         for name in self._secret_names:
             schema = spec.schema["properties"][name]
             title = schema.get("title", name)
@@ -113,6 +138,10 @@ class CardForm(forms.ModelForm):
                 self.fields[f"forget-{name}"] = forms.BooleanField(
                     required=False, label=f"Forget the stored {title}"
                 )
+
+    def card(self) -> dict[str, Any]:
+        card = {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.fields}
+        return card | {"tags": self.cleaned_data["tag_names"]}
 
     def secrets(self) -> dict[str, str | None]:
         """What was given: "" keeps, None forgets; see gym.secrets.sealed."""

@@ -18,6 +18,7 @@ AGENT = "agent"
 class RegisteredModel(models.Model):
     class Status(models.TextChoices):
         UNAPPROVED = "unapproved", "waits for staff"
+        REFUSED = "refused", "refused by staff"
         UNCHECKED = "unchecked", "being checked"
         READY = "ready", "ready"
         BROKEN = "broken", "does not work"
@@ -76,6 +77,11 @@ class RegisteredModel(models.Model):
     def is_hosted(self) -> bool:
         """Can this site load it? Models known by uploaded results alone cannot be run."""
         return self.backend not in (UPLOADED, AGENT)
+
+    @property
+    def is_masked(self) -> bool:
+        """Its bits are pseudo-log-likelihoods: it sees the words on both sides of each token."""
+        return self.backend == "masked"
 
     @property
     def is_ready(self) -> bool:

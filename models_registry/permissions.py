@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gym.sharing.permissions import may_edit, may_read, owns
 from models_registry.models import UPLOADED, RegisteredModel
 
 if TYPE_CHECKING:
@@ -13,13 +14,17 @@ if TYPE_CHECKING:
 
 
 def can_view(user: User | AnonymousUser, model: RegisteredModel) -> bool:
-    if model.visibility == RegisteredModel.Visibility.PUBLIC:
-        return True
-    return user.is_authenticated and (user.is_staff or model.owner_id == user.pk)
+    return model.visibility == RegisteredModel.Visibility.PUBLIC or may_read(user, model)
 
 
 def can_edit(user: User | AnonymousUser, model: RegisteredModel) -> bool:
-    return user.is_authenticated and (user.is_staff or model.owner_id == user.pk)
+    """Its card, and checking it again: the owner, staff and collaborators who may edit."""
+    return may_edit(user, model)
+
+
+def can_manage(user: User | AnonymousUser, model: RegisteredModel) -> bool:
+    """Who sees it, where its requests go, its secrets and its end: the owner and staff."""
+    return owns(user, model)
 
 
 def can_approve(user: User | AnonymousUser) -> bool:

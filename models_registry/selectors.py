@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q, QuerySet
 
+from gym.sharing.models import Role
+from gym.sharing.selectors import worked_on_by
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
         return models.filter(visibility=RegisteredModel.Visibility.PUBLIC)
     if user.is_staff:
         return models
-    return models.filter(Q(visibility=RegisteredModel.Visibility.PUBLIC) | Q(owner=user))
+    return models.filter(Q(visibility=RegisteredModel.Visibility.PUBLIC) | worked_on_by(user, "model"))
 
 
 def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
@@ -35,4 +37,4 @@ def uploadable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     models = visible_to(user).filter(backend=UPLOADED)
-    return models if user.is_staff else models.filter(owner=user)
+    return models if user.is_staff else models.filter(worked_on_by(user, "model", roles=[Role.EDIT]))

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 from jsonschema import Draft202012Validator
 
+from gym.accounts.mail import in_background, send_refused
 from gym.jobs.services import enqueue
 from gym.secrets import sealed
 from models_registry import permissions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Status = RegisteredModel.Status
 ADDRESS_TRIES = 5
+MAX_REASON = 2_000
 
 
 def split_secrets(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -126,8 +128,8 @@ def _free_slug(name: str) -> str:
 
 def change_secrets(model: RegisteredModel, given: Mapping[str, str | None], *, actor: User) -> None:
     """Replace or forget a model's secrets; "" keeps what is stored, None forgets it."""
-    if not permissions.can_edit(actor, model):
-        raise PermissionDenied("you may not edit this model")
+    if not permissions.can_manage(actor, model):
+        raise PermissionDenied("only its owner keeps a model's secrets")
     names = BACKENDS[model.backend].secret_names if model.backend in BACKENDS else ()
     if set(given) - set(names):
         raise ValidationError(f"{model.name} has no such secret.")
@@ -135,12 +137,36 @@ def change_secrets(model: RegisteredModel, given: Mapping[str, str | None], *, a
     model.save(update_fields=["secrets"])
 
 
-def approve_model(model: RegisteredModel, *, actor: User) -> None:
-    """Staff lets a waiting model be loaded; its check is queued."""
+def approve_model(model: RegisteredModel, *, actor: User) -> bool:
+    """Staff lets a waiting model be loaded. Whether a check was queued: not while one is under way."""
     if not permissions.can_approve(actor):
         raise PermissionDenied("only staff approves models")
     _require_hosted(model)
+    if model.check_job is not None and model.check_job.is_active:
+        return False
     _queue_check(model, actor)
+    return True
+
+
+def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
+    """Staff does not let a waiting model be loaded, and says why; its owner reads it on the model's page, and in an
+    e-mail where there is an address. Staff may approve it later all the same."""
+    if not permissions.can_approve(actor):
+        raise PermissionDenied("only staff refuses models")
+    reason = reason.strip()
+    if not reason:
+        raise ValidationError({"reason": "Say why: its owner reads it."})
+    if len(reason) > MAX_REASON:
+        raise ValidationError({"reason": f"At most {MAX_REASON} characters."})
+    with transaction.atomic():
+        waiting = RegisteredModel.objects.filter(pk=model.pk, status=Status.UNAPPROVED)
+        if not waiting.update(status=Status.REFUSED, status_reason=reason):
+            raise ValidationError(f"{model.name} does not wait for staff.")
+        model.status, model.status_reason = Status.REFUSED, reason
+        if model.owner.email:
+            transaction.on_commit(
+                lambda: in_background(send_refused, model.owner.email, model.name, model.slug, reason)
+            )
 
 
 def check_model(model: RegisteredModel, *, actor: User) -> None:
@@ -148,7 +174,7 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not check this model")
     _require_hosted(model)
-    if model.status == Status.UNAPPROVED and not permissions.can_approve(actor):
+    if model.status in (Status.UNAPPROVED, Status.REFUSED) and not permissions.can_approve(actor):
         raise PermissionDenied("staff has not approved this model yet")
     if model.check_job is not None and model.check_job.is_active:
         return
@@ -173,12 +199,19 @@ def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
     """Change what a model's people say about it: any of CARD. What it is stays as registered."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not edit this model")
+    if changes.get("visibility", model.visibility) != model.visibility:
+        _require_manage(actor, model)
     fields = [name for name in CARD if name in changes]
     for name in fields:
         setattr(model, name, changes[name])
     model.clean_fields(exclude=[field.name for field in model._meta.fields if field.name not in fields])
     if fields:
         model.save(update_fields=fields)  # never what a check writes meanwhile
+
+
+def _require_manage(actor: User, model: RegisteredModel) -> None:
+    if not permissions.can_manage(actor, model):
+        raise PermissionDenied("only its owner says who sees a model")
 
 
 def _require_hosted(model: RegisteredModel) -> None:

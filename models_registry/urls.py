@@ -1,13 +1,16 @@
 from django.urls import path
 
+from gym.sharing.views import people_urls
 from models_registry import views
 
 urlpatterns = [
     path("", views.model_list, name="model-list"),
     path("register/", views.model_register, name="model-register"),
     path("<slug:slug>/", views.model_detail, name="model-detail"),
+    *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.model_edit, name="model-edit"),
     path("<slug:slug>/check/", views.model_check, name="model-check"),
     path("<slug:slug>/approve/", views.model_approve, name="model-approve"),
+    path("<slug:slug>/refuse/", views.model_refuse, name="model-refuse"),
     path("<slug:slug>/status/", views.model_status, name="model-status"),
 ]

@@ -17,11 +17,15 @@ from gym.results.exports.cite import EXPORT_TABLES
 from gym.results.field_figures import against_others
 from gym.results.rules import RULES, rule_of
 from gym.results.selectors import scored_runs
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
 from models_registry import permissions, services
 from models_registry.backends import BACKENDS
 from models_registry.forms import CardForm, RegisterForm
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to
+
+ROOM = Room("model", "api-model", "model-list", "Models", visible_to)
 
 
 @require_safe
@@ -60,8 +64,8 @@ def model_register(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_approve,
-    and what gym.results.field_figures.against_others says."""
+    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_see_people,
+    may_approve, waits (for staff), and what gym.results.field_figures.against_others says."""
     model = _visible(request, slug)
     runs = latest_done(listed_runs(request.user).filter(model=model))
     rule = rule_of(request.GET.get("rule", ""))
@@ -73,7 +77,9 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rule": rule,
         "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
+        "may_see_people": may_read(request.user, model),
         "may_approve": permissions.can_approve(request.user),
+        "waits": model.status in (RegisteredModel.Status.UNAPPROVED, RegisteredModel.Status.REFUSED),
         "export_tables": EXPORT_TABLES,
         **against_others(request.user, model, rule),
     }
@@ -92,11 +98,14 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
     model = _visible(request, slug)
     if not permissions.can_edit(request.user, model):
         raise PermissionDenied("you may not edit this model")
-    form = CardForm(request.POST or None, instance=model)
+    may_manage = permissions.can_manage(request.user, model)
+    form = CardForm(
+        request.POST or None, instance=RegisteredModel.objects.get(pk=model.pk), may_manage=may_manage
+    )
     if request.method == "POST" and form.is_valid():
-        saved = form.save(commit=False)
-        saved.save(update_fields=form.Meta.fields)  # never what a check writes meanwhile
-        services.change_secrets(saved, form.secrets(), actor=request.user)
+        services.edit_card(model, actor=request.user, **form.card())
+        if may_manage:
+            services.change_secrets(model, form.secrets(), actor=request.user)
         messages.success(request, "Saved.")
         return redirect(model)
     context = {"model": model, "form": form}
@@ -115,6 +124,20 @@ def model_check(request: HttpRequest, slug: str) -> HttpResponse:
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
     model = _visible(request, slug)
     return _queue_check(request, model, services.approve_model, "Approved. The check is queued.")
+
+
+@login_required
+@require_POST
+def model_refuse(request: HttpRequest, slug: str) -> HttpResponse:
+    """POST reason."""
+    model = _visible(request, slug)
+    try:
+        services.refuse_model(model, request.POST.get("reason", ""), actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "Refused. Its owner reads why on this page.")
+    return redirect(model)
 
 
 def _queue_check(

@@ -11,12 +11,18 @@ class CollaboratorInline(admin.TabularInline):
 
 @admin.register(Suite)
 class SuiteAdmin(admin.ModelAdmin):
+    """A suite begins with a revision, so it is made on the site's own pages."""
+
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility", "tags", "language"]
     list_select_related = ["owner"]
     search_fields = ["slug", "title", "description", "reference"]
     inlines = [CollaboratorInline]
+    autocomplete_fields = ["owner"]
     filter_horizontal = ["tags"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
 
 
 class PredictionInline(admin.TabularInline):
@@ -49,6 +55,18 @@ class SuiteRevisionAdmin(admin.ModelAdmin):
         return False
 
 
+class InUse(admin.SimpleListFilter):
+    title = parameter_name = "use"
+
+    def lookups(self, request, model_admin) -> list[tuple[str, str]]:
+        return [("used", "by suites"), ("unused", "by none")]
+
+    def queryset(self, request, queryset):
+        wanted = {"used": False, "unused": True}.get(self.value() or "")
+        return queryset if wanted is None else queryset.filter(suites__isnull=wanted).distinct()
+
+
 @admin.register(Tag)
 class TagAdmin(admin.ModelAdmin):
+    list_filter = [InUse]
     search_fields = ["name"]

@@ -9,9 +9,9 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Case, F, Value, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
 from gym.json_api import BadRequest, body_of, json_view, number_of
 from models_registry.selectors import runnable_by
@@ -38,12 +38,23 @@ def open_draft(request: HttpRequest, suite: Suite) -> Any:
     return draft
 
 
+def offer_draft(request: HttpRequest, suite: Suite) -> HttpResponse:
+    """What a page for editing shows while there is no draft: looking changes nothing, its button opens one.
+    Context: suite, frozen."""
+    return render(request, "suites/open_draft.html", {"suite": suite, "frozen": suite.latest_frozen})
+
+
 @login_required
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page opens a draft when there is none. Context: suite, draft, endpoints {draft, preview, lint, formula,
-    freeze}, models [{slug, name, parameters}] (small ones first), may_freeze."""
+    """POST opens a draft when there is none. Context: suite, draft, endpoints {draft, preview, lint, formula, freeze},
+    models [{slug, name, parameters}] (small ones first), may_freeze."""
     suite = editable(request, slug)
+    if request.method == "POST":
+        open_draft(request, suite)
+        return redirect("suite-editor", slug)
+    if suite.draft is None:
+        return offer_draft(request, suite)
     says_little = Case(When(backend="uniform", then=Value(1)), default=Value(0))
     models = runnable_by(request.user).order_by(says_little, F("parameters").asc(nulls_last=True), "name")
     context = {

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from gym.uploads import read_upload
 from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, inherit, read_suite
-from suites.models import JoinPolicy, Suite, SuiteCollaborator, SuiteRevision, Visibility
+from suites.models import JoinPolicy, Suite, SuiteRevision, Visibility
 from suites.selectors import document_of
 
 
@@ -120,15 +120,6 @@ class SuiteForm(forms.ModelForm):
 
     def clean_tag_names(self) -> list[str]:
         return split_tags(self.cleaned_data["tag_names"])
-
-
-class CollaboratorForm(forms.Form):
-    username = forms.CharField(
-        max_length=150,
-        label="User name",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
-    )
-    role = forms.ChoiceField(choices=SuiteCollaborator.Role.choices, initial=SuiteCollaborator.Role.EDIT)
 
 
 class ErrataForm(forms.Form):

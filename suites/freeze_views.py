@@ -8,20 +8,21 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gym.evaluations.services import queue_run
 from gym.jobs.errors import TooManyJobs
+from gym.results.comparisons import on_both
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from suites import services
 from suites.diff import diff
 from suites.editor_views import editable
 from suites.forms import FreezeForm
-from suites.models import Suite, SuiteRevision
-from suites.selectors import document_of, findings_of, visible_to
+from suites.models import Suite
+from suites.selectors import document_of, findings_of, revisions_for, visible_to
 from suites.sheets import shape
 
 SHOWN_CELLS = 200
@@ -98,23 +99,24 @@ def _freeze(request: HttpRequest, suite: Suite, form: FreezeAndRunForm) -> HttpR
 
 @require_safe
 def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
-    """What changed from revision a to revision b. Context: suite, old, new, revisions, diff, cells, more_cells."""
+    """What changed from revision a to revision b. Context: suite, old, new, revisions, diff, cells, more_cells,
+    on_both (OnBoth or None: models with results on both)."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
-    old, new = (_revision(suite, number) for number in (a, b))
+    revisions = list(revisions_for(request.user, suite).order_by("-number"))
+    known = {row.number: row for row in revisions}
+    if not {a, b} <= set(known):
+        raise Http404("There is no such revision.")
+    old, new = known[a], known[b]
+    old.suite = new.suite = suite
     context = {
         "suite": suite,
         "old": old,
         "new": new,
-        "revisions": suite.revisions.order_by("-number"),
+        "revisions": revisions,
+        "on_both": on_both(request.user, suite, old.number, new.number),
         **_diff_context(document_of(old), document_of(new)),
     }
     return render(request, "suites/diff.html", context)
-
-
-def _revision(suite: Suite, number: int) -> SuiteRevision:
-    revision: SuiteRevision = get_object_or_404(suite.revisions, number=number)
-    revision.suite = suite
-    return revision
 
 
 def _diff_context(old: Any, new: Any) -> dict[str, Any]:

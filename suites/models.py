@@ -13,6 +13,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
+from gym.sharing.models import Role
+
 
 class Visibility(models.TextChoices):
     PRIVATE = "private", "private"
@@ -91,9 +93,7 @@ class Suite(models.Model):
 
 
 class SuiteCollaborator(models.Model):
-    class Role(models.TextChoices):
-        EDIT = "edit", "may edit"
-        VIEW = "view", "may view"
+    Role = Role
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="collaborations")
     user = models.ForeignKey(

@@ -13,6 +13,7 @@ from suites.editing import EditError
 from suites.editing import clean_name as clean_part
 from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteFormatError, read_suite
 from suites.models import Suite, SuiteRevision, Visibility
+from suites.selectors import revisions_for
 from suites.sheets import Reading, read_sheet
 
 
@@ -185,9 +186,9 @@ class CopyForm(forms.Form):
     revision = forms.ModelChoiceField(queryset=SuiteRevision.objects.none(), empty_label=None)
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
 
-    def __init__(self, *args: Any, suite: Suite, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, suite: Suite, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        revisions = suite.revisions.order_by("-number")
+        revisions = revisions_for(user, suite).order_by("-number")
         field: Any = self.fields["revision"]
         field.queryset = revisions
         field.label_from_instance = lambda row: f"r{row.number} ({row.get_state_display()})"

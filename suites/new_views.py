@@ -80,6 +80,7 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
     form = CopyForm(
         request.POST if request.method == "POST" else None,
         suite=suite,
+        user=request.user,
         initial={"name": f"{suite.title[:190]} copy"},
     )
     if request.method == "POST" and form.is_valid():

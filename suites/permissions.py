@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied
 
-from suites.models import Suite, SuiteCollaborator, Visibility
+from gym.sharing.permissions import may_edit, may_read, owns
+from suites.models import Suite, Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -18,16 +19,12 @@ def can_view(user: User | AnonymousUser, suite: Suite) -> bool:
     """Public and unlisted suites are for everybody who knows the address; private ones for their people and staff."""
     if suite.visibility in {Visibility.PUBLIC, Visibility.UNLISTED}:
         return True
-    if not user.is_authenticated:
-        return False
-    return user.is_staff or suite.owner_id == user.pk or _role(user, suite) is not None
+    return may_read(user, suite)
 
 
 def can_edit(user: User | AnonymousUser, suite: Suite) -> bool:
     """Owner, staff and collaborators who may edit."""
-    if not user.is_authenticated:
-        return False
-    return user.is_staff or suite.owner_id == user.pk or _role(user, suite) == SuiteCollaborator.Role.EDIT
+    return may_edit(user, suite)
 
 
 def require_edit(user: User | AnonymousUser, suite: Suite) -> None:
@@ -41,18 +38,17 @@ def can_run(user: User | AnonymousUser, suite: Suite) -> bool:
 
 
 def can_delete(user: User | AnonymousUser, suite: Suite) -> bool:
-    return user.is_authenticated and (user.is_staff or suite.owner_id == user.pk)
+    return owns(user, suite)
 
 
-def can_share(user: User | AnonymousUser, suite: Suite) -> bool:
-    """Say who else may edit and view: the owner and staff."""
-    return can_delete(user, suite)
+def may_know_owner(user: User | AnonymousUser, suite: Suite) -> bool:
+    """Whose an unlisted suite is, and who works with it, is known to its people and staff: its other readers review it.
 
-
-def can_see_people(user: User | AnonymousUser, suite: Suite) -> bool:
-    """Who else works on a suite is known to those who do, and to staff."""
-    return user.is_authenticated and (can_share(user, suite) or _role(user, suite) is not None)
-
-
-def _role(user: User, suite: Suite) -> str | None:
-    return suite.collaborations.filter(user=user).values_list("role", flat=True).first()
+    Asks no query where `collaborations` are prefetched."""
+    if suite.visibility != Visibility.UNLISTED:
+        return True
+    if not user.is_authenticated:
+        return False
+    if user.is_staff or suite.owner_id == user.pk:
+        return True
+    return any(row.user_id == user.pk for row in suite.collaborations.all())

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from django.core.cache import cache
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.text import slugify
 
@@ -42,10 +42,28 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[Suite]:
     return suites.exclude(visibility=Visibility.UNLISTED)
 
 
-def with_shape(suites: QuerySet[Suite]) -> QuerySet[Suite]:
+def revisions_for(user: User | AnonymousUser, suite: Suite | None = None) -> QuerySet[SuiteRevision]:
+    """Revisions this user may read, of one suite or of all visible ones. A draft is for the people who work on the
+    suite; everybody else who may see the suite reads it only as long as nothing is frozen."""
+    rows = SuiteRevision.objects.filter(_readable(user), suite__in=visible_to(user))
+    return rows if suite is None else rows.filter(suite=suite)
+
+
+def _readable(user: User | AnonymousUser) -> Q:
+    """Which revisions of suites that this user may see."""
+    if user.is_authenticated and user.is_staff:
+        return Q()
+    frozen = SuiteRevision.objects.filter(suite=OuterRef("suite"), state=SuiteRevision.State.FROZEN)
+    readable = Q(state=SuiteRevision.State.FROZEN) | ~Exists(frozen)
+    if user.is_authenticated:
+        readable |= Q(suite__owner=user) | Q(suite__in=user.collaborations.values("suite"))
+    return readable
+
+
+def with_shape(suites: QuerySet[Suite], user: User | AnonymousUser) -> QuerySet[Suite]:
     """Annotates `n_items`, `n_conditions`, `n_sentences`, `n_predictions`, `last_revision` and `last_state`,
-    all of the newest revision."""
-    newest = SuiteRevision.objects.filter(suite=OuterRef("pk")).order_by("-number")
+    all of the newest revision that this user may read."""
+    newest = SuiteRevision.objects.filter(_readable(user), suite=OuterRef("pk")).order_by("-number")
 
     def count(model: type[Sentence] | type[Prediction], column: str) -> Subquery:
         rows = model.objects.filter(revision=OuterRef("newest_")).order_by().values("revision")

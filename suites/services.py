@@ -18,7 +18,7 @@ from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
-from suites.selectors import document_of, lint_rows
+from suites.selectors import document_of, lint_rows, revisions_for
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -180,8 +180,8 @@ def lock(suite: Suite) -> None:
 def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: str) -> Suite:
     """A new suite of the actor's own that begins as a copy of a revision the actor may see."""
     source = revision.suite
-    if not actor.is_authenticated or not permissions.can_view(actor, source):
-        raise PermissionDenied("you may not copy this suite")
+    if not actor.is_authenticated or not revisions_for(actor, source).filter(pk=revision.pk).exists():
+        raise PermissionDenied("you may not copy this revision")
     with transaction.atomic():
         document = replace(document_of(revision), name=slugify(title)[:200] or revision.name)
         copy = import_suite(
@@ -234,8 +234,15 @@ def delete_suite(suite: Suite, *, actor: User) -> None:
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner deletes a suite")
     try:
-        suite.delete()
-    except ProtectedError as error:
+        with transaction.atomic():
+            lock(suite)
+            list(
+                suite.revisions.select_for_update().values_list("pk")
+            )  # wait for runs that are just being queued
+            suite.delete()
+    except Suite.DoesNotExist:
+        return  # somebody was quicker
+    except (ProtectedError, IntegrityError) as error:
         raise ValidationError(
             "Models have been run on this suite, or a collection lists it, and results and papers point to it. "
             "Make it private instead."

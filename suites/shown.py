@@ -1,12 +1,26 @@
-"""Predictions as pages show them."""
+"""Predictions and owners as pages show them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suites.formulas import Formula, FormulaError, parse
-from suites.models import Prediction, SuiteRevision
+from suites.models import Prediction, Suite, SuiteRevision
+from suites.permissions import may_know_owner
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+ANONYMOUS = "Anonymous (under review)"
+"""Stands for the owner of an unlisted suite."""
+
+
+def owner_name(suite: Suite, user: User | AnonymousUser) -> str:
+    """The owner's name, as far as this user may know it."""
+    return suite.owner.display_name if may_know_owner(user, suite) else ANONYMOUS
 
 
 @dataclass(frozen=True)

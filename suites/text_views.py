@@ -26,7 +26,7 @@ from suites.editing import (
     rename_condition_in,
     rename_ops,
 )
-from suites.editor_views import editable, open_draft
+from suites.editor_views import editable, offer_draft, open_draft
 from suites.formats import MAX_PREDICTIONS, SuiteDocument, write_wide_tsv
 from suites.formulas import FormulaError, parse
 from suites.models import Suite
@@ -233,6 +233,8 @@ def _formula_errors(document: SuiteDocument) -> list[str]:
 def suite_edit_text(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: suite, draft, sheet, predictions (formset), names, reading, conflicts, formula_errors."""
     suite = editable(request, slug)
+    if request.method != "POST" and suite.draft is None:
+        return offer_draft(request, suite)
     page = _Page(request, suite)
     if request.method == "POST" and page.save():
         messages.success(request, "Saved.")

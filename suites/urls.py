@@ -1,5 +1,6 @@
 from django.urls import path
 
+from gym.sharing.views import people_urls
 from suites import editor_views, freeze_views, new_views, sharing_views, text_views, views
 
 urlpatterns = [
@@ -19,16 +20,7 @@ urlpatterns = [
     path("<slug:slug>/diff/<int:a>/<int:b>/", freeze_views.suite_diff, name="suite-diff"),
     path("<slug:slug>/discard-draft/", views.suite_discard_draft, name="suite-discard-draft"),
     path("<slug:slug>/delete/", views.suite_delete, name="suite-delete"),
-    path("<slug:slug>/people/", sharing_views.suite_people, name="suite-people"),
-    path(
-        "<slug:slug>/people/<int:pk>/role/", sharing_views.collaborator_role, name="suite-collaborator-role"
-    ),
-    path(
-        "<slug:slug>/people/<int:pk>/remove/",
-        sharing_views.collaborator_remove,
-        name="suite-collaborator-remove",
-    ),
-    path("<slug:slug>/leave/", sharing_views.suite_leave, name="suite-leave"),
+    *people_urls(sharing_views.ROOM),
     path("<slug:slug>/new-address/", sharing_views.suite_new_address, name="suite-new-address"),
     path("<slug:slug>/r<int:number>/", views.suite_detail, name="suite-revision"),
     path("<slug:slug>/r<int:number>/items/", views.suite_items, name="suite-items"),

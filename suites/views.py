@@ -14,13 +14,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import field_scores, newest_and_active
+from gym.evaluations.selectors import newest_and_active
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.results.comparisons import on_another
 from gym.results.exports.cite import EXPORT_TABLES, citation
+from gym.results.front import field_scores
 from gym.results.rules import RULES, rule_of
 from gym.results.run_figures import models_figure, regions_figure
 from gym.results.selectors import Scored, scored_runs
+from gym.sharing.permissions import may_read
 from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
@@ -31,6 +34,7 @@ from suites.selectors import (
     export_document,
     findings_of,
     listed_for,
+    revisions_for,
     tags_of,
     visible_to,
     with_shape,
@@ -44,10 +48,12 @@ ITEMS_PER_PAGE = 40
 @require_safe
 def suite_list(request: HttpRequest) -> HttpResponse:
     """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter,
-    tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}."""
+    tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}, rule, rules."""
     listed = listed_for(request.user)
-    filtered = SuiteFilter(request.GET, queryset=with_shape(listed))
+    filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user))
     page = Paginator(filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
+    rule = rule_of(request.GET.get("rule", ""))
+    is_narrowed = any(request.GET.get(name) for name in ("q", "tag", "language"))
     context = {
         "page": page,
         "filter": filtered,
@@ -55,8 +61,10 @@ def suite_list(request: HttpRequest) -> HttpResponse:
         "current_tag": request.GET.get("tag", ""),
         "query": request.GET.get("q", ""),
         "sort": request.GET.get("sort", ""),
-        "total": listed.count(),
-        "scores": field_scores(request.user, [suite.pk for suite in page]),
+        "total": listed.count() if is_narrowed else page.paginator.count,
+        "scores": field_scores(request.user, [suite.pk for suite in page], rule),
+        "rule": rule,
+        "rules": list(RULES.values()),
     }
     return render(request, "suites/list.html", context)
 
@@ -86,7 +94,7 @@ def suite_import(request: HttpRequest) -> HttpResponse:
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
     critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
-    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs),
+    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
     runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
     downloads."""
     revisions = _revisions(request, slug)
@@ -116,19 +124,20 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "put_aside": [finding for finding in findings if finding["ignored"]],
         "scores": scores,
         **_figures(revision, scores, request.GET.get("model", "")),
+        "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
         "rule": rule,
         "rules": list(RULES.values()),
         "runs": active,
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
         "may_edit": permissions.can_edit(request.user, suite),
-        "may_see_people": permissions.can_see_people(request.user, suite),
+        "may_see_people": may_read(request.user, suite),
         "may_delete": permissions.can_delete(request.user, suite),
         "may_run": may_run,
         "n_items": len({row.item for row in document.sentences}),
         "n_sentences": len(document.sentences),
         "export_tables": EXPORT_TABLES,
-        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url())),
+        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
         "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
     }
     return render(request, "suites/detail.html", context)
@@ -151,7 +160,7 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
 def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Context: suite, revision, page (of (item number, [Sentence])), critical."""
     suite = _visible(request, slug)
-    revision = _revision(suite, number)
+    revision = revision_or_404(request, suite, number)
     by_item: dict[int, list[Sentence]] = {}
     for sentence in revision.sentences.order_by("position"):
         by_item.setdefault(sentence.item, []).append(sentence)
@@ -197,7 +206,7 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
 def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Say what turned out to be wrong with a revision. Context: suite, revision, form."""
     suite = _editable(request, slug)
-    revision = _revision(suite, number)
+    revision = revision_or_404(request, suite, number)
     form = ErrataForm(request.POST if request.method == "POST" else None, initial={"errata": revision.errata})
     if request.method == "POST" and form.is_valid():
         services.set_errata(revision, form.cleaned_data["errata"], actor=request.user)
@@ -245,7 +254,7 @@ DOWNLOADS = {
 @require_safe
 def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
     suite = _visible(request, slug)
-    revision = _revision(suite, number)
+    revision = revision_or_404(request, suite, number)
     if form not in DOWNLOADS:
         raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
     return export_text(revision, form)
@@ -272,8 +281,8 @@ def _visible(request: HttpRequest, slug: str) -> Suite:
 
 
 def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Of a suite that this person may see, the newest first, with the suite."""
-    rows = SuiteRevision.objects.filter(suite__in=visible_to(request.user), suite__slug=slug)
+    """Of a suite, those that this person may read, the newest first, with the suite."""
+    rows = revisions_for(request.user).filter(suite__slug=slug)
     found = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
     if not found:
         raise Http404("There is no such suite.")
@@ -288,7 +297,7 @@ def _editable(request: HttpRequest, slug: str) -> Suite:
 
 
 def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
-    """As `_revision`, among all revisions of the suite, the newest first."""
+    """The revision asked for; without a number the newest frozen one, else the draft."""
     if number is not None:
         found = next((row for row in revisions if row.number == number), None)
     else:
@@ -300,14 +309,8 @@ def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) ->
     return found
 
 
-def _revision(suite: Suite, number: int | None) -> SuiteRevision:
-    """The revision asked for; without a number the newest frozen one, else the draft."""
-    if number is not None:
-        revision = get_object_or_404(suite.revisions, number=number)
-    else:
-        revision = suite.latest_frozen or suite.draft
-        if revision is None:
-            raise Http404("This suite has no revision.")
+def revision_or_404(request: HttpRequest, suite: Suite, number: int) -> SuiteRevision:
+    revision: SuiteRevision = get_object_or_404(revisions_for(request.user, suite), number=number)
     revision.suite = suite
     return revision
 

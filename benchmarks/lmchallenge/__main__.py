@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -43,21 +44,31 @@ def vocabulary(size: int = 2000) -> list[str]:
     )[:size]
 
 
-def timed(command: list[str], source: Path | None, target: Path) -> float:
-    """Seconds of a whole process."""
+def timed(command: list[str], source: Path | None, target: Path) -> dict[str, float]:
+    """Seconds of a whole process: by the clock, and of its processors with those of the model it started."""
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT)}
-    start = time.perf_counter()
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # both programs as they are once installed: compiled
+    environment["PYTHONPYCACHEPREFIX"] = str(target.parent / "compiled")
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with target.open("wb") as out, (source or Path(os.devnull)).open("rb") as given:
         subprocess.run(
             command, stdin=given, stdout=out, stderr=subprocess.DEVNULL, env=environment, check=True
         )
-    return time.perf_counter() - start
+    end, after = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"s": end - start, "cpu_s": used}
 
 
-def beside(reference: str, lines: int, folder: Path) -> list[dict[str, object]]:
-    """Every game and its statistics by both programs."""
+def best(command: list[str], source: Path | None, target: Path, rounds: int = 3) -> dict[str, float]:
+    """The fastest of several runs."""
+    runs = [timed(command, source, target) for _ in range(rounds)]
+    return {key: min(run[key] for run in runs) for key in runs[0]}
+
+
+def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[str, object]]:
+    """Every game, its statistics, and the statistics of a log that is `copies` times as long, by both programs."""
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
-    ours = [sys.executable, "-m", "gym.lmchallenge"]
+    programs = {"reference": [reference], "gym": [sys.executable, "-m", "gym.lmchallenge"]}
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary()) + "\n")
     rows: list[dict[str, object]] = []
     for game, share, extra in (
@@ -67,25 +78,29 @@ def beside(reference: str, lines: int, folder: Path) -> list[dict[str, object]]:
     ):
         text = folder / f"{game}.txt"
         text.write_text(corpus(max(1, int(lines * share))))
-        logs = {}
-        for name, command in (("reference", [reference]), ("gym", ours)):
-            log = logs[name] = folder / f"{game}.{name}.log"
-            played = timed([*command, "run", model, game, *extra], text, log)
-            counted = timed([*command, "stats", str(log)], None, folder / f"{game}.{name}.json")
-            rows.append(
-                {
-                    "game": game,
-                    "program": name,
-                    "lines": int(lines * share),
-                    "run_s": played,
-                    "stats_s": counted,
-                }
+        row: dict[str, object] = {"game": game, "lines": int(lines * share)}
+        logs = {name: folder / f"{game}.{name}.log" for name in programs}
+        counts = {name: folder / f"{game}.{name}.json" for name in programs}
+        for name, command in programs.items():
+            timed([*command, "run", model, "wp"], Path(os.devnull), folder / "warm")
+            row[f"run_{name}"] = best([*command, "run", model, game, *extra], text, logs[name], 2)
+        if game == "ic":  # its ties in the file's order, which only shows whether both play the same
+            ordered = [str(Path(reference).with_name("python")), str(HERE / "ordered.py")]
+            timed([*ordered, "run", model, game, *extra], text, logs["reference"])
+        row["same_log"] = logs["reference"].read_bytes() == logs["gym"].read_bytes()
+        long = folder / f"{game}.long.log"
+        long.write_bytes(logs["gym"].read_bytes() * (copies if game != "ic" else max(1, copies // 25)))
+        for log, size, rounds in ((logs["gym"], "short", 3), (long, "long", 1)):
+            for name, command in programs.items():
+                row[f"stats_{size}_{name}"] = best([*command, "stats", str(log)], None, counts[name], rounds)
+            found = [json.loads(path.read_text())[0] for path in counts.values()]
+            row[f"same_{size}_statistics"] = found[0].keys() == found[1].keys() and all(
+                _close(found[0][key], found[1][key]) for key in found[0]
             )
-        found = [json.loads((folder / f"{game}.{name}.json").read_text()) for name in ("reference", "gym")]
-        rows[-1]["same_statistics"] = found[0][0].keys() == found[1][0].keys() and (
-            game == "ic" or all(_close(found[0][0][key], found[1][0][key]) for key in found[0][0])
-        )
-        rows[-1]["same_log"] = game == "ic" or logs["reference"].read_bytes() == logs["gym"].read_bytes()
+        for part in ("run", "stats_short", "stats_long"):
+            theirs, ours = (row[f"{part}_{name}"] for name in programs)
+            row[f"times_{part}"] = {key: theirs[key] / ours[key] for key in theirs}  # type: ignore[index]
+        rows.append(row)
     return rows
 
 
@@ -95,58 +110,84 @@ def _close(a: object, b: object) -> bool:
     return a == b
 
 
-def batched(lines: int) -> dict[str, object]:
-    """One small random model: all contexts of several lines at once, and one call at a time."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+SHAPES = {
+    "small": {"n_embd": 192, "n_layer": 4, "n_head": 4},
+    "gpt2": {"n_embd": 768, "n_layer": 12, "n_head": 12},
+}
 
+
+def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
+    """A random model and one line of so many words: all its contexts at once, the same player one call at a time, and a
+    process that wraps the model plainly (see `plain`), which is one call at a time as well. Milliseconds of processor
+    time per call. One by one, and the plain process, are asked about sixteen contexts from all over the line."""
+    from benchmarks.lmchallenge.plain import PlainProcess
     from gym.lmchallenge.causal import CausalPlayer
     from gym.lmchallenge.player import Request
     from gym.lmchallenge.tokens import tokens
     from models_registry.backends import load_backend
 
-    text = corpus(400).splitlines()
+    result: dict[str, object] = {"words": words, "candidates": candidates, "shape": shape}
+    line = " ".join(" ".join(corpus(words).splitlines()).split()[:words])
+    with tempfile.TemporaryDirectory() as folder:
+        _save(f"{folder}/m", shape)
+        backend = load_backend(
+            "causal", {"source": "directory", "path": "m"}, model_dir=Path(folder), hub_allowed=False
+        )
+        plain = PlainProcess(f"{folder}/m")
+    result["device"] = backend.facts.device
+    choices = vocabulary()[:candidates]
+    for name, given, options in (
+        ("predictions", None, {}),
+        ("candidates", choices, {}),
+        ("candidates_spelled_one_way", choices, {"paths": 1}),  # all that the plain process looks at
+    ):
+        player = CausalPlayer(backend, **options)
+        requests = [Request(line[:start], given) for start, _ in tokens(line)]
+        few = requests[:: max(1, len(requests) // 16)]
+        player.predict(requests[:2])
+        plain.predict(few[0].context, given)
+        start = time.process_time()
+        together = player.predict(requests)
+        middle = time.process_time()
+        alone = [player.predict([request])[0] for request in few]
+        end = time.process_time()
+        for request in few:
+            plain.predict(request.context, given)
+        last = time.process_time()
+        gap = max(
+            abs(x - y)
+            for a, b in zip(together[:: max(1, len(requests) // 16)], alone, strict=True)
+            for (_, x), (_, y) in zip(a, b, strict=True)
+        )
+        each = (middle - start) / len(requests), (end - middle) / len(few), (last - end) / len(few)
+        result[name] = {
+            "calls": len(requests),
+            "batched_ms": 1000 * each[0],
+            "one_by_one_ms": 1000 * each[1],
+            "plain_ms": 1000 * each[2],
+            "times_one_by_one": each[1] / each[0],
+            "times_plain": each[2] / each[0],
+            "largest_difference": gap,
+        }
+    return result
+
+
+def _save(folder: str, shape: str) -> None:
+    """A random GPT-2 with a tokenizer of the corpus; the vocabulary of the full shape is filled up to GPT-2's."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=2000, special_tokens=["<s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
     )
-    tokenizer.train_from_iterator(text, trainer)
-    with tempfile.TemporaryDirectory() as folder:
-        size = tokenizer.get_vocab_size()
-        config = GPT2Config(
-            vocab_size=size, n_positions=256, n_embd=192, n_layer=4, n_head=4, bos_token_id=0, eos_token_id=0
-        )
-        GPT2LMHeadModel(config).save_pretrained(f"{folder}/m")
-        PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>").save_pretrained(f"{folder}/m")
-        backend = load_backend(
-            "causal", {"source": "directory", "path": "m"}, model_dir=Path(folder), hub_allowed=False
-        )
-    player = CausalPlayer(backend)
-    words = vocabulary()[:100]
-    result: dict[str, object] = {"lines": lines, "device": backend.facts.device}
-    for name, given in (("predictions", None), ("candidates", words)):
-        requests = [Request(line[:start], given) for line in text[:lines] for start, _ in tokens(line)]
-        player.predict(requests[:2])
-        start = time.perf_counter()
-        together = player.predict(requests)
-        middle = time.perf_counter()
-        alone = [player.predict([request])[0] for request in requests]
-        end = time.perf_counter()
-        gap = max(
-            abs(x - y)
-            for a, b in zip(together, alone, strict=True)
-            for (_, x), (_, y) in zip(a, b, strict=True)
-        )
-        result[name] = {
-            "calls": len(requests),
-            "batched_s": middle - start,
-            "one_by_one_s": end - middle,
-            "times": (end - middle) / (middle - start),
-            "largest_difference": gap,
-        }
-    return result
+    tokenizer.train_from_iterator(corpus(400).splitlines(), trainer)
+    size = 50257 if shape == "gpt2" else tokenizer.get_vocab_size()
+    config = GPT2Config(vocab_size=size, n_positions=256, bos_token_id=0, eos_token_id=0, **SHAPES[shape])
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>").save_pretrained(folder)
 
 
 def main() -> None:
@@ -154,16 +195,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reference", help="the reference's lmc")
     parser.add_argument("--lines", type=int, default=1000)
-    parser.add_argument("--causal-lines", type=int, default=16)
+    parser.add_argument("--copies", type=int, default=50, help="how long the long logs for stats are")
+    parser.add_argument(
+        "--words", type=int, nargs="*", default=[8, 24, 96], help="words of a line; none: no models"
+    )
+    parser.add_argument("--candidates", type=int, nargs="*", default=[10, 100])
+    parser.add_argument("--shape", choices=list(SHAPES), default="small")
     options = parser.parse_args()
     if options.reference:
         with tempfile.TemporaryDirectory() as folder:
-            print(
-                json.dumps({"beside": beside(options.reference, options.lines, Path(folder))}, indent=2),
-                flush=True,
-            )
-    if options.causal_lines:
-        print(json.dumps({"batched": batched(options.causal_lines)}, indent=2))
+            rows = beside(options.reference, options.lines, options.copies, Path(folder))
+        print(json.dumps({"beside": rows}, indent=2), flush=True)
+    for words in options.words:
+        for candidates in options.candidates:
+            print(json.dumps({"batched": batched(words, candidates, options.shape)}, indent=2), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """How many queries every list and detail page asks, and how long the server takes, on a large site.
 
     python -m benchmarks.web.pages [--suites 1000] [--models 50] [--items 20] [--repeats 5] [--most-queries 10]
+                                  [--record]
 
 Fills a PostgreSQL database of its own (on GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432) by
 bulk inserts: every model has run on every suite, which with the defaults is a million stored outcomes. Asks each page
-as its author in this process, prints queries (besides the two that find out who asks) and the median time of the
-server, drops the database, and exits with 1 when a page asked more queries than allowed.
+as its author in this process, prints queries (all of them, session and account included) and the median time of the
+server, drops the database, and exits with 1 when a page asked more queries than allowed. `--record`
+keeps what it found in benchmarks/web/results/pages.json.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import statistics
 import sys
 import tempfile
 import time
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from benchmarks.web.world import World
 
 SERVER = os.environ.get("GYM_TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 
@@ -31,6 +36,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--most-queries", type=int, default=10)
+    parser.add_argument("--record", action="store_true")
     given = parser.parse_args()
     import psycopg
 
@@ -54,6 +60,9 @@ def _on(url: str, folder: str, given: argparse.Namespace) -> int:
         "DJANGO_SETTINGS_MODULE": "gym.settings",
         "GYM_DATABASE_URL": url,
         "GYM_API_REQUESTS_PER_MINUTE": "0",
+        "GYM_MAX_RUNS_PER_USER": "0",
+        "GYM_MAX_SENTENCES_PER_DAY": "0",
+        "GYM_MAX_ACTIVE_JOBS_PER_USER": "0",
         "GYM_LOG_LEVEL": "ERROR",
     }
     import django
@@ -76,34 +85,30 @@ def _on(url: str, folder: str, given: argparse.Namespace) -> int:
         f"filled in {time.perf_counter() - begun:.0f} s",
         flush=True,
     )
-    return measure(world, given.repeats, given.most_queries)
+    return measure(world, given)
 
 
-def measure(world, repeats: int, most_queries: int) -> int:
-    from django.db import connection
+def measure(world: World, given: argparse.Namespace) -> int:
     from django.test import Client
-    from django.test.utils import CaptureQueriesContext
+
+    from benchmarks.web.record import asked, save
 
     client = Client()
     client.force_login(world.owner)
-    over = []
-    print(f"{'page':24} {'queries':>7} {'median ms':>10} {'kB':>7}")
+    rows, most = [], given.most_queries
+    print(f"{'page':26} {'queries':>9} {'median ms':>10} {'kB':>7}")
     for name, address in world.addresses().items():
-        client.get(address)  # templates are compiled once
-        times = []
-        for _ in range(repeats):
-            with CaptureQueriesContext(connection) as asked:
-                start = time.perf_counter()
-                page = client.get(address)
-                body = b"".join(page) if page.streaming else page.content
-                times.append(1000 * (time.perf_counter() - start))
-        assert page.status_code == 200, (name, page.status_code)
-        if len(asked) > most_queries:
-            over.append(name)
+        row = asked(client, name, address, given.repeats)
         print(
-            f"{name:24} {len(asked):7} {statistics.median(times):10.0f} {len(body) / 1000:7.0f}", flush=True
+            f"{name:26} {row['queries']:>9} {row['median_ms']:10.0f} {row['bytes'] / 1000:7.0f}",
+            flush=True,
         )
-    print(f"more than {most_queries} queries: {', '.join(over) or 'none'}")
+        rows.append(row)
+    if given.record:
+        load = {"suites": world.suites, "models": world.models, "outcomes": world.outcomes}
+        print(f"kept in {save('pages', load, rows)}")
+    over = [row["name"] for row in rows if row["queries"] > most]
+    print(f"more than {most} queries: {', '.join(over) or 'none'}")
     return int(bool(over))
 
 

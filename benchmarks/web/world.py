@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.urls import reverse
 from django.utils import timezone
+
+from benchmarks.web.rooms import Address, address_of, furnish
 
 ITEMS_PER_CONDITION = 2
 ROWS = 2_000
-
-
-_WHO_ASKS = ('FROM "django_session"', 'FROM "accounts_user" WHERE "accounts_user"."id" =')
-
-
-def of_the_page(asked: Iterable[dict[str, str]]) -> int:
-    """Number of queries, less the two that find out who asks (session and account), which every page of a signed-in
-    reader has and no page can spare."""
-    return sum(not any(part in query["sql"] for part in _WHO_ASKS) for query in asked)
 
 
 @dataclass(frozen=True)
@@ -33,9 +24,10 @@ class World:
     slug: str
     model: str
     run: str
+    others: dict[str, Address] = field(default_factory=dict)  # what benchmarks.web.rooms made
 
     def addresses(self) -> dict[str, str]:
-        """Address by name, of every list and detail page and of the API's."""
+        """Address by label, of every list and detail page and of the API's. A label begins with the route's name."""
         revision, run = [self.slug, 1], [self.run]
         named: dict[str, list[Any]] = {
             "home": [],
@@ -43,6 +35,7 @@ class World:
             "compare": [],
             "queue": [],
             "profile": [],
+            "token-list": [],
             "suite-list": [],
             "suite-detail": [self.slug],
             "suite-revision": revision,
@@ -71,10 +64,12 @@ class World:
             "api-run-tokens": run,
             "api-uploads": [],
             "api-leaderboard": [],
+            "api-model-profile": [self.model],
             "api-jobs": [],
             "api-me": [],
         }
-        return {name: reverse(name, args=given) for name, given in named.items()}
+        routes = {name: (name, given, {}) for name, given in named.items()} | self.others
+        return {label: address_of(*route) for label, route in routes.items()}
 
 
 def fill(n_suites: int, n_models: int, items: int) -> World:
@@ -102,6 +97,7 @@ def fill(n_suites: int, n_models: int, items: int) -> World:
         runs = SuiteRun.objects.bulk_create(
             SuiteRun(
                 revision=revision, model=model, owner=owner, policy=done.policy, completed_at=timezone.now(),
+                standing=done.standing,
                 n_sentences=done.n_sentences, n_unique=done.n_unique, provenance=done.provenance,
                 region_summary=done.region_summary,
             )
@@ -118,7 +114,8 @@ def fill(n_suites: int, n_models: int, items: int) -> World:
             batch_size=500,
         )
     outcomes = sum(map(len, PredictionResult.objects.values_list("outcomes", flat=True).iterator()))
-    return World(owner, n_suites, n_models, outcomes, "suite_0000", models[0].slug, done.key)
+    others = furnish(owner, first, models)
+    return World(owner, n_suites, n_models, outcomes, "suite_0000", models[0].slug, done.key, others)
 
 
 def _values(row: Any, *without: str) -> dict[str, Any]:

@@ -1,7 +1,10 @@
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group
 
 from gym.accounts.models import ApiToken, User
+
+admin.site.unregister(Group)  # rights are given to accounts
 
 
 @admin.register(User)
@@ -9,8 +12,11 @@ class AccountAdmin(UserAdmin):
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
     list_filter = ["is_staff", "is_active", "date_joined"]
     date_hierarchy = "date_joined"
+    filter_horizontal = ["user_permissions"]
     fieldsets = [
-        *UserAdmin.fieldsets,
+        (None, {"fields": ["username", "password"]}),
+        ("Person", {"fields": ["first_name", "last_name", "email", "last_login", "date_joined"]}),
+        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "user_permissions"]}),
         ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs"]}),
     ]
 

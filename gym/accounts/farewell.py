@@ -15,6 +15,8 @@ from django.db.models import ProtectedError, Q, QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.tokens import live_tokens
+from gym.conversations import farewell as conversations
+from gym.conversations.models import AgentSuite
 from gym.evaluations.models import SuiteRun
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
@@ -23,6 +25,8 @@ from gym.lmchallenge.site import services as lmchallenge
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site import services as propara
 from gym.results.models import Collection, CollectionEntry
+from gym.sharing.models import Collaboration
+from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite, Visibility
 
@@ -39,6 +43,7 @@ class Farewell:
     deleted_suites: QuerySet[Suite]
     kept_suites: QuerySet[Suite]
     collaborations: QuerySet[SuiteCollaborator]
+    shares: QuerySet[Collaboration]
     deleted_models: QuerySet[RegisteredModel]
     kept_models: QuerySet[RegisteredModel]
     deleted_runs: QuerySet[SuiteRun]
@@ -53,6 +58,8 @@ class Farewell:
     kept_corpora: QuerySet[Corpus]
     deleted_games: QuerySet[Game]
     kept_games: QuerySet[Game]
+    deleted_agent_suites: QuerySet[AgentSuite]
+    kept_agent_suites: QuerySet[AgentSuite]
     active_jobs: QuerySet[Job]
     n_tokens: int
 
@@ -63,14 +70,18 @@ def plan(user: User) -> Farewell:
     mine = Suite.objects.filter(owner=user)
     shared = Q(visibility=Visibility.PUBLIC) | Q(collaborations__isnull=False)
     collections = Collection.objects.filter(owner=user)
-    listed = CollectionEntry.objects.exclude(collection__in=collections.filter(published_at=None))
+    shared_collections = Collaboration.objects.filter(collection__owner=user).values("collection")
+    deleted_collections = collections.filter(published_at=None).exclude(pk__in=shared_collections)
+    listed = CollectionEntry.objects.exclude(collection__in=deleted_collections)
     relied_on = (
         shared | Q(pk__in=by_others.values("revision__suite")) | Q(pk__in=listed.values("revision__suite"))
     )
     kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
     models = RegisteredModel.objects.filter(owner=user)
     public = Q(visibility=RegisteredModel.Visibility.PUBLIC)
-    kept_models = models.filter(public | Q(pk__in=by_others.values("model")))
+    shared_models = Collaboration.objects.filter(model__owner=user).values("model")
+    used = Q(pk__in=by_others.values("model")) | Q(pk__in=shared_models)
+    kept_models = models.filter(public | used).exclude(pk__in=conversations.doomed_agents(user).values("pk"))
     deleted_suites = mine.exclude(pk__in=kept_suites.values("pk"))
     deleted_models = models.exclude(pk__in=kept_models.values("pk"))
     runs = SuiteRun.objects.filter(owner=user)
@@ -79,12 +90,13 @@ def plan(user: User) -> Farewell:
         deleted_suites=deleted_suites,
         kept_suites=kept_suites,
         collaborations=user.collaborations.select_related("suite"),
+        shares=shares_of(user),
         deleted_models=deleted_models,
         kept_models=kept_models,
         deleted_runs=runs.filter(gone),
         kept_runs=runs.exclude(gone),
-        deleted_collections=collections.filter(published_at=None),
-        kept_collections=collections.exclude(published_at=None),
+        deleted_collections=deleted_collections,
+        kept_collections=collections.exclude(pk__in=deleted_collections.values("pk")),
         deleted_answer_sets=propara.doomed_sets(user),
         kept_answer_sets=propara.kept_sets(user),
         deleted_submissions=propara.doomed_submissions(user),
@@ -97,6 +109,8 @@ def plan(user: User) -> Farewell:
         kept_games=Game.objects.filter(owner=user).exclude(
             pk__in=lmchallenge.doomed_games(user).values("pk")
         ),
+        deleted_agent_suites=conversations.doomed_suites(user),
+        kept_agent_suites=conversations.kept_suites(user),
         active_jobs=Job.objects.filter(owner=user, state__in=ACTIVE_STATES),
         n_tokens=live_tokens(user).count(),
     )
@@ -108,7 +122,10 @@ def delete_account(user: User) -> None:
     try:
         with transaction.atomic():
             User.objects.select_for_update().get(pk=user.pk)
-            _carry_out(plan(user))
+            farewell = plan(user)
+            _stop_work(farewell)
+            conversations.farewell(user, former_member())
+            _carry_out(farewell)
             propara.farewell(user, former_member())
             lmchallenge.farewell(user, former_member())
             user.delete()
@@ -133,9 +150,12 @@ def former_member() -> User:
     return user
 
 
-def _carry_out(farewell: Farewell) -> None:
+def _stop_work(farewell: Farewell) -> None:
     for job in farewell.active_jobs:
         jobs.request_cancel(job, actor=None)
+
+
+def _carry_out(farewell: Farewell) -> None:
     # The queries look at one another: read the keys before anything changes.
     suites, models = (
         list(farewell.deleted_suites.values_list("pk", flat=True)),
@@ -143,13 +163,15 @@ def _carry_out(farewell: Farewell) -> None:
     )
     kept_suites = list(farewell.kept_suites.values_list("pk", flat=True))
     kept_models = list(farewell.kept_models.values_list("pk", flat=True))
+    collections = list(farewell.deleted_collections.values_list("pk", flat=True))
+    kept_collections = list(farewell.kept_collections.values_list("pk", flat=True))
     runs = list(farewell.deleted_runs.values_list("pk", flat=True))
     Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
     SuiteRun.objects.filter(pk__in=runs).delete()
-    farewell.deleted_collections.delete()
+    Collection.objects.filter(pk__in=collections).delete()
     Suite.objects.filter(pk__in=suites).delete()
     RegisteredModel.objects.filter(pk__in=models).delete()
     heir = former_member()
-    farewell.kept_collections.update(owner=heir)
+    Collection.objects.filter(pk__in=kept_collections).update(owner=heir)
     Suite.objects.filter(pk__in=kept_suites).update(owner=heir)
-    RegisteredModel.objects.filter(pk__in=kept_models).update(owner=heir)
+    RegisteredModel.objects.filter(pk__in=kept_models).update(owner=heir, secrets={})

@@ -48,3 +48,13 @@ def send_moved(old: str, username: str) -> None:
         None,
         [old],
     )
+
+
+def send_refused(address: str, name: str, slug: str, reason: str) -> None:
+    """Tell somebody that staff does not let their model be loaded."""
+    send_mail(
+        f"Your model {' '.join(name.split())} was not approved",
+        f"The people who run the site do not let the model {name} ({slug}) be loaded. They say:\n\n{reason}\n",
+        None,
+        [address],
+    )

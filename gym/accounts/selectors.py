@@ -13,6 +13,7 @@ from gym.evaluations import limits
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.jobs.services import active_limit
+from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
@@ -33,6 +34,7 @@ class Profile:
     suites: list[Suite]
     more_suites: bool
     collaborations: QuerySet[Any]
+    shares: QuerySet[Any]
     models: list[RegisteredModel]
     more_models: bool
     runs: list[SuiteRun]
@@ -44,12 +46,13 @@ class Profile:
 def profile_of(user: User) -> Profile:
     suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
     models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
-    runs = visible_runs(user).filter(owner=user).prefetch_related("prediction_results")
+    runs = visible_runs(user).filter(owner=user).prefetch_related("scores")
     used = limits.used_by(user)
     return Profile(
         suites=suites[:SHOWN],
         more_suites=len(suites) > SHOWN,
         collaborations=user.collaborations.select_related("suite__owner").order_by("suite__title"),
+        shares=shares_of(user),
         models=models[:SHOWN],
         more_models=len(models) > SHOWN,
         runs=list(runs[:SHOWN]),

@@ -14,6 +14,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
@@ -26,6 +27,7 @@ from gym.accounts.forms import CurrentPassword, ProfileForm, ResetForm, SignUpFo
 from gym.accounts.models import ApiToken, User
 from gym.accounts.selectors import profile_of
 from gym.accounts.throttle import TooManyTries, client_address
+from gym.results.rules import RULES, rule_of
 
 View = Callable[..., HttpResponse]
 form_page = require_http_methods(["GET", "HEAD", "POST"])
@@ -86,10 +88,15 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     form = SignUpForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         throttle.sign_up_by_address().take(client_address(request))
-        user = form.save()
-        login(request, user)
-        messages.success(request, f"Welcome, {user.username}.")
-        return redirect("profile")
+        try:
+            with transaction.atomic():
+                user = form.save()
+        except IntegrityError:  # somebody took the name since the form looked
+            form.add_error("username", "This name is taken.")
+        else:
+            login(request, user)
+            messages.success(request, f"Welcome, {user.username}.")
+            return redirect("profile")
     return render(request, "accounts/sign_up.html", {"form": form}, status=_form_status(request))
 
 
@@ -129,7 +136,9 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
 @require_safe
 def profile(request: HttpRequest) -> HttpResponse:
     """Context: profile (selectors.Profile)."""
-    return render(request, "accounts/profile.html", {"profile": profile_of(request.user)})
+    rule = rule_of(request.GET.get("rule", ""))
+    context = {"profile": profile_of(request.user), "rule": rule, "rules": list(RULES.values())}
+    return render(request, "accounts/profile.html", context)
 
 
 @login_required

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from django.contrib.contenttypes.models import ContentType
-from django.db import models
+from django.db import models, transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.cache import patch_vary_headers
@@ -52,6 +53,13 @@ class ApiView(APIView):
             kind = (self.request.content_type or "").partition(";")[0].strip().lower()
             takes = takes.get(kind) or next(iter(takes.values()))
         return read(takes, self.request.data)
+
+    def permission_denied(
+        self, request: Request, message: str | None = None, code: str | None = None
+    ) -> None:
+        """Refusals count as requests: nobody asks for ever what he may not."""
+        self.check_throttles(request)
+        super().permission_denied(request, message, code)
 
     def list_parameters(self, known: Operation) -> Iterable[str]:
         """Query parameters that are not the operation's own."""
@@ -177,6 +185,17 @@ def check_match(request: Request, etag: str, *, needed: bool = False) -> None:
             [Trouble("If-Match", f"The tag is {etag} now.")],
             headers={"ETag": etag},
         )
+
+
+@contextmanager
+def held(request: Request, row: models.Model, shown: Callable[[], Any]) -> Iterator[None]:
+    """A transaction that holds this row as it is now. If-Match is compared with the tag of `shown()` inside, so that of
+    two requests with one tag the second finds that the first was there."""
+    with transaction.atomic():
+        row.refresh_from_db(from_queryset=type(row)._base_manager.select_for_update())
+        if "If-Match" in request.headers:
+            check_match(request, etag_of(shown()))
+        yield
 
 
 def renderers(*more: Any) -> list[Any]:

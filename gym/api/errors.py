@@ -19,10 +19,11 @@ from django.core.exceptions import (
     ObjectDoesNotExist,
     PermissionDenied,
     RequestDataTooBig,
+    SuspiciousOperation,
     ValidationError,
 )
 from django.db import IntegrityError
-from django.http import Http404
+from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -59,8 +60,15 @@ class Refusal(Exception):
         return self.detail
 
     def response(self) -> Response:
+        return Response(self.body(), status=self.status, headers=self.headers, content_type=PROBLEM)
+
+    def plain_response(self) -> JsonResponse:
+        """For who answers before a view of the API does, or after it broke."""
+        return JsonResponse(self.body(), status=self.status, headers=self.headers, content_type=PROBLEM)
+
+    def body(self) -> dict[str, Any]:
         title = HTTPStatus(self.status).phrase
-        body = {
+        return {
             "type": "about:blank",
             "title": title,
             "status": self.status,
@@ -69,7 +77,6 @@ class Refusal(Exception):
             "errors": [trouble.as_dict() for trouble in self.troubles[:MAX_TROUBLES]],
             **self.more,
         }
-        return Response(body, status=self.status, headers=self.headers, content_type=PROBLEM)
 
 
 def invalid(*troubles: Trouble, detail: str = "") -> Refusal:
@@ -160,6 +167,12 @@ def _missing(error: Http404) -> Refusal:
 def _gone(error: ObjectDoesNotExist) -> Refusal:
     """Somebody deleted it between our look and our lock."""
     return Refusal(404, "There is nothing here, or not for you.")
+
+
+@answers(SuspiciousOperation)
+def _suspicious(error: SuspiciousOperation) -> Refusal:
+    """A form with too many fields or files, and the like."""
+    return invalid(Trouble("$", f"{str(error).rstrip('.')}."))
 
 
 @answers(RequestDataTooBig)

@@ -9,6 +9,7 @@ from typing import Any
 
 from rest_framework.renderers import BaseRenderer
 
+from gym.api.paging import limit_of
 from gym.exports import csv_text
 
 CSV = "text/csv"
@@ -59,5 +60,6 @@ class NdjsonRenderer(_TableRenderer):
 
 
 def is_table(request: Any) -> bool:
-    """Whether the caller asked for a table rather than pages."""
+    """Whether the caller asked for a table rather than pages. A table comes whole, but a wrong ?limit= is one."""
+    limit_of(request)
     return request.accepted_renderer.format in {"csv", "ndjson"}

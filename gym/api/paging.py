@@ -1,7 +1,8 @@
 """Lists come in pages, and a page says where the next one begins.
 
 The cursor holds the values of the last row in the list's order, so rows that come and go in between neither repeat
-nor hide others, and the thousandth page costs what the first one does. It is signed: nobody else writes one.
+nor hide others, and the thousandth page costs what the first one does. It is signed, and it names its list: nobody
+else writes one, and no other list reads it.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ class Pages(BasePagination):
         if not given:
             return None
         try:
-            found_order, values = signing.loads(given, salt=SALT)
+            place, found_order, values = signing.loads(given, salt=SALT)
         except (signing.BadSignature, ValueError, TypeError) as error:
             raise invalid(Trouble("?cursor", "This cursor is not one of ours.", "Follow `next`.")) from error
+        if place != self.request.path:
+            raise invalid(Trouble("?cursor", "This cursor belongs to another list.", "Begin without one."))
         if found_order != order:
             raise invalid(
                 Trouble("?cursor", "This cursor belongs to a list in another order.", "Begin without one.")
@@ -75,7 +78,7 @@ class Pages(BasePagination):
     def _next(self) -> str | None:
         if self.mark is None:
             return None
-        cursor = signing.dumps(self.mark, salt=SALT, compress=True)
+        cursor = signing.dumps([self.request.path, *self.mark], salt=SALT, compress=True)
         return replace_query_param(self.request.build_absolute_uri(), "cursor", cursor)
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ ERRORS = {
     404: "There is nothing here, or not for you.",
     406: "None of the media types in Accept can be had.",
     409: "It does not fit the present state, or the same request is being answered.",
+    410: "It was there and is deleted; `was` says what it was.",
     412: "If-Match names an older state.",
     413: "Too much at once.",
     415: "The body is of a kind that is not read here.",

@@ -12,12 +12,17 @@ ROOMS = [
     "suites.api.urls",
     "models_registry.api.urls",
     "gym.evaluations.api.urls",
+    "gym.results.api.urls",
+    "gym.results.api.collections",
+    "gym.results.api.downloads",
     "gym.scoring.api",
     "gym.jobs.api",
+    "gym.staff.api",
     "gym.propara.site.api.urls",
     "gym.lmchallenge.site.api.urls",
     "gym.accounts.api",
-    "gym.conversations.api",
+    "gym.conversations.api.urls",
+    "gym.conversations.assess_api",
 ]
 
 urlpatterns = [

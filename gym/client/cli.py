@@ -15,6 +15,7 @@ from . import commands
 from .client import Client
 from .transport import ApiError, NotReached
 
+FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib")
 EPILOG = (
     "LM_GYM_SERVER and LM_GYM_TOKEN stand for --server and --token. "
     "Exit status: 0 well, 1 below --fail-under, 2 error."
@@ -37,7 +38,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--into", metavar="SLUG", help="put the file into this suite instead of a new one")
     run.add_argument("--title", default="", help="of a new suite")
     run.add_argument("--policy", action="append", default=[], metavar="NAME=VALUE", help="e.g. eos=true")
-    run.add_argument("--fail-under", type=_share, metavar="RATE", help="0 to 1, of every prediction")
+    run.add_argument(
+        "--fail-under", type=_share, metavar="RATE", help="0 to 1, of every prediction; without any it fails"
+    )
     run.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS")
     run.set_defaults(act=commands.run)
 
@@ -55,9 +58,7 @@ def parser() -> argparse.ArgumentParser:
     export = names.add_parser("export", parents=[common], help="a suite as a file")
     export.add_argument("suite", help="slug")
     export.add_argument("--revision", type=int, help="default: the newest frozen one")
-    export.add_argument(
-        "--format", default="json", choices=["json", "json-trimmed", "json-early", "csv", "tsv"]
-    )
+    export.add_argument("--format", default="json", choices=FORMATS)
     export.add_argument("-o", "--output", type=Path, help="default: standard output")
     export.set_defaults(act=commands.export)
 

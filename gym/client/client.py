@@ -70,7 +70,8 @@ class Client:
         return any(self.get(f"suites/{quote(slug)}/diff/{old}/{new}/").values())
 
     def export(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
-        """A revision as a file: json, json-trimmed, json-early, csv, tsv. Default: the newest frozen one."""
+        """A revision as a file: json, json-trimmed, json-early, csv, tsv, blimp (minimal pairs, JSONL), lm-eval (a
+        zipped task folder), bib. Default: the newest frozen one."""
         number = revision or next(iter(self.suite(slug).revisions), None)
         if number is None:
             raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})

@@ -119,6 +119,8 @@ def _report(client: Client, run: Run) -> None:
     say(f"{run.model} on {run.suite} r{run.revision}: {run.state}  {client.transport.server}/runs/{run.id}/")
     if run.error:
         say(f"  {run.error}")
+    if run.state == "done" and not run.predictions:
+        say("  The suite has no predictions: nothing was tested.")
     for number, row in enumerate(run.predictions, start=1):
         say(f"  {row.name or f'Prediction {number}'}: {rate_text(row)}")
         say(f"    {' '.join(row.formula.split())}")
@@ -138,7 +140,10 @@ def rate_text(row: Prediction) -> str:
 
 
 def _below(run: Run, least: float | None) -> bool:
-    return least is not None and any(row.rate is None or row.rate < least for row in run.predictions)
+    """Whether this run fails the gate. One that tests nothing does: a gate that cannot close is none."""
+    if least is None:
+        return False
+    return not run.predictions or any(row.rate is None or row.rate < least for row in run.predictions)
 
 
 # --- the others ---

@@ -14,7 +14,8 @@ FINAL = ("done", "failed", "cancelled")
 class Suite:
     slug: str
     title: str
-    owner: str
+    owner: str | None
+    """User name; None where it is hidden: of an unlisted suite that others own."""
     visibility: str
     n_items: int
     n_predictions: int

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection
 from typing import Any
+from urllib.parse import quote
 
 from django.utils import timezone
 
 from gym.conversations import scoring
-from gym.conversations.cases import CaseError, TestCase, read_case
+from gym.conversations.cases import CaseError, TestCase, look_at, read_case
 from gym.conversations.driver import Options, run_iterations
 from gym.conversations.judging import VotingJudge
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, CaseRun, JudgeOpinion
+from gym.conversations.protocol import MAX_DEPTH, depth_of
+from gym.conversations.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from gym.conversations.results import IterationResult
-from gym.conversations.talking import judge_for, transport_for
+from gym.conversations.talking import headers_hidden, judge_for, transport_for
 from gym.conversations.transport import Deadline, Transport, TransportError
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
@@ -26,6 +30,11 @@ from models_registry.models import RegisteredModel
 CHECK_SECONDS = 20.0
 MAX_AGENTS = 200
 MAX_GRAPHS = 20
+MAX_NODES = 100
+WELL = frozenset(
+    ("ok", "okay", "up", "healthy", "pass", "ready", "alive", "live", "running", "serving", "true")
+)
+"""What servers that are well say of their state."""
 REMEMBERED = 20_000
 
 
@@ -35,11 +44,14 @@ def check_agent(context: JobContext) -> None:
     server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The agent was deleted.")
+    clean = redactor([])
     try:
-        found = ask_server(transport_for(server))
+        transport = transport_for(server)
+        clean = redactor(transport.secrets)
+        found = ask_server(transport, clean)
         status, reason = RegisteredModel.Status.READY, ""
     except (TransportError, SecretError, BackendError) as error:
-        found, status, reason = {}, RegisteredModel.Status.BROKEN, str(error)
+        found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
         context.log(reason)
     now = timezone.now()
     with context.finish():
@@ -49,21 +61,23 @@ def check_agent(context: JobContext) -> None:
         )
 
 
-def ask_server(transport: Transport) -> dict[str, Any]:
+def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
     """Values of AgentServer's fields. Only the list of agents has to be there. Raises TransportError."""
     deadline = Deadline(time.monotonic() + CHECK_SECONDS, "The check")
+
+    def get(path: str) -> Any:
+        told = transport.get(path, deadline)
+        if depth_of(told) > MAX_DEPTH:
+            raise TransportError("protocol", "The server's JSON is nested too deep.")
+        return clean(told)
+
     version = ""
     try:
-        health = transport.get("/healthz", deadline)
-        versions = health.get("versions") if isinstance(health, dict) else None
-        if isinstance(versions, dict):
-            version = ", ".join(
-                f"{str(name)[:40]} {str(value)[:20]}" for name, value in list(versions.items())[:3]
-            )
+        version = _version(get("/healthz"))
     except TransportError as error:
         if error.trouble not in ("status", "encoding"):
             raise
-    listed = transport.get("/api/v1/list", deadline)
+    listed = get("/api/v1/list")
     rows = listed.get("agents") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
         raise TransportError("protocol", "The server gives no list of agents: it is no agent server.")
@@ -71,12 +85,27 @@ def ask_server(transport: Transport) -> dict[str, Any]:
     graphs: dict[str, Any] = {}
     for agent in agents[:MAX_GRAPHS]:
         try:
-            graph = transport.get(f"/api/v1/{agent['agent_name']}/connectivity", deadline)
+            graph = get(f"/api/v1/{quote(agent['agent_name'])}/connectivity")
         except TransportError:
             continue
         nodes = graph.get("connectivity_info") if isinstance(graph, dict) else None
-        graphs[agent["agent_name"]] = [_node(row) for row in (nodes or [])[:100] if isinstance(row, dict)]
-    return {"version": version[:100], "agents": agents, "graphs": graphs}
+        there = nodes[:MAX_NODES] if isinstance(nodes, list) else []
+        graphs[agent["agent_name"]] = [_node(row) for row in there if isinstance(row, dict)]
+    return {"version": version, "agents": agents, "graphs": graphs}
+
+
+def _version(health: Any) -> str:
+    """What the server says it is. Raises TransportError when it says that it is not well."""
+    if not isinstance(health, dict):
+        return ""
+    status = health.get("status")
+    if status is not None and str(status).lower() not in WELL:
+        raise TransportError("protocol", f"The server says of itself that it is {str(status)[:40]!r}.")
+    versions = health.get("versions")
+    if not isinstance(versions, dict):
+        return ""
+    told = (f"{name[:40]} {str(value)[:20]}" for name, value in list(versions.items())[:3])
+    return ", ".join(told)[:100]
 
 
 def _agent(row: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +140,12 @@ def _run_of(context: JobContext) -> AgentRun:
 
 
 def variables_of(suite: AgentSuite) -> dict[str, str]:
-    return {name: reveal(suite.variables, name) for name in suite.variables}
+    """Raises SecretError."""
+    found = {name: reveal(suite.variables, name) for name in suite.variables}
+    for name, value in found.items():
+        if value and not can_be_hidden(value):
+            raise SecretError(f"The variable {name} is too short to be kept out of transcripts. {TOO_SHORT}")
+    return found
 
 
 class _Cache(dict[str, dict[str, Any]]):
@@ -187,9 +221,7 @@ def _run_case(
                 cache.keep()
                 case_run.spent = spent + time.monotonic() - resumed
                 CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
-            context.progress(
-                CaseIteration.objects.filter(case_run__run=case_run.run_id).count(), unit="iterations"
-            )
+            _tell(context, case_run.run)
     finally:
         over.set()
     with context.transaction(brings_forward=True):
@@ -202,7 +234,8 @@ def _case_of(context: JobContext, case_run: CaseRun, variables: dict[str, str]) 
         return read_case(case_run.text, variables)
     except CaseError as error:
         with context.transaction():
-            CaseRun.objects.filter(pk=case_run.pk).update(outcome="error", error=str(error))
+            problem = redactor(variables.values())(str(error))
+            CaseRun.objects.filter(pk=case_run.pk).update(outcome="error", error=problem)
         return None
 
 
@@ -230,10 +263,12 @@ def agent_rescore(context: JobContext) -> None:
     cache = _Cache(run.suite)
     try:
         variables = variables_of(run.suite)
+        hidden = headers_hidden(run.server)
         options = _options(run, variables)
         judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
     except (SecretError, BackendError) as error:
         raise PermanentFailure(str(error)) from error
+    clean = redactor([*variables.values(), *hidden])
     answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
     for case_run in run.case_runs.filter(outcome="").order_by("name"):
         context.check()
@@ -241,13 +276,26 @@ def agent_rescore(context: JobContext) -> None:
         if case is None:
             continue
         earlier = answers.get(case_run.case_id)
-        for result in earlier.results() if earlier else []:
+        named = _named(earlier, variables) if earlier else ()
+        # A ratio that now wants fewer iterations is about the first of them.
+        for result in earlier.results()[: case.ratio.iterations] if earlier else []:
             context.check()
-            again = scoring.rescore(case, result, judge, options.reading)
+            again = scoring.rescore(case, result, judge, options.reading, clean, named)
             with context.transaction(brings_forward=True):
                 _store(case_run, again)
                 cache.keep()
+            _tell(context, run)
         with context.transaction(brings_forward=True):
             summarise(case_run, case)
     with context.finish():
         AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())
+
+
+def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
+    """The variables that the case named then; all of them where it cannot be read any more."""
+    case, _ = look_at(case_run.text, variables)
+    return case.variables if case is not None else tuple(variables)
+
+
+def _tell(context: JobContext, run: AgentRun) -> None:
+    context.progress(CaseIteration.objects.filter(case_run__run=run).count(), unit="iterations")

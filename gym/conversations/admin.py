@@ -5,11 +5,18 @@ from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuit
 
 @admin.register(AgentServer)
 class AgentServerAdmin(admin.ModelAdmin):
+    """A new address takes the secrets away, so it is changed on the site's own pages."""
+
     list_display = ["model", "kind", "url", "version", "checked_at"]
     list_filter = ["kind"]
     list_select_related = ["model"]
     search_fields = ["model__name", "model__slug", "url"]
-    readonly_fields = ["checked_at", "version", "agents", "graphs"]
+    readonly_fields = [
+        "model", "kind", "url", "chat_model", "wraps", "checked_at", "version", "agents", "graphs",
+    ]  # fmt: skip
+
+    def has_add_permission(self, request) -> bool:
+        return False
 
 
 @admin.register(AgentSuite)
@@ -18,14 +25,24 @@ class AgentSuiteAdmin(admin.ModelAdmin):
     list_filter = ["visibility"]
     list_select_related = ["owner"]
     search_fields = ["slug", "title"]
+    autocomplete_fields = ["owner", "judge"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
 
 
 @admin.register(AgentCase)
 class AgentCaseAdmin(admin.ModelAdmin):
+    """Texts are checked before they are saved, on the site's own pages."""
+
     list_display = ["name", "suite", "agent", "updated"]
     list_filter = ["suite"]
     list_select_related = ["suite"]
     search_fields = ["name", "agent", "suite__slug"]
+    readonly_fields = ["suite", "name", "text", "agent"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
 
 
 @admin.register(AgentRun)
@@ -34,4 +51,7 @@ class AgentRunAdmin(admin.ModelAdmin):
     list_filter = ["suite", "server__kind"]
     list_select_related = ["suite", "server__model", "owner"]
     search_fields = ["key", "suite__slug", "server__model__slug"]
-    readonly_fields = ["job", "options", "rescored_from"]
+    readonly_fields = [field.name for field in AgentRun._meta.fields]
+
+    def has_add_permission(self, request) -> bool:
+        return False

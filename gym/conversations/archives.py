@@ -26,12 +26,12 @@ class ArchiveError(ValueError):
 
 
 def name_of(path: str) -> str:
-    """The name of a case, from the path of its file. Raises ArchiveError for paths that lead elsewhere."""
+    """The name of a case, from the path of its file: without .hocon, other endings stay. Raises ArchiveError for paths
+    that lead elsewhere."""
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
         raise ArchiveError(f"{path!r} leads out of the archive.")
-    name = str(pure)
-    name = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    name = str(pure).removesuffix(SUFFIXES[0])
     if not name or len(name) > 200:
         raise ArchiveError(f"{path[:60]!r} is no name for a case.")
     return name
@@ -89,11 +89,18 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return b"".join(parts)
 
 
+def file_of(name: str) -> str:
+    """The path of the file of a case; `name_of` the other way round."""
+    return name if name.endswith(SUFFIXES[1:]) else name + SUFFIXES[0]
+
+
 def text_of(content: bytes, path: str) -> str:
+    """The text of a file, its line ends and byte order mark included, so that exports give the same bytes."""
     try:
-        text = decode(content)
+        decode(content)
     except HoconError as error:
         raise ArchiveError(f"{path}: {error}") from None
+    text = content.decode()
     if "\0" in text:
         raise ArchiveError(f"{path}: Text cannot hold the character U+0000.")
     return text
@@ -104,7 +111,7 @@ def write_archive(files: Mapping[str, str]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
-            info = zipfile.ZipInfo(f"{name}.hocon", (1980, 1, 1, 0, 0, 0))
+            info = zipfile.ZipInfo(file_of(name), (1980, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o644 << 16
             archive.writestr(info, files[name].encode())

@@ -1,112 +1,133 @@
 """A test case as a form: what the fields hold, and the case they make. Pure.
 
-Fields of a turn that are objects (private data, response) are HOCON themselves, without the outer braces.
+Fields that are objects (metadata, private data, response) are HOCON themselves, without the outer braces. A field that
+was not changed leaves what stood there as it was, so that opening and saving a form changes no value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gym.conversations.cases import write_case
+from gym.conversations.cases import write_fields
 from gym.conversations.hocon import HoconError, read
 
-TOP = ("agent", "connections", "success_ratio", "timeout_in_seconds")
-EMPTY = 1
-"""Empty turns offered at the end."""
+Fields = Mapping[str, str]
+TOP = ("agent", "connections", "success_ratio", "timeout_in_seconds", "metadata", "use_direct")
+TURN = ("text", "sly_data", "chat_filter", "timeout_in_seconds", "continue_conversation", "response")
+OBJECTS = ("metadata", "sly_data", "response")
+SWITCHES = ("use_direct", "continue_conversation")
+"""Fields that hold "yes" or "no"."""
+EMPTY_TURN = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
+MAX_TURNS = 100
+"""More make no form: a site takes 1000 fields of one."""
+_ABSENT = object()
 
 
 def fields_of(document: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Values of the fields of a case: its own, and those of each turn."""
-    connections = document.get("connections", "direct")
-    top = {
-        "agent": str(document.get("agent") or ""),
-        "connections": ", ".join(connections) if isinstance(connections, list) else str(connections or ""),
-        "success_ratio": str(document.get("success_ratio") or "1/1"),
-        "timeout_in_seconds": _shown(document.get("timeout_in_seconds")),
-    }
-    turns = [
-        {
-            "text": str(turn.get("text") or ""),
-            "sly_data": _inner(turn.get("sly_data")),
-            "response": _inner(turn.get("response")),
-            "timeout_in_seconds": _shown(turn.get("timeout_in_seconds")),
-            "continues": "no" if turn.get("continue_conversation") is False else "yes",
-        }
-        for turn in document.get("interactions") or []
-    ]
-    return top, turns
+    top = {name: _shown(name, document.get(name)) for name in TOP}
+    turns = document.get("interactions") or []
+    return top, [{name: _shown(name, turn.get(name)) for name in TURN} for turn in turns]
 
 
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _inner(value: Any) -> str:
-    """An object without its braces and their indent."""
-    if not value:
+def _shown(name: str, value: Any) -> str:
+    if name in SWITCHES:
+        by_default = name == "continue_conversation"
+        return "yes" if (by_default if value is None else value) else "no"
+    if value is None:
         return ""
-    lines = write_case(value).rstrip("\n").split("\n")[1:-1]
-    return "\n".join(line[2:] for line in lines)
+    if name in OBJECTS:
+        return write_fields(value)
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def document_of(
-    before: Mapping[str, Any], top: Mapping[str, str], turns: list[Mapping[str, str]]
+    before: Mapping[str, Any], top: Fields, turns: Sequence[Fields]
 ) -> tuple[dict[str, Any], list[str]]:
     """The case that the fields make, and what is wrong with single fields. What the form has no field for is kept
-    from `before`; turns without a text and a response are left out."""
+    from `before`; turns whose fields are all empty are left out, unless they were there so."""
     problems: list[str] = []
-    document: dict[str, Any] = {"agent": top.get("agent", "").strip()}
-    connections = [part.strip() for part in top.get("connections", "").split(",") if part.strip()]
-    if connections:
-        document["connections"] = connections[0] if len(connections) == 1 else connections
-    for name in ("success_ratio", "timeout_in_seconds"):
-        if value := top.get(name, "").strip():
-            document[name] = _number(value) if name.startswith("timeout") else value
-    known = [turn if isinstance(turn, dict) else {} for turn in before.get("interactions") or []]
+    known = before.get("interactions") or []
     made = []
     for number, fields in enumerate(turns):
-        old = known[number] if number < len(known) else {}
-        turn = _turn(old, fields, f"Turn {number + 1}", problems)
-        if turn is not None:
-            made.append(turn)
-    rest = {key: value for key, value in before.items() if key not in (*TOP, "interactions")}
-    return {**document, **rest, "interactions": made}, problems
+        old = known[number] if number < len(known) else None
+        if _is_empty(fields) and (old is None or not _is_empty(_fields_of_turn(old))):
+            continue
+        made.append(_changed(TURN, old or {}, fields, f"Turn {number + 1}, ", problems))
+    document = _changed(TOP, before, top, "", problems)
+    if made or before.get("interactions"):
+        document["interactions"] = made
+    return document, problems
 
 
-def _turn(
-    old: Mapping[str, Any], fields: Mapping[str, str], place: str, problems: list[str]
-) -> dict[str, Any] | None:
-    text, response = fields.get("text", ""), fields.get("response", "")
-    if not text.strip() and not response.strip() and not fields.get("sly_data", "").strip():
-        return None
-    turn: dict[str, Any] = {"text": text.replace("\r\n", "\n")}
-    for name in ("sly_data", "response"):
-        value = _object(fields.get(name, ""), f"{place}, {name.replace('_', ' ')}", problems)
-        if value:
-            turn[name] = value
-    if seconds := fields.get("timeout_in_seconds", "").strip():
-        turn["timeout_in_seconds"] = _number(seconds)
-    if fields.get("continues") == "no":
-        turn["continue_conversation"] = False
-    handled = ("text", "sly_data", "response", "timeout_in_seconds", "continue_conversation")
-    return {**turn, **{key: value for key, value in old.items() if key not in handled}}
+def _fields_of_turn(turn: Mapping[str, Any]) -> Fields:
+    return {name: _shown(name, turn.get(name)) for name in TURN}
 
 
-def _object(text: str, place: str, problems: list[str]) -> dict[str, Any]:
+def _is_empty(fields: Fields) -> bool:
+    return not any(fields.get(name, "").strip() for name in TURN if name not in SWITCHES)
+
+
+def _changed(
+    names: Sequence[str], old: Mapping[str, Any], fields: Fields, place: str, problems: list[str]
+) -> dict[str, Any]:
+    """`old` with what the fields say instead, in the order of `names`."""
+    made: dict[str, Any] = {}
+    for name in names:
+        shown = _plain(_shown(name, old.get(name)))
+        given = _plain(fields.get(name, shown))
+        if given == shown:
+            value = old.get(name, _ABSENT)
+        else:
+            label = place + name.replace("_", " ")
+            value = _read(name, given, label[0].upper() + label[1:], problems)
+        if value is not _ABSENT:
+            made[name] = value
+    return {**made, **{key: value for key, value in old.items() if key not in names}}
+
+
+def _plain(text: str) -> str:
+    """Browsers send their own line ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(name: str, given: str, place: str, problems: list[str]) -> Any:
+    """The value of a field; an empty one has none."""
+    if name in SWITCHES:
+        return given == "yes"
+    if not given.strip():
+        return _ABSENT
+    if name in OBJECTS:
+        return _object(given, place, problems)
+    readers: dict[str, Callable[[str], Any]] = {"connections": _connections, "timeout_in_seconds": _number}
+    return given if name == "text" else readers.get(name, str)(given.strip())
+
+
+def _connections(text: str) -> Any:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    return names[0] if len(names) == 1 else names
+
+
+def _object(text: str, place: str, problems: list[str]) -> Any:
     try:
-        value = read(text.replace("\r\n", "\n")).value
+        value = read(text).value
     except HoconError as error:
         problems.append(f"{place}, {error}")
-        return {}
+        return _ABSENT
     if not isinstance(value, dict):
         problems.append(f"{place}: keys and values are needed here.")
-        return {}
+        return _ABSENT
     return value
 
 
 def _number(text: str) -> Any:
+    """A number where it is one; else the text, which the reader of cases judges."""
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
     try:
-        return float(text) if "." in text else int(text)
+        value = float(text)
     except ValueError:
         return text
+    return value if math.isfinite(value) else text

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.conversations import blanks, permissions, selectors, services
-from gym.conversations.cases import write_case
+from gym.conversations.archives import file_of
+from gym.conversations.cases import Problem, TestCase, write_case
+from gym.conversations.cases.model import FILTERS
+from gym.conversations.drawn import trend_figure
 from gym.conversations.forms import CaseForm
 from gym.conversations.models import AgentCase, AgentSuite
 from gym.conversations.views import add_errors, editable_suite, visible_suite
 from gym.exports import download
+from gym.results.figures import Figure
 
 EXAMPLE = """\
 # What is said, and what has to be true of the answer.
@@ -38,21 +44,37 @@ def _case(suite: AgentSuite, pk: int) -> AgentCase:
 
 @require_safe
 def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], flaky, may_edit."""
+    """Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure (or None), flaky,
+    may_edit."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
     read, problems = case.look()
     history = selectors.history_of(case, request.user)
+    told = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
     context = {
         "suite": suite,
         "case": case,
         "read": read,
         "problems": problems,
-        "history": [(case_run, selectors.evidence_of(case_run)) for case_run in history],
+        "history": told,
+        "figure": trend_figure(case, told),
         "flaky": selectors.flaky(history),
         "may_edit": permissions.can_edit(request.user, suite),
     }
     return render(request, "conversations/case.html", context)
+
+
+def trend_chart(request: HttpRequest) -> Figure:
+    """The case that the address names, over time."""
+    number = request.GET.get("case", "")
+    if not number.isdecimal() or len(number) > 9:
+        raise Http404("This is not a number.")
+    case = _case(visible_suite(request, request.GET.get("suite", "").replace("\0", "")), int(number))
+    history = selectors.history_of(case, request.user)
+    figure = trend_figure(case, [(row, selectors.evidence_of(row)) for row in history])
+    if figure is None:
+        raise Http404("This case has not been run.")
+    return figure
 
 
 @login_required
@@ -88,54 +110,100 @@ def _edit(request: HttpRequest, suite: AgentSuite, case: AgentCase) -> HttpRespo
 @login_required
 @require_POST
 def case_check(request: HttpRequest, slug: str) -> HttpResponse:
-    """What there is to say about a text that is being written; nothing is saved. Context: problems, read."""
+    """What there is to say about a text that is being written; nothing is saved. Context: suite, problems, read."""
     suite = editable_suite(request, slug)
     text = request.POST.get("text", "").replace("\r\n", "\n")
     read, problems = AgentCase(suite=suite, text=text).look()
-    return render(request, "conversations/_findings.html", {"problems": problems, "read": read})
+    return render(
+        request, "conversations/_findings.html", {"suite": suite, "problems": problems, "read": read}
+    )
 
 
 @login_required
 def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The case in fields. Saving writes its text anew, so comments go. Context: suite, case, top, turns, problems,
-    loses_comments, refused (why there is no form)."""
+    """The case in fields. Saving writes its text anew, so comments go."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
     read, _ = case.look()
-    context: dict[str, Any] = {"suite": suite, "case": case, "problems": []}
-    if read is None or read.variables:
-        why = "names variables" if read else "cannot be read"
-        return render(request, "conversations/case_form.html", {**context, "refused": why})
-    top, turns = blanks.fields_of(read.document)
-    if request.method == "POST":
-        top, turns = _given(request)
-        document, problems = blanks.document_of(read.document, top, list(turns))
-        if not problems:
-            case.text = write_case(document)
-            try:
-                services.save_case(case, actor=request.user)
-            except ValidationError as error:
-                problems = error.messages
-            else:
-                messages.success(request, "Saved.")
-                return redirect(case)
-        context["problems"] = problems
-    context |= {
-        "top": top,
-        "turns": turns + [{"continues": "yes"}] * blanks.EMPTY,
-        "loses_comments": "#" in case.text or "//" in case.text,
-    }
-    status = 400 if context["problems"] else 200
-    return render(request, "conversations/case_form.html", context, status=status)
+    why = "cannot be read"
+    if read is not None:
+        many = len(read.interactions) > blanks.MAX_TURNS
+        why = (
+            "names variables" if read.variables else f"has more than {blanks.MAX_TURNS} turns" if many else ""
+        )
+    if read is None or why:
+        context = {"suite": suite, "case": case, "refused": why}
+        return render(request, "conversations/case_form.html", context)
+    return _fields(request, suite, case, read.document)
+
+
+@login_required
+def case_new_form(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = editable_suite(request, slug)
+    return _fields(request, suite, AgentCase(suite=suite), {"connections": "http"})
+
+
+def _fields(
+    request: HttpRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
+) -> HttpResponse:
+    """Sent by htmx: what there is to say about the fields so far. With `add`: the same with one more turn. Context:
+    suite, case, new (bool), name, top, turns, added (bool), filters, problems, read, refusals, loses_comments."""
+    new, name = case.pk is None, request.POST.get("name", case.name)
+    top, turns = _given(request) if request.method == "POST" else blanks.fields_of(document)
+    made, wrong = blanks.document_of(document, top, turns)
+    # Compared as text: to Python 1 and true are equal.
+    text = case.text if not new and _same(made, document) else write_case(made)
+    read, problems = _look_at_fields(suite, text, wrong)
+    if request.headers.get("HX-Request"):
+        context: dict[str, Any] = {"suite": suite, "read": read, "problems": problems}
+        return render(request, "conversations/_findings.html", context)
+    refusals: list[str] = []
+    if request.method == "POST" and "add" not in request.POST:
+        whole = "agent" in request.POST and "turn-text" in request.POST
+        refusals = wrong if whole else ["The form did not arrive whole. Send it again."]
+        refusals = refusals or _saved(request, case, name, text)
+        if not refusals:
+            messages.success(request, "Saved.")
+            return redirect(case)
+    if "add" in request.POST or (new and not turns):
+        turns = [*turns, dict(blanks.EMPTY_TURN)]
+    begun = request.method == "POST" or not new
+    context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
+    context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
+    context["added"] = "add" in request.POST
+    context["loses_comments"] = any(mark in case.text for mark in ("#", "//", "${", "+="))
+    return render(request, "conversations/case_form.html", context, status=400 if refusals else 200)
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _look_at_fields(suite: AgentSuite, text: str, wrong: list[str]) -> tuple[TestCase | None, list[Problem]]:
+    """Lines are left out: nobody who fills in fields sees the text."""
+    read, found = AgentCase(suite=suite, text=text).look()
+    problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
+    return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
+
+
+def _saved(request: HttpRequest, case: AgentCase, name: str, text: str) -> list[str]:
+    """Why it cannot be saved, or nothing."""
+    form = CaseForm({"name": name, "text": text}, instance=case)
+    try:
+        if form.is_valid():
+            services.save_case(form.save(commit=False), actor=request.user)
+    except ValidationError as error:
+        add_errors(form, error)
+    return [message for found in form.errors.values() for message in found]
 
 
 def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, str]]]:
     """The fields as they were sent."""
-    top = {name: request.POST.get(name, "") for name in blanks.TOP}
-    names = ("text", "sly_data", "response", "timeout_in_seconds", "continues")
-    columns = {name: request.POST.getlist(f"turn-{name}") for name in names}
-    count = min(len(column) for column in columns.values())
-    return top, [{name: columns[name][number] for name in names} for number in range(count)]
+    top = {name: request.POST[name] for name in blanks.TOP if name in request.POST}
+    columns = {name: request.POST.getlist(f"turn-{name}") for name in blanks.TURN}
+    sent = {name: column for name, column in columns.items() if column}
+    count = min(map(len, sent.values()), default=0)
+    return top, [{name: column[number] for name, column in sent.items()} for number in range(count)]
 
 
 @login_required
@@ -154,4 +222,4 @@ def case_download(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     safe = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "_" for sign in case.name
     )
-    return download(case.text, f"{safe}.hocon", "text/plain")
+    return download(case.text, file_of(safe), "text/plain")

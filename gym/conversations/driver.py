@@ -3,7 +3,8 @@
     for result in run_iterations(case, transport, judge, options, numbers=range(case.ratio.iterations)): ...
 
 Timeouts end a request while it is under way. An iteration in which one connection or one turn brought no answer stops
-there, since what follows would belong to another conversation; its remaining checks are `skipped`.
+there, since what follows would belong to another conversation; its remaining checks are `skipped`. By the code it
+stops as well where expected value and answer cannot be compared.
 """
 
 from __future__ import annotations
@@ -17,30 +18,35 @@ from typing import Any
 
 from gym.conversations.cases import Interaction, Reading, TestCase
 from gym.conversations.cases.model import UNSUPPORTED
+from gym.conversations.kept import messages_kept
 from gym.conversations.protocol import Answer, AnswerReader, ProtocolError, request_body
 from gym.conversations.redact import Redactor, redactor, tested_only
 from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
-from gym.conversations.scoring import Judge, score_turn
+from gym.conversations.scoring import BROKEN_OFF, Judge, breaks_off, cleaned, cleaned_turn, score_turn
 from gym.conversations.transport import Deadline, Transport, TransportError, earliest
 
 NO_INTERACTIONS = "There are no interactions."
 NO_CONNECTIONS = "There are no connections."
+NOT_SENT = {
+    "sly_data": "Private data (sly_data) were not sent: such an agent has no place for them.",
+    "metadata": "Metadata were not sent: such an agent has no place for them.",
+}
+NOT_ENCRYPTED = "The case asks for https, but the address of the agent is http: nothing was encrypted."
 
 
 @dataclass(frozen=True)
 class Options:
     """How a case is run.
 
-    early_stop: end as soon as enough iterations succeeded, or can no longer succeed. Without it all are made.
-    parallel: iterations under way at the same time. transcripts: ask the server for everything (MAXIMAL), which is
-    where transcript, tokens and cost come from; the answer is the same. request_seconds: the longest a request may take
-    where the case sets no limit. user_id: what the reference-compatible reading sends where a case has no metadata.
+    early_stop: end as soon as enough iterations succeeded, or (by the document alone) can no longer succeed. Without it
+    all are made.
+    parallel: iterations under way at the same time. request_seconds: the longest a request may take where the case sets
+    no limit. user_id: what the reference-compatible reading sends where a case has no metadata.
     """
 
     reading: Reading = "document"
     early_stop: bool = False
     parallel: int = 4
-    transcripts: bool = True
     request_seconds: float = 300.0
     user_id: str = "lm-gym"
     secrets: tuple[str, ...] = ()
@@ -97,11 +103,12 @@ class Driver:
                 found = score_turn(
                     interaction, turn, self.judge, self.options.reading, agent_error, self._judging(deadline)
                 )
-                checks += [_cleaned(check, self.clean) for check in found]
+                checks += [cleaned(check, self.clean) for check in found]
                 if answered or not trouble:
                     turns.append(self._kept(turn, index))
-                if not answered:
-                    trouble = trouble or turn.trouble
+                trouble = (
+                    trouble or turn.trouble or (BROKEN_OFF if breaks_off(found, self.options.reading) else "")
+                )
         message = next((turn.error for turn in turns if turn.trouble), "")
         seconds = round(time.monotonic() - started, 3)
         return IterationResult(
@@ -109,7 +116,8 @@ class Driver:
         )
 
     def _judging(self, deadline: Deadline | None) -> Deadline:
-        return earliest(deadline, Deadline(time.monotonic() + self.options.request_seconds, "The judge"))
+        limit = Deadline(time.monotonic() + self.options.request_seconds, "The judge")
+        return replace(earliest(deadline, limit), stop=self.stop)
 
     def _turn(
         self, place: int, connection: str, index: int, interaction: Interaction, session: _Session,
@@ -122,11 +130,13 @@ class Driver:
                 empty, trouble="stopped", error="Not reached: the conversation had broken off."
             ), ""
         started = time.monotonic()
+        body = self._body(interaction, session)
+        empty = replace(empty, notes=self._notes(connection, body))
         try:
             if connection in UNSUPPORTED:
                 message = f"Connections by {UNSUPPORTED[connection]} are not supported; use http."
-                raise TransportError("refused", message)
-            answer = self._ask(interaction, session, deadline)
+                raise TransportError("unsendable", message)
+            answer = self._ask(interaction, body, deadline)
         except TransportError as error:
             seconds = round(time.monotonic() - started, 3)
             return replace(empty, trouble=error.trouble, error=error.message, seconds=seconds), ""
@@ -136,7 +146,7 @@ class Driver:
             text=answer.text,
             structure=answer.structure,
             sly_data=answer.sly_data,
-            messages=tuple(answer.messages),
+            messages=messages_kept(self.clean(answer.messages), answer.left_out),
             tokens=answer.tokens,
             retries=answer.retries,
             error=answer.agent_error(self.case.agent),
@@ -144,24 +154,30 @@ class Driver:
         )
         return turn, turn.error
 
-    def _ask(self, interaction: Interaction, session: _Session, deadline: Deadline | None) -> Answer:
+    def _body(self, interaction: Interaction, session: _Session) -> dict[str, Any]:
+        """By the document everything is asked for (MAXIMAL), which is where transcript, tokens and cost come from; the
+        answer is the same."""
         if self.options.reading == "reference-compatible":
             if interaction.sly_data:
                 session.sly_data = dict(interaction.sly_data)
-            sly_data, chat_filter = session.sly_data, interaction.chat_filter
-        else:
-            sly_data = interaction.sly_data
-            chat_filter = "MAXIMAL" if self.options.transcripts else interaction.chat_filter
-        body = request_body(interaction.text, chat_filter, sly_data, session.context)
+            return request_body(interaction.text, interaction.chat_filter, session.sly_data, session.context)
+        return request_body(interaction.text, "MAXIMAL", interaction.sly_data, session.context)
+
+    def _notes(self, connection: str, body: dict[str, Any]) -> tuple[str, ...]:
+        """What of the case is not done as it stands there."""
+        asked = {"sly_data": body.get("sly_data"), "metadata": self.case.metadata}
+        notes = [NOT_SENT[what] for what in self.transport.unsent if asked[what]]
+        if connection == "https" and self.transport.scheme == "http":
+            notes.append(NOT_ENCRYPTED)
+        return tuple(notes)
+
+    def _ask(self, interaction: Interaction, body: dict[str, Any], deadline: Deadline | None) -> Answer:
         now = time.monotonic()
         limit = Deadline(now + self.options.request_seconds)
         if interaction.timeout is not None:
             limit = Deadline(now + interaction.timeout, "The interaction")
         until = earliest(limit, deadline)
-        if until.passed:
-            raise until.error()
-        if self.stop():
-            raise TransportError("stopped", "The run was stopped.")
+        replace(until, stop=self.stop).check()
         return self._exchange(body, until)
 
     def _exchange(self, body: dict[str, Any], until: Deadline) -> Answer:
@@ -170,10 +186,7 @@ class Driver:
         try:
             for data in self.transport.chat(self.case.agent, body, headers, until, self.stop):
                 reader.feed(data)
-                if until.passed:
-                    raise until.error()
-                if self.stop():
-                    raise TransportError("stopped", "The run was stopped.")
+                replace(until, stop=self.stop).check()
             answer = reader.finish()
         except ProtocolError as error:
             raise TransportError("protocol", str(error)) from None
@@ -193,26 +206,7 @@ class Driver:
 
     def _kept(self, turn: TurnResult, index: int) -> TurnResult:
         """The turn as it may be stored: no secrets, and of private data only what is tested."""
-        return replace(
-            turn,
-            said=self.clean(turn.said),
-            text=self.clean(turn.text),
-            structure=self.clean(turn.structure),
-            sly_data=self.clean(tested_only(turn.sly_data, self.case, index)),
-            messages=tuple(self.clean(message) for message in turn.messages),
-            error=self.clean(turn.error),
-        )
-
-
-def _cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
-    return replace(
-        check,
-        expected=clean(check.expected),
-        actual=clean(check.actual),
-        comparison=clean(check.comparison),
-        message=clean(check.message),
-        judge=clean(check.judge),
-    )
+        return cleaned_turn(replace(turn, sly_data=tested_only(turn.sly_data, self.case, index)), self.clean)
 
 
 def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
@@ -228,7 +222,7 @@ def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
         if not isinstance(value, str):
             if compatible:
                 message = f"neuro-san's client cannot send the number {value!r} as the header {name}."
-                raise TransportError("refused", message)
+                raise TransportError("unsendable", message)
             value = str(value).lower() if isinstance(value, bool) else str(value)
         headers[name] = value
     return headers
@@ -280,6 +274,8 @@ def run_iterations(
                 if stop():
                     return
                 continue
+            if stop():
+                return  # what ended now may have ended because of that
             running.discard(result.number)
             known.append(result)
             yield result
@@ -306,11 +302,12 @@ def _work(driver: Driver, number: int, results: queue.SimpleQueue[IterationResul
 
 
 def is_decided(case: TestCase, reading: Reading, known: Iterable[IterationResult]) -> bool:
-    """Have enough succeeded, or can no longer enough succeed?"""
+    """Have enough succeeded, or can no longer enough succeed? The code asks only the first."""
     made = [result for result in known if result.outcome != "skipped"]
     passed = sum(result.outcome == "pass" for result in made)
     needed = case.ratio.required(reading)
-    return (passed >= needed and passed > 0) or passed + case.ratio.iterations - len(made) < needed
+    hopeless = passed + case.ratio.iterations - len(made) < needed
+    return (passed >= needed and passed > 0) or (hopeless and reading == "document")
 
 
 def run_case(
@@ -329,4 +326,6 @@ def run_case(
 
 def summarise(case: TestCase, options: Options, iterations: Iterable[IterationResult]) -> CaseResult:
     ordered = tuple(sorted(iterations, key=lambda iteration: iteration.number))
-    return CaseResult(case.agent, case.ratio, options.reading, ordered, case.ratio.iterations)
+    asked = case.ratio.iterations
+    early_stop = options.early_stop and asked > 1
+    return CaseResult(case.agent, case.ratio, options.reading, ordered, asked, early_stop=early_stop)

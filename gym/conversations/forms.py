@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -9,16 +10,28 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import slugify
 
-from gym.conversations.archives import MAX_TOTAL, ArchiveError, name_of, read_archive, text_of
+from gym.conversations.archives import (
+    MAX_TOTAL,
+    SUFFIXES,
+    ArchiveError,
+    name_of,
+    read_archive,
+    text_of,
+)
 from gym.conversations.cases.fields import HEADER, TAKEN
 from gym.conversations.models import AgentCase, AgentServer, AgentSuite
+from gym.conversations.redact import TOO_SHORT, can_be_hidden, header_words
 from gym.conversations.selectors import judges_for, servers_usable_by
+from gym.sharing.permissions import owns
 from gym.uploads import read_upload
 from models_registry.selectors import runnable_by
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
-KEEP = "Values are encrypted and never shown again; a line with the name alone keeps what is stored."
+KEEP = (
+    "Values have at least 4 characters, are encrypted and never shown again; a line with the name alone keeps what is "
+    "stored."
+)
 
 
 def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
@@ -26,15 +39,22 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, value = re.sub(r"\s*[:=]\s*", ":", line, count=1).partition(":")
-        allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
-        if not allowed:
-            raise ValidationError(
-                f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
-            )
-        if headers and not (value.isascii() and value.isprintable()):
-            raise ValidationError(f"The value of {name} holds characters a header cannot hold.")
+        if problem := secret_problem(name, value, headers=headers):
+            raise ValidationError(problem)
         found[name] = value
     return found
+
+
+def secret_problem(name: str, value: str, *, headers: bool) -> str:
+    """Why this cannot be a secret header or variable, or nothing. The value is never repeated."""
+    allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
+    if not allowed:
+        return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
+    if headers and not (value.isascii() and value.isprintable()):
+        return f"The value of {name} holds characters a header cannot hold."
+    if value and not all(map(can_be_hidden, header_words(value) if headers else (value,))):
+        return f"The value of {name} is too short. {TOO_SHORT}"
+    return ""
 
 
 def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
@@ -113,6 +133,11 @@ class SuiteForm(forms.ModelForm):
         self.fields["slug"].required = False
         self.fields["slug"].help_text = "Short name used in addresses; made of the title."
         self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
+        if self.instance.pk and not owns(user, self.instance):
+            for name in ("visibility", "variable_lines"):
+                del self.fields[name]
+            if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
+                del self.fields["judge"]
 
     def clean_slug(self) -> str:
         return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:80] or "agent-tests"
@@ -124,7 +149,14 @@ class SuiteForm(forms.ModelForm):
         return votes
 
 
+def plain_lines(text: str) -> str:
+    """Line ends as browsers send and show them made one; which ones a file had comes from what is stored."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class CaseForm(forms.ModelForm):
+    """Line ends stay as the case had them."""
+
     class Meta:
         model = AgentCase
         fields = ["name", "text"]
@@ -137,10 +169,14 @@ class CaseForm(forms.ModelForm):
         self.fields["name"].help_text = "A path such as music/beatles."
 
     def clean_text(self) -> str:
-        text: str = self.cleaned_data["text"].replace("\r\n", "\n")
+        text = plain_lines(self.cleaned_data["text"])
         if "\0" in text:
             raise ValidationError("Text cannot hold the character U+0000.")
-        return text
+        before = self.instance.text
+        if plain_lines(before) == text:
+            return before
+        windows = "\r\n" in before and "\n" not in before.replace("\r\n", "")
+        return text.replace("\n", "\r\n") if windows else text
 
     def clean_name(self) -> str:
         try:
@@ -163,37 +199,80 @@ class _SeveralInput(forms.ClearableFileInput):
         return files.getlist(name) if hasattr(files, "getlist") else files.get(name)
 
 
+def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
+    """{name: text} of uploaded files and archives, each with its path. Raises ArchiveError."""
+    if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
+        raise ArchiveError(f"The files hold more than {MAX_TOTAL // 1_000_000} MB together.")
+    cases: dict[str, str] = {}
+    for path, upload in uploads:
+        data = read_upload(upload, MAX_TOTAL)
+        is_archive = path.lower().endswith(".zip")
+        found = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
+        if twice := sorted(set(cases) & set(found)):
+            raise ArchiveError(f"There are two files for the case {twice[0]!r}.")
+        cases |= found
+    return cases
+
+
 class ImportForm(forms.Form):
-    """Files or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
+    """Files, a folder or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
 
     files = _Several(
-        label="Test cases",
+        label="Files",
         required=False,
         widget=_SeveralInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
         help_text="One or several .hocon files, or a .zip of a folder. Cases of the same name are replaced.",
     )
+    folder = _Several(
+        label="Or a folder",
+        required=False,
+        widget=_SeveralInput(
+            attrs={
+                "multiple": True,
+                "webkitdirectory": True,
+                "data-folder": "paths",
+                "data-endings": ",".join(SUFFIXES),
+            }
+        ),
+        help_text="With the folders in it; files that end in .hocon, .conf or .json are taken.",
+    )
+    paths = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def _paths(self, text: str) -> list[str]:
+        """Paths of the folder's files below it, as static/js/folder.js tells them."""
+        try:
+            paths = json.loads(text) if text else []
+        except (ValueError, RecursionError):
+            paths = None
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise ValidationError("The paths of the folder's files are no list of names.")
+        return paths
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        uploads = cleaned.get("files") or []
+        uploads = [(str(upload.name), upload) for upload in cleaned.get("files") or []]
+        folder, paths = cleaned.get("folder") or [], self._paths(cleaned.get("paths", ""))
+        if not paths:
+            paths = [str(upload.name) for upload in folder]
+        if len(paths) != len(folder):
+            raise ValidationError("There are not as many paths as files in the folder.")
+        uploads += [pair for pair in zip(paths, folder, strict=True) if pair[0].endswith(SUFFIXES)]
         if not uploads and not self.errors:
             raise ValidationError("Choose at least one file.")
-        cases: dict[str, str] = {}
         try:
-            for upload in uploads:
-                data = read_upload(upload, MAX_TOTAL)
-                if str(upload.name).lower().endswith(".zip"):
-                    cases |= read_archive(data)
-                else:
-                    cases[name_of(str(upload.name))] = text_of(data, str(upload.name))
+            cleaned["cases"] = cases_in(uploads)
         except ArchiveError as error:
             raise ValidationError(str(error)) from None
-        cleaned["cases"] = cases
         return cleaned
 
 
 class RunForm(forms.Form):
-    server = forms.ModelChoiceField(AgentServer.objects.none(), label="Agent", empty_label=None)
+    server = forms.ModelMultipleChoiceField(
+        AgentServer.objects.none(),
+        label="Agents",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one agent."},
+    )
     reading = forms.ChoiceField(
         choices=[("document", "by the document"), ("reference-compatible", "as neuro-san's code does")],
         label="Reading",
@@ -206,7 +285,15 @@ class RunForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["server"].queryset = servers_usable_by(user)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        # Asked for once: a select reads its rows twice, and the page wants to know whether there are any.
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in field.queryset]
+        field.initial = [pk for pk, _ in field.choices[:1]]
+
+    @property
+    def has_servers(self) -> bool:
+        return bool(self.fields["server"].choices)
 
     def options(self) -> dict[str, Any]:
         given = self.cleaned_data
@@ -215,3 +302,19 @@ class RunForm(forms.Form):
             "early_stop": given["early_stop"],
             "parallel": given["parallel"] or 4,
         }
+
+
+class NamerForm(forms.Form):
+    """Who says why answers failed."""
+
+    server = forms.ModelChoiceField(AgentServer.objects.none(), label="Asked", empty_label=None)
+    agent = forms.CharField(
+        max_length=200,
+        required=False,
+        label="Agent there",
+        help_text="Empty: the embedded namer, or the endpoint's model.",
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["server"].queryset = servers_usable_by(user)

@@ -1,7 +1,8 @@
 """The judge of `gist`: our own prompt, strict verdicts, votes, reasons, a cache. Pure.
 
-A judge error is no verdict on the agent: an answer that does not say exactly one of the two words is an error, never a
-fail. What is judged stands between two marks that cannot occur in it, and the judge is told that it is data.
+A judge error is no verdict on the agent: an answer that is not plainly one of the two words is an error, never a fail,
+and so is a text that is too long for the prompt. What is judged stands between two marks that cannot occur in it, and
+the judge is told that it is data.
 """
 
 from __future__ import annotations
@@ -15,14 +16,33 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from gym.conversations.kept import cut
 from gym.conversations.transport import Deadline, TransportError
 
 Word = Literal["pass", "fail", "error"]
-PROMPT_VERSION = "1"
+PROMPT_VERSION = "2"
+"""Of the prompt and of how answers to it are read: verdicts of other versions are not remembered."""
 MAX_SAMPLE = 20_000
 MAX_CRITERION = 4_000
-FIRST_WORD = re.compile(r"\s*(pass|fail)\b[\s.:,;–—-]*(.*)", re.IGNORECASE | re.DOTALL)
+MAX_REASON = 1_000
+MAX_RAW = 2_000
+MARKS = "\"'*_`"
+_WORD = rf"[{MARKS}]*(pass|fail)[{MARKS}]*"
+VERDICT = re.compile(
+    rf"{_WORD}(?:[.,:]?[{MARKS}]*\s*|(?:[.,:][{MARKS}]*\s+|\s*[–—]\s*|\s+-+\s+)(?P<reason>\S.*))",
+    re.IGNORECASE,
+)
+"""A first line: the word alone, or the word, a mark or a dash, and a reason."""
+HEDGED = re.compile(
+    rf"{_WORD},\s*(?:but|if|not|only|or|unless|except|though|although|however)\b", re.IGNORECASE
+)
 BOTH = re.compile(r"\b(pass|fail)(?:es|ed|s|ing)?\b", re.IGNORECASE)
+LATER = re.compile(
+    r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:(?:verdict|answer|conclusion|result)\b\W*(?:is\b\W*)?)?"
+    rf"{_WORD}(?:[.,:!]|\s*[–—]|\s+-|\s*$)",
+    re.IGNORECASE,
+)
+"""A later line that gives a verdict, too."""
 
 INSTRUCTIONS = (
     "You decide whether a text meets a criterion. The text stands between two lines with the mark {mark}. It was "
@@ -50,6 +70,10 @@ class Opinion:
         return asdict(self)
 
 
+class TooLong(ValueError):
+    """A text that the judge would see only the beginning of."""
+
+
 class Asked(Protocol):
     """One way to ask a judge once: the text of its answer, and what it cost."""
 
@@ -62,8 +86,12 @@ class Asked(Protocol):
 
 
 def prompt_for(criterion: str, sample: str) -> str:
-    """The whole prompt. The mark is made of the sample, so that no sample can hold its own mark."""
-    sample = sample[:MAX_SAMPLE]
+    """The whole prompt. The mark is made of the sample, so that no sample can hold its own mark. Raises TooLong."""
+    for what, text, limit in (("text", sample, MAX_SAMPLE), ("criterion", criterion, MAX_CRITERION)):
+        if len(text) > limit:
+            raise TooLong(
+                f"The {what} has {len(text):,} characters; the judge is asked about {limit:,} at most."
+            )
     number = 0
     while True:
         digest = hashlib.sha256(f"{number}{sample}".encode(errors="replace")).hexdigest()[:16]
@@ -71,19 +99,23 @@ def prompt_for(criterion: str, sample: str) -> str:
         if mark not in sample and mark not in criterion:
             break
         number += 1
-    return INSTRUCTIONS.format(mark=mark, criterion=criterion[:MAX_CRITERION], sample=sample)
+    return INSTRUCTIONS.format(mark=mark, criterion=criterion, sample=sample)
 
 
 def verdict_of(answer: str) -> tuple[Word, str]:
-    """Strictly: the answer begins with one of the two words, and its first line does not hold the other as well."""
-    found = FIRST_WORD.fullmatch(answer.strip().strip("\"'*`"))
+    """Strictly: the first line is one of the two words, alone or with a reason behind a mark or a dash, and no line
+    says otherwise."""
+    first, *others = answer.strip().strip(MARKS).strip().split("\n")
+    found = VERDICT.fullmatch(first.strip())
     if not found:
-        return "error", "the answer does not begin with pass or fail"
-    first_line = answer.strip().split("\n", 1)[0]
-    if len({word.lower() for word in BOTH.findall(first_line)}) > 1:
-        return "error", "the answer holds both words"
+        return "error", "the answer does not begin with pass or fail alone"
     word: Word = "pass" if found[1].lower() == "pass" else "fail"
-    return word, found[2].strip()[:1000]
+    later = [told[1].lower() for line in others if (told := LATER.match(line.strip(" \t#>")))]
+    if {word, *later, *(told.lower() for told in BOTH.findall(first))} != {word}:
+        return "error", "the answer holds both words"
+    if HEDGED.match(first.strip()):
+        return "error", "the answer takes its verdict back"
+    return word, "\n".join([found["reason"] or "", *others]).strip()
 
 
 def reference_verdict(answer: str) -> tuple[Word, str]:
@@ -133,23 +165,27 @@ class VotingJudge:
         return opinion
 
     def _ask(self, criterion: str, sample: str, deadline: Deadline | None) -> Opinion:
-        prompt = self.prompt(criterion, sample)
+        try:
+            prompt = self.prompt(criterion, sample)
+        except TooLong as error:
+            return Opinion("error", str(error))
         told: list[tuple[Word, str, str]] = []
         tokens: Counter[str] = Counter()
         for _ in range(self.votes):
             try:
                 raw, cost = self.ask(prompt, deadline)
             except TransportError as error:
-                told.append(("error", error.message, ""))
+                told.append(("error", self.clean(error.message), ""))
             else:
-                told.append((*self.read(raw), raw[:2000]))
+                word, reason = self.read(raw)
+                told.append((word, cut(self.clean(reason), MAX_REASON), cut(self.clean(raw), MAX_RAW)))
                 tokens.update({key: value for key, value in cost.items() if value})
         votes: tuple[Word, ...] = tuple(vote for vote, _, _ in told)
         counts = Counter(vote for vote in votes if vote != "error")
         best = counts.most_common(2)
         if not best or (len(best) == 2 and best[0][1] == best[1][1]):
             reason = "the votes are even" if best else told[0][1]
-            return Opinion("error", self.clean(reason), self.clean(told[0][2]), votes, tokens=dict(tokens))
+            return Opinion("error", reason, told[0][2], votes, tokens=dict(tokens))
         verdict = best[0][0]
         _, reason, raw = next(vote for vote in told if vote[0] == verdict)
-        return Opinion(verdict, self.clean(reason), self.clean(raw), votes, tokens=dict(tokens))
+        return Opinion(verdict, reason, raw, votes, tokens=dict(tokens))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.conversations.cases import Problem, TestCase, look_at
-from gym.conversations.results import CaseResult, IterationResult
+from gym.conversations.results import CaseResult, IterationResult, add_up
 from gym.evaluations.models import new_key
 from gym.secrets import SecretsField
 from models_registry.models import RegisteredModel
@@ -137,7 +138,7 @@ class AgentRun(models.Model):
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="agent_run"
     )
-    options = models.JSONField(default=dict, help_text="reading, early_stop, parallel, transcripts")
+    options = models.JSONField(default=dict, help_text="reading, early_stop, parallel")
     server_version = models.CharField(max_length=100, blank=True)
     rescored_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rescored"
@@ -163,6 +164,14 @@ class AgentRun(models.Model):
     @property
     def is_done(self) -> bool:
         return self.completed_at is not None
+
+    @property
+    def early_stop(self) -> bool:
+        return bool(self.options.get("early_stop"))
+
+    @property
+    def parallel(self) -> int:
+        return int(self.options.get("parallel", 4))
 
 
 class CaseRun(models.Model):
@@ -197,13 +206,27 @@ class CaseRun(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("agent-case-run", args=[self.run.key, self.pk])
 
+    @property
+    def early_stop(self) -> bool:
+        """Do its iterations end as soon as the ratio is decided? A single one cannot."""
+        return self.run.early_stop and self.asked > 1
+
     def results(self) -> list[IterationResult]:
-        return [IterationResult.from_dict(row.data) for row in self.iterations.order_by("number")]
+        return [
+            IterationResult.from_dict(row.data)
+            for row in sorted(self.iterations.all(), key=attrgetter("number"))
+        ]
 
     def result(self, case: TestCase) -> CaseResult:
         reading = self.run.options.get("reading", "document")
         return CaseResult(
-            case.agent, case.ratio, reading, tuple(self.results()), case.ratio.iterations, self.error
+            case.agent,
+            case.ratio,
+            reading,
+            tuple(self.results()),
+            case.ratio.iterations,
+            self.error,
+            self.early_stop,
         )
 
 
@@ -226,13 +249,16 @@ class CaseIteration(models.Model):
 
 
 class FailureMode(models.Model):
-    """What somebody made of a failure mode: a name of their own, or the mode it belongs to."""
+    """What somebody made of a failure mode: a name of their own, or the mode it belongs to. One that a model proposed
+    has its group (assessor.group_id) and the name it was given there."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
     case_name = models.CharField(max_length=200)
     mode = models.CharField(max_length=12)
     name = models.CharField(max_length=300, blank=True)
     merged_into = models.CharField(max_length=12, blank=True)
+    group = models.CharField(max_length=12, blank=True)
+    proposed = models.CharField(max_length=300, blank=True)
 
     class Meta:
         ordering = ["suite_id", "case_name", "mode"]
@@ -241,7 +267,43 @@ class FailureMode(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name or self.mode
+        return self.shown_name or self.mode
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or self.proposed
+
+
+class Naming(models.Model):
+    """What a model said about the failures of a case in a run. Written as it answers; `completed_at` is set with the
+    job's end."""
+
+    case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
+    server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")
+    agent = models.CharField(max_length=200, blank=True)
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="agent_naming"
+    )
+    chosen = models.JSONField(default=dict, help_text="place of a failure (assessor.Sample.place) -> mode")
+    total = models.PositiveIntegerField(default=0, help_text="failures that can be named")
+    trouble = models.TextField(blank=True, help_text="why some have no name")
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["case_run_id"]
+
+    def __str__(self) -> str:
+        return f"{self.case_run} by {self.server}"
+
+    @property
+    def state(self) -> str:
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"
+
+    @property
+    def unnamed(self) -> int:
+        return self.total - len(self.chosen)
 
 
 class JudgeOpinion(models.Model):
@@ -260,10 +322,6 @@ class JudgeOpinion(models.Model):
         return f"{self.opinion.get('verdict')}"
 
 
-def tokens_of(case_runs: Any) -> dict[str, float]:
-    """Sums of token counts and cost over case runs."""
-    total: dict[str, float] = {}
-    for case_run in case_runs:
-        for key, value in case_run.tokens.items():
-            total[key] = total.get(key, 0) + value
-    return total
+def tokens_of(case_runs: Any) -> dict[str, Any]:
+    """Sums of token counts and cost over finished case runs; see `add_up`."""
+    return add_up(case_run.tokens for case_run in case_runs if case_run.outcome)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gym import net
 from gym.conversations.over_http import SMALL, HTTPTransport
-from gym.conversations.transport import Deadline, TransportError
+from gym.conversations.transport import Deadline, TransportError, one_at_a_time
 
 
 def history_of(context: Any) -> list[tuple[str, str]]:
@@ -39,7 +40,9 @@ def lines_for(agent: str, body: dict[str, Any], answer: str, tokens: Mapping[str
 
 class ChatTransport(HTTPTransport):
     """An OpenAI-compatible chat endpoint: `url` ends before /chat/completions. Without `chat_model` the case's agent
-    names the model. Private data are not sent: such an endpoint has no place for them."""
+    names the model. Private data and metadata are not sent: such an endpoint has no place for them."""
+
+    unsent = ("sly_data", "metadata")
 
     def __init__(self, url: str, chat_model: str = "", **more: Any) -> None:
         super().__init__(url, **more)
@@ -112,6 +115,8 @@ class ContinuingTransport:
     """
 
     secrets: tuple[str, ...] = ()
+    unsent = ("sly_data", "metadata")
+    scheme = ""
 
     def __init__(self, name: str, continue_text: Callable[[str, float], tuple[str, int, int]]) -> None:
         self.name = name
@@ -131,15 +136,8 @@ class ContinuingTransport:
             yield b"{}\n"
             return
         said = "\n".join([*(told for _, told in history_of(body.get("chat_context"))), text])
-        while not self._one_at_a_time.acquire(timeout=0.1):
-            if deadline.passed:
-                raise deadline.error()
-            if stop():
-                raise TransportError("stopped", "The run was stopped.")
-        try:
+        with one_at_a_time(self._one_at_a_time, replace(deadline, stop=stop).check):
             answer, read, written = self.continue_text(said, deadline.left)
-        finally:
-            self._one_at_a_time.release()
         if deadline.passed:
             raise deadline.error()
         tokens = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}

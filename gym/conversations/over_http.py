@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from gym import net
 from gym.conversations.protocol import MAX_BYTES, MAX_LINE
+from gym.conversations.redact import redactor
 from gym.conversations.transport import Deadline, TransportError, Trouble
 
 SMALL = 2_000_000
@@ -27,6 +29,8 @@ class HTTPTransport:
     policy: makes a NetPolicy of limits, e.g. NetPolicy.from_settings.
     """
 
+    unsent: tuple[str, ...] = ()
+
     def __init__(
         self,
         url: str,
@@ -36,6 +40,7 @@ class HTTPTransport:
         secrets: tuple[str, ...] = (),
     ) -> None:
         self.url = url.rstrip("/")
+        self.scheme = urlsplit(url).scheme
         self.policy = policy
         self.headers = dict(headers or {})
         self.secrets = secrets
@@ -74,12 +79,19 @@ class HTTPTransport:
         trouble: Trouble = found[0] if found else "unreachable"
         if trouble == "timeout":
             return deadline.error()
-        message = str(error)
+        message = self._without_address(str(error))
         if isinstance(error, net.HTTPStatus) and error.status == 404:
             message = "The server has no such agent (404)."
-        for secret in self.secrets:
-            message = message.replace(secret, "•••")
-        return TransportError(trouble, message)
+        return TransportError(trouble, redactor(self.secrets)(message))
+
+    def _without_address(self, message: str) -> str:
+        """Results are seen by people who may not know where the server is."""
+        parts = urlsplit(self.url)
+        for known in (self.url, f"{parts.scheme}://{parts.netloc}", parts.netloc, parts.hostname or ""):
+            if known:
+                place = rf"(?<![\w.-]){re.escape(known)}(?![\w-])[^\s,;]*?(?=[.,;]?(?:\s|$))"
+                message = re.sub(place, "the server", message, flags=re.IGNORECASE)
+        return message[:1].upper() + message[1:]
 
 
 def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gym.conversations.models import AgentRun, AgentSuite, Visibility
+from gym.sharing.permissions import may_edit, may_read, owns
 from models_registry.permissions import can_run
 
 if TYPE_CHECKING:
@@ -14,11 +15,27 @@ if TYPE_CHECKING:
 
 
 def can_view(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    return suite.visibility == Visibility.PUBLIC or can_edit(user, suite)
+    return suite.visibility == Visibility.PUBLIC or may_read(user, suite)
 
 
 def can_edit(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    return user.is_authenticated and (user.is_staff or suite.owner_id == user.pk)
+    """Its card, judge, cases and failure modes: the owner, staff and collaborators who may edit."""
+    return may_edit(user, suite)
+
+
+def can_manage(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+    """Who sees it, its secrets and its end: the owner and staff."""
+    return owns(user, suite)
+
+
+def can_use_variables(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+    """A case can send the suite's secrets anywhere, so a suite that has some is run by its owner and staff alone."""
+    return not suite.variables or owns(user, suite)
+
+
+def can_run_suite(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+    """Variables are secrets of the owner: whoever runs the suite sends them to an agent."""
+    return user.is_authenticated and can_view(user, suite) and can_use_variables(user, suite)
 
 
 def can_judge(user: User | AnonymousUser, suite: AgentSuite) -> bool:

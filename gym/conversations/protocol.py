@@ -5,15 +5,19 @@ neuro-san's `streaming_chat` (0.6 to 0.7.15), and its client's rules for what th
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
+
+from gym.conversations.kept import cut
+from gym.conversations.results import is_amount
+from gym.net.answers import STRICT
 
 MAX_LINE = 4_000_000
 MAX_BYTES = 16_000_000
 MAX_MESSAGES = 2_000
 MAX_DEPTH = 100
-MAX_KEPT_TEXT = 20_000
+MAX_ORIGIN = 50
+MAX_NAME = 200
 TYPES = {
     0: "UNKNOWN", 1: "SYSTEM", 2: "HUMAN", 4: "AI", 100: "AGENT", 101: "AGENT_FRAMEWORK",
     103: "AGENT_TOOL_RESULT", 104: "AGENT_PROGRESS",
@@ -28,7 +32,8 @@ class ProtocolError(ValueError):
 
 @dataclass
 class Answer:
-    """What an agent answered. `text` is None when it said nothing; `error` when the stream itself told of one."""
+    """What an agent answered. `text` is None when it said nothing; `error` when the stream itself told of one;
+    `left_out` counts messages beyond the limit."""
 
     text: str | None = None
     structure: Any = None
@@ -36,6 +41,7 @@ class Answer:
     chat_context: dict[str, Any] | None = None
     tokens: dict[str, Any] | None = None
     messages: list[dict[str, Any]] = field(default_factory=list)
+    left_out: int = 0
     retries: int = 0
     error: str = ""
 
@@ -44,9 +50,9 @@ class Answer:
         text = self.text or ""
         first = text.split("\n", 1)[0]
         if first.startswith("Error from ") and ":" in first:
-            return first[:500]
+            return first
         if isinstance(self.structure, dict) and {"error", "tool", "details"} <= set(self.structure):
-            return f"Error from {self.structure['tool']}: {self.structure['error']}"[:500]
+            return f"Error from {self.structure['tool']}: {self.structure['error']}"
         return ""
 
 
@@ -77,14 +83,10 @@ def depth_of(value: Any, limit: int = MAX_DEPTH) -> int:
     return depth
 
 
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
 def loads(text: str) -> Any:
     """JSON from somebody else. Raises ProtocolError for anything odd: NaN, depth, huge numbers."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = STRICT.decode(text)
     except RecursionError:
         raise ProtocolError("JSON is nested too deep.") from None
     except ValueError as error:
@@ -144,7 +146,7 @@ class AnswerReader:
 
     def _message(self, line: dict[str, Any]) -> None:
         if "error" in line and "response" not in line:
-            self.answer.error = str(line["error"])[:500]
+            self.answer.error = str(line["error"])
             return
         message = line.get("response") or {}
         if not isinstance(message, dict):
@@ -168,18 +170,18 @@ class AnswerReader:
             answer.retries += bool(text and text.startswith("Retrying:"))
         counts = isinstance(structure, dict) and structure.get("total_tokens") is not None
         if kind == "AGENT" and not nested and isinstance(structure, dict) and counts:
-            answer.tokens = {key: structure[key] for key in TOKEN_KEYS if _is_number(structure.get(key))}
+            answer.tokens = {key: structure[key] for key in TOKEN_KEYS if is_amount(structure.get(key))}
 
     def _keep(self, kind: str, origin: Any, text: str | None, structure: Any) -> None:
         """For the transcript: who said what. Never private data, nor the echo of the request."""
-        if (
-            kind == "AGENT_PROGRESS"
-            or (not text and structure is None)
-            or len(self.answer.messages) >= MAX_MESSAGES
-        ):
+        if kind == "AGENT_PROGRESS" or (not text and structure is None):
             return
-        tools = [str(step.get("tool", "")) for step in origin if isinstance(step, dict)] if origin else []
-        kept: dict[str, Any] = {"type": kind, "origin": tools, "text": (text or "")[:MAX_KEPT_TEXT]}
+        if len(self.answer.messages) >= MAX_MESSAGES:
+            self.answer.left_out += 1
+            return
+        steps = origin[:MAX_ORIGIN] if isinstance(origin, list) else []
+        tools = [cut(str(step.get("tool", "")), MAX_NAME) for step in steps if isinstance(step, dict)]
+        kept: dict[str, Any] = {"type": kind, "origin": tools, "text": text or ""}
         if structure is not None:
             kept["structure"] = structure
         self.answer.messages.append(kept)
@@ -187,11 +189,10 @@ class AnswerReader:
 
 def _side_by_side(text: str) -> list[Any]:
     """Several JSON values in a row; an empty list when the text is something else."""
-    decoder = json.JSONDecoder(parse_constant=_refuse)
     values, at = [], 0
     try:
         while at < len(text):
-            value, at = decoder.raw_decode(text, at)
+            value, at = STRICT.raw_decode(text, at)
             values.append(value)
             while at < len(text) and text[at] in " \t\r":
                 at += 1
@@ -202,8 +203,4 @@ def _side_by_side(text: str) -> list[Any]:
 
 def _kind(message: dict[str, Any]) -> str:
     kind = message.get("type")
-    return TYPES.get(kind, "UNKNOWN") if isinstance(kind, int) else str(kind or "UNKNOWN")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return TYPES.get(kind, "UNKNOWN") if isinstance(kind, int) else cut(str(kind or "UNKNOWN"), MAX_NAME)

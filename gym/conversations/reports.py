@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from gym.conversations.figures import evidence
@@ -22,6 +23,15 @@ def render(results: Named, form: str) -> str:
     return {"table": table, "json": as_json, "junit": junit}[form](results)
 
 
+def json_parts(head: dict[str, Any], results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
+    """An object of `head` and the list `cases`, piece by piece."""
+    yield json.dumps(head, ensure_ascii=False, indent=2).removesuffix("\n}") + ',\n  "cases": ['
+    for number, (name, result) in enumerate(results):
+        row = json.dumps({"name": name, **result.as_dict()}, ensure_ascii=False, indent=2, allow_nan=False)
+        yield (",\n" if number else "\n") + row
+    yield "\n  ]\n}"
+
+
 def as_json(results: Named) -> str:
     rows = [{"file": name, **result.as_dict()} for name, result in results]
     return json.dumps({"results": rows, "passed": all_passed(results)}, ensure_ascii=False, indent=2) + "\n"
@@ -35,9 +45,12 @@ def table(results: Named) -> str:
     """One line per case, and one per check that did not pass, with how often."""
     lines = []
     for name, result in results:
-        found = evidence(result.passed, result.n, result.ratio.rate)
+        found = evidence(result.passed, result.n, result.ratio.rate, early_stop=result.early_stop)
         interval = f" [{found.interval.low:.2f}, {found.interval.high:.2f}]" if found.interval else ""
-        ratio = f"{result.passed}/{result.n}{interval}, {result.required}/{result.ratio.iterations} needed"
+        early = " (stops early)" if result.early_stop else ""
+        ratio = (
+            f"{result.passed}/{result.n}{interval}{early}, {result.required}/{result.ratio.iterations} needed"
+        )
         lines.append(
             f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made"
         )
@@ -75,35 +88,65 @@ def explain(iteration: IterationResult) -> list[str]:
 
 
 def junit(results: Named) -> str:
-    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides."""
-    root = ET.Element("testsuites", name="agenttest")
+    return "".join(junit_parts(results))
+
+
+def junit_parts(results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
+    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="agenttest">\n'
     for name, result in results:
-        suite = ET.SubElement(root, "testsuite", name=_xml(name), time=f"{result.seconds:.3f}")
-        verdict = ET.SubElement(
-            suite, "testcase", name=f"success_ratio {result.ratio.text}", classname=_xml(name)
-        )
-        bad = {"failures": 0, "errors": 0, "skipped": 0}
-        if result.outcome != "pass":
-            kind = {"fail": "failure", "skipped": "skipped"}.get(result.outcome, "error")
-            message = (
-                result.error or f"{result.passed} of {result.n} iterations passed, {result.required} needed"
-            )
-            ET.SubElement(verdict, kind, message=_xml(message), type=result.outcome)
-            bad[{"failure": "failures", "error": "errors"}.get(kind, "skipped")] += 1
-        for iteration in result.iterations:
-            made = ET.SubElement(
-                suite, "testcase", name=f"iteration {iteration.number}", classname=_xml(name),
-                time=f"{iteration.seconds:.3f}",
-            )  # fmt: skip
-            if iteration.outcome != "pass":
-                # One iteration that fails is no failed test as long as enough succeed: the ratio above decides.
-                note = ET.SubElement(made, "system-out")
-                note.text = _xml("\n".join([iteration.outcome, *explain(iteration)]))
-        suite.set("tests", str(1 + len(result.iterations)))
-        for key, count in bad.items():
-            suite.set(key, str(count))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+        suite = _suite(name, result)
+        ET.indent(suite)
+        yield ET.tostring(suite, encoding="unicode") + "\n"
+    yield "</testsuites>\n"
+
+
+KINDS = {"fail": "failure", "skipped": "skipped"}
+"""Outcomes and JUnit's words for them; all others but a pass are errors."""
+
+
+def _suite(name: str, result: CaseResult) -> ET.Element:
+    suite = ET.Element("testsuite", name=_xml(name), time=f"{result.seconds:.3f}")
+    _told(suite, result)
+    verdict = ET.SubElement(
+        suite, "testcase", name=f"success_ratio {result.ratio.text}", classname=_xml(name)
+    )
+    if result.outcome != "pass":
+        counted = f"{result.passed} of {result.n} iterations passed, {result.required} needed"
+        _outcome(verdict, result.outcome, result.error or counted, _complaints(result))
+    for iteration in result.iterations:
+        made = ET.SubElement(
+            suite, "testcase", name=f"iteration {iteration.number}", classname=_xml(name),
+            time=f"{iteration.seconds:.3f}",
+        )  # fmt: skip
+        if iteration.outcome != "pass":
+            # One iteration that fails is no failed test as long as enough succeed: the ratio above decides.
+            lines = explain(iteration)
+            if result.outcome == "pass":
+                _outcome(made, "skipped", f"{iteration.outcome}, but enough other iterations passed", lines)
+            else:
+                _outcome(made, iteration.outcome, lines[0] if lines else iteration.outcome, lines)
+    suite.set("tests", str(1 + len(result.iterations)))
+    for key, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(key, str(len(suite.findall(f"testcase/{kind}"))))
+    return suite
+
+
+def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str]) -> None:
+    """Why a testcase did not pass: the message in short, the lines in its body."""
+    note = ET.SubElement(testcase, KINDS.get(outcome, "error"), message=_xml(message), type=outcome)
+    note.text = _xml("\n".join(lines)) or None
+
+
+def _told(suite: ET.Element, result: CaseResult) -> None:
+    """Tokens and cost as properties, where servers told them: what is not there is unknown, not 0."""
+    told = {
+        key: result.tokens[key] for key in ("total_tokens", "total_cost") if result.tokens[key] is not None
+    }
+    if told:
+        properties = ET.SubElement(suite, "properties")
+        for key, value in told.items():
+            ET.SubElement(properties, "property", name=key, value=f"{value:.10g}")
 
 
 def _xml(text: str) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from gym.conversations.cases import Ratio, Reading
 from gym.conversations.stock import OUTCOMES, Outcome
+
+COUNTED = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
+MOST_COUNTED = 1e15
+UNASKED = frozenset(("stopped", "refused", "unsendable", "unreachable"))
+"""Troubles with which a request never reached an agent, so that it cost nothing."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,8 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class TurnResult:
-    """One interaction over one connection. `trouble` names what kept the answer away (see TransportError)."""
+    """One interaction over one connection. `trouble` names what kept the answer away (see TransportError); `notes` say
+    what of the case was not done as it stands there. `reused`: the answer is of an earlier run, which paid for it."""
 
     connection: int
     interaction: int
@@ -44,6 +50,8 @@ class TurnResult:
     retries: int = 0
     trouble: str = ""
     error: str = ""
+    notes: tuple[str, ...] = ()
+    reused: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,36 @@ class IterationResult:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> IterationResult:
         checks = tuple(CheckResult(**check) for check in data["checks"])
-        turns = tuple(TurnResult(**{**turn, "messages": tuple(turn["messages"])}) for turn in data["turns"])
+        turns = tuple(_turn(turn) for turn in data["turns"])
         return cls(data["number"], data["outcome"], checks, turns, data["seconds"], data["message"])
+
+
+def _turn(data: dict[str, Any]) -> TurnResult:
+    lists = {"messages": tuple(data["messages"]), "notes": tuple(data.get("notes", ()))}
+    return TurnResult(**{**data, **lists})
+
+
+def is_amount(value: Any) -> TypeGuard[float]:
+    """Can this be a number of tokens, or a price? Servers may say anything."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_COUNTED
+
+
+def add_up(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sums of token counts and cost (US dollars). What nobody told is None, for unknown is not 0; `untold` counts, by
+    key, the answers that did not tell. A cost of 0 for a text of some tokens is what servers say of models whose price
+    they do not know: that counts as not told."""
+    sums: dict[str, Any] = dict.fromkeys(COUNTED)
+    untold: Counter[str] = Counter()
+    for one in told:
+        for key in COUNTED:
+            value = one.get(key)
+            if not is_amount(value) or (key == "total_cost" and not value and one.get("total_tokens")):
+                # Sums that are added up again bring their own count.
+                untold[key] += one["untold"].get(key, 0) if "untold" in one else 1
+            else:
+                sums[key] = (sums[key] or 0) + value
+                untold[key] += one.get("untold", {}).get(key, 0)
+    return {**sums, "untold": {key: n for key, n in untold.items() if n}}
 
 
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
@@ -78,7 +114,8 @@ def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All iterations of a case. `n` counts those that were really made; `passed` those that succeeded."""
+    """All iterations of a case. `n` counts those that were really made; `passed` those that succeeded. `early_stop`: no
+    more were made once the ratio was decided."""
 
     agent: str
     ratio: Ratio
@@ -86,6 +123,7 @@ class CaseResult:
     iterations: tuple[IterationResult, ...] = field(default_factory=tuple)
     asked: int = 1
     error: str = ""
+    early_stop: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -129,16 +167,16 @@ class CaseResult:
         return sum(iteration.seconds for iteration in self.iterations)
 
     @property
-    def tokens(self) -> dict[str, float]:
-        """Sums over everything, the judge included, as far as servers tell."""
-        total: Counter[str] = Counter()
+    def tokens(self) -> dict[str, Any]:
+        """Sums over everything, the judge included, as far as servers tell; see `add_up`. Answers of an earlier run
+        cost nothing again."""
+        told: list[Mapping[str, Any]] = []
         for iteration in self.iterations:
-            found = [turn.tokens or {} for turn in iteration.turns]
-            found += [(check.judge or {}).get("tokens") or {} for check in iteration.checks]
-            for counts in found:
-                for key in ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost"):
-                    total[key] += counts.get(key) or 0
-        return dict(total)
+            asked = [turn for turn in iteration.turns if turn.trouble not in UNASKED]
+            told += [dict.fromkeys(COUNTED, 0) if turn.reused else turn.tokens or {} for turn in asked]
+            judges = [check.judge for check in iteration.checks if check.judge]
+            told += [judge.get("tokens") or {} for judge in judges if not judge.get("cached")]
+        return add_up(told)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -151,6 +189,7 @@ class CaseResult:
             "asked": self.asked,
             "success_ratio": self.ratio.text,
             "reading": self.reading,
+            "early_stop": self.early_stop,
             "checks_made": self.n_checks,
             "tokens": self.tokens,
             "iterations": [iteration.as_dict() for iteration in self.iterations],

@@ -1,32 +1,37 @@
-"""Pages of runs: live progress, results, transcripts, assessment, comparison."""
+"""Pages of runs: live progress, results, transcripts, comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.conversations import assessor, permissions, reports, selectors, services, shown
+from gym.conversations import permissions, reports, selectors, services, shown
 from gym.conversations.models import AgentRun, CaseRun, tokens_of
-from gym.exports import download, json_download
+from gym.exports import stream
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
 
 STOP_POLLING = 286
+PER_PAGE = 50
+FINAL = frozenset(("done", "failed", "cancelled"))
 
 
-def _visible(request: HttpRequest, key: str) -> AgentRun:
+def visible_run(request: HttpRequest, key: str) -> AgentRun:
     return get_object_or_404(selectors.runs_visible_to(request.user), key=key)
 
 
-def _case_run(request: HttpRequest, key: str, pk: int) -> CaseRun:
-    return get_object_or_404(_visible(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
+def visible_case_run(request: HttpRequest, key: str, pk: int) -> CaseRun:
+    return get_object_or_404(visible_run(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
 
 
 def _live(run: AgentRun) -> dict[str, Any]:
@@ -41,16 +46,49 @@ def _live(run: AgentRun) -> dict[str, Any]:
 
 
 @require_safe
+def runs(request: HttpRequest) -> HttpResponse:
+    """All runs, newest first; of one suite or agent where the address names one. With `a`: to compare each with that
+    run. Context: page, suite, server, compared (or None)."""
+    found = selectors.runs_visible_to(request.user)
+    suite, server, compared = None, None, None
+    if slug := request.GET.get("suite", ""):
+        suite = get_object_or_404(selectors.visible_to(request.user), slug=slug.replace("\0", ""))
+        found = found.filter(suite=suite)
+    if slug := request.GET.get("agent", ""):
+        server = get_object_or_404(
+            selectors.servers_visible_to(request.user), model__slug=slug.replace("\0", "")
+        )
+        found = found.filter(server=server)
+    if key := request.GET.get("a", ""):
+        compared = visible_run(request, key.replace("\0", ""))
+        found = _others(request, compared)
+        suite = compared.suite
+    page = Paginator(found.order_by("-created", "-pk"), PER_PAGE).get_page(request.GET.get("page"))
+    page.object_list = selectors.with_sums(found.filter(pk__in=[run.pk for run in page]))
+    context = {"page": page, "suite": suite, "server": server, "compared": compared}
+    return render(request, "conversations/runs.html", context)
+
+
+def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
+    """Runs to compare one with."""
+    done = selectors.runs_visible_to(request.user).filter(suite=run.suite, completed_at__isnull=False)
+    return done.exclude(pk=run.pk)
+
+
+@require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, position, rows (shown.CaseRow), totals, may_steer, others (runs to compare with)."""
-    run = _visible(request, key)
-    others = selectors.runs_visible_to(request.user).filter(suite=run.suite, completed_at__isnull=False)
+    """Context: run, job, position, rows (shown.CaseRow), totals, tokens, repeats (figures.Repeats), may_steer, others
+    (runs to compare with), more_others."""
+    run = visible_run(request, key)
+    others, more_others = selectors.first_runs(_others(request, run))
     context = {
         **_live(run),
         "totals": shown.totals_of(run),
+        "repeats": shown.repeats_of(run),
         "tokens": tokens_of(run.case_runs.all()),
         "may_steer": permissions.can_steer(request.user, run),
-        "others": others.exclude(pk=run.pk)[:20],
+        "others": others,
+        "more_others": more_others,
     }
     return render(request, "conversations/run.html", context)
 
@@ -58,8 +96,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
     """The live part; status 286 tells htmx to stop polling. Context: run, job, position, rows."""
-    run = _visible(request, key)
-    final = run.state in {"done", "failed", "cancelled"}
+    run = visible_run(request, key)
+    final = run.state in FINAL
     response = render(
         request, "conversations/_progress.html", _live(run), status=STOP_POLLING if final else 200
     )
@@ -83,12 +121,13 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_rescore(request: HttpRequest, key: str) -> HttpResponse:
-    """Score the stored answers by the cases as they are now."""
-    return _steer(request, key, services.queue_rescoring, "The answers are scored again; no agent is asked.")
+    """Score the stored answers by the cases as they are now, and by the reading that is named, if any."""
+    act = partial(services.queue_rescoring, reading=request.POST.get("reading", ""))
+    return _steer(request, key, act, "The answers are scored again; no agent is asked.")
 
 
 def _steer(request: HttpRequest, key: str, act: Callable[..., AgentRun | None], done: str) -> HttpResponse:
-    run = _visible(request, key)
+    run = visible_run(request, key)
     try:
         made = act(run, actor=request.user)
     except (ValidationError, TooManyJobs, WrongState) as error:
@@ -99,83 +138,43 @@ def _steer(request: HttpRequest, key: str, act: Callable[..., AgentRun | None], 
 
 
 @require_safe
-def run_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
+def run_download(request: HttpRequest, key: str, form: str) -> StreamingHttpResponse:
     """json: everything; junit: for programs that watch builds."""
-    run = _visible(request, key)
+    return run_file(visible_run(request, key), form)
+
+
+def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
+    """One case at a time: transcripts are long."""
     if form not in ("json", "junit"):
         raise Http404
-    results = [(case_run.name, shown.result_of(case_run)) for case_run in run.case_runs.all()]
+    results = ((case_run.name, shown.result_of(case_run)) for case_run in run.case_runs.all())
     if form == "junit":
-        return download(reports.junit(results), f"agent-run-{run.key}.xml", "application/xml")
+        return stream(reports.junit_parts(results), f"agent-run-{run.key}.xml", "application/xml")
     head = {
         "suite": run.suite.slug,
         "server": run.server.model.slug,
         "version": run.server_version,
         **run.options,
     }
-    data = {"run": run.key, **head, "cases": [{"name": name, **result.as_dict()} for name, result in results]}
-    return json_download(f"agent-run-{run.key}.json", data)
+    parts = reports.json_parts({"run": run.key, **head}, results)
+    return stream(parts, f"agent-run-{run.key}.json", "application/json")
 
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Transcripts side by side. Context: run, case_run, evidence, checks (shown.CheckRow), columns (iterations shown),
     turns [(number, what was said, [TurnResult or None per column])], chosen, all_numbers."""
-    found = _case_run(request, key, pk)
+    found = visible_case_run(request, key, pk)
     context = shown.case_context(found, request.GET.getlist("i"))
     return render(request, "conversations/case_run.html", context)
 
 
 @require_safe
-def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Context: run, case_run, assessment, may_edit."""
-    found = _case_run(request, key, pk)
-    context = {
-        "run": found.run,
-        "case_run": found,
-        "assessment": shown.assessment_of(found),
-        "may_edit": permissions.can_edit(request.user, found.run.suite),
-    }
-    return render(request, "conversations/assess.html", context)
-
-
-@require_safe
-def assess_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
-    """text in the reference's layout, or json."""
-    found = _case_run(request, key, pk)
-    assessment = shown.assessment_of(found)
-    if form == "text":
-        return download(assessor.text_report(assessment), f"assessment-{found.pk}.txt", "text/plain")
-    if form == "json":
-        return json_download(f"assessment-{found.pk}.json", assessment.as_dict())
-    raise Http404
-
-
-@login_required
-@require_POST
-def change_mode(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Name or merge a failure mode."""
-    found = _case_run(request, key, pk)
-    given = request.POST
-    try:
-        services.change_mode(
-            found.run.suite,
-            found.name,
-            given.get("mode", ""),
-            actor=request.user,
-            name=given.get("name", "").strip(),
-            merged_into=given.get("merged_into", ""),
-        )
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    return redirect("agent-assess", key, pk)
-
-
-@require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two runs, case by case. Context: first, second, rows (shown.CompareRow), total (Comparison)."""
-    first = _visible(request, request.GET.get("a", ""))
-    second = _visible(request, request.GET.get("b", ""))
+    """Two runs, case by case. Context: first, sides [(A or B, run)], rows (shown.CompareRow), total (Comparison)."""
+    first = visible_run(request, request.GET.get("a", ""))
+    second = visible_run(request, request.GET.get("b", ""))
     rows, total = shown.compared(first, second)
-    context = {"first": first, "second": second, "rows": rows, "total": total}
+    sides = [("A", first), ("B", second)]
+    context = {"first": first, "sides": sides, "rows": rows, "total": total}
     return render(request, "conversations/compare.html", context)

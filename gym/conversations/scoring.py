@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from gym.conversations import stock
 from gym.conversations.cases import Check, Interaction, Reading, TestCase
 from gym.conversations.judging import Opinion
-from gym.conversations.redact import hides
+from gym.conversations.kept import bounded, cut
+from gym.conversations.redact import HIDDEN, HIDDEN_NUMBER, Redactor, hides, mentions
 from gym.conversations.results import CheckResult, IterationResult, TurnResult, outcome_of
 from gym.conversations.stock import MISSING, Outcome, Verdict
 from gym.conversations.transport import Deadline
+
+UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
+ORDERED = ("less", "not_less", "greater", "not_greater")
+MAX_ERROR = 2_000
+BROKEN_OFF = "Not reached: neuro-san ends an iteration where expected value and answer cannot be compared."
 
 
 class Judge(Protocol):
@@ -23,18 +30,29 @@ class Judge(Protocol):
 
 def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
-    agent_error: str = "", deadline: Deadline | None = None, *, stored: bool = False,
+    agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """All checks of one interaction. `stored`: the turn comes from a transcript, where not everything was kept."""
-    return [
-        score_check(check, turn, judge, reading, agent_error, deadline, stored=stored)
-        for check in interaction.checks
-    ]
+    """All checks of one interaction. `kept`: the turn comes from a transcript, where of private data only these places
+    were kept."""
+    found: list[CheckResult] = []
+    for check in interaction.checks:
+        if breaks_off(found, reading):
+            found.append(without_answer(check, turn, "skipped", BROKEN_OFF))
+        else:
+            found.append(score_check(check, turn, judge, reading, agent_error, deadline, kept=kept))
+    return found
+
+
+def breaks_off(found: Sequence[CheckResult], reading: Reading) -> bool:
+    """Did a check end the iteration? By the code what cannot be compared is an exception that nothing catches; by the
+    document it is an error of that check alone."""
+    compared = (check for check in found if check.comparison)
+    return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)
 
 
 def score_check(
     check: Check, turn: TurnResult, judge: Judge | None, reading: Reading,
-    agent_error: str = "", deadline: Deadline | None = None, *, stored: bool = False,
+    agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> CheckResult:  # fmt: skip
     if why := stock.skipped_by(check, reading):
         return without_answer(check, turn, "skipped", f"Not checked: {why}.")
@@ -44,7 +62,7 @@ def score_check(
     part = {"text": turn.text, "structure": turn.structure, "sly_data": turn.sly_data}[check.part]
     actual = stock.value_at(part, check, reading)
     opinion = None
-    if stored and check.part == "sly_data" and _cannot_tell(check, actual):
+    if kept is not None and check.part == "sly_data" and _cannot_tell(check, actual, kept):
         verdict = Verdict("error", "", "Private data is kept only where it was tested: run the case again.")
     elif check.test in ("gist", "not_gist") and actual is not MISSING and not check.only_present:
         verdict, opinion = _gist(check, actual, judge, reading, deadline)
@@ -59,8 +77,16 @@ def score_check(
     )  # fmt: skip
 
 
-def _cannot_tell(check: Check, actual: Any) -> bool:
-    """Does the check look at private data that was not kept? Keys always are."""
+def _place(where: str) -> str:
+    """What a check looks at: its path without the test."""
+    return where.rpartition(".")[0]
+
+
+def _cannot_tell(check: Check, actual: Any, kept: Collection[str]) -> bool:
+    """Does the check look at private data that was not kept? Keys always are; what is hidden in a place that was kept
+    is a secret."""
+    if _place(check.where) in kept:
+        return False
     only_keys = isinstance(actual, dict) and check.test in ("keywords", "not_keywords")
     return not only_keys and not check.only_present and hides(actual)
 
@@ -97,21 +123,78 @@ def _gist(
 
 
 def rescore(
-    case: TestCase, before: IterationResult, judge: Judge | None, reading: Reading
-) -> IterationResult:
-    """The same answers, the checks of `case` as it is now. Turns that were never reached stay so."""
+    case: TestCase, before: IterationResult, judge: Judge | None, reading: Reading, clean: Redactor,
+    named_before: Collection[str] = (),
+) -> IterationResult:  # fmt: skip
+    """The same answers, the checks of `case` as it is now. Turns that were never reached stay so. `clean` hides what
+    the transcript hides: expectations are compared as the transcript would hold them. `named_before`: variables the
+    case named when the answers were given."""
+    if not before.turns:
+        return before
     checks: list[CheckResult] = []
     trouble = ""
-    known = {(turn.connection, turn.interaction): turn for turn in before.turns}
+    several = len({*case.variables, *named_before}) > 1
+    turns = tuple(replace(cleaned_turn(turn, clean), reused=True) for turn in before.turns)
+    known = {(turn.connection, turn.interaction): turn for turn in turns}
     for place in range(len(case.connections)):
         for index, interaction in enumerate(case.interactions):
             absent = TurnResult(
                 place, index, interaction.text, trouble="stopped", error="There is no transcript of this."
             )
-            turn = known.get((place, index), absent)
+            turn = absent if trouble == BROKEN_OFF else known.get((place, index), absent)
             agent_error = "" if turn.trouble else turn.error
-            checks += score_turn(interaction, turn, judge, reading, agent_error, stored=True)
-            trouble = trouble or turn.trouble
-    if not before.turns:
-        return before
-    return replace(before, outcome=outcome_of(checks, trouble), checks=tuple(checks))
+            kept = _kept(before, index)
+            hidden = _hidden(interaction, clean)
+            found = score_turn(hidden, turn, judge, reading, agent_error, kept=kept)
+            checks += [cleaned(_told_apart(check, several), clean) for check in found]
+            trouble = trouble or turn.trouble or (BROKEN_OFF if breaks_off(found, reading) else "")
+    return replace(before, outcome=outcome_of(checks, trouble), checks=tuple(checks), turns=turns)
+
+
+def _kept(before: IterationResult, interaction: int) -> set[str]:
+    """Where there were values to compare, so that private data were kept there."""
+    compared = [check for check in before.checks if check.outcome in ("pass", "fail")]
+    return {_place(check.where) for check in compared if check.interaction == interaction}
+
+
+def _hidden(interaction: Interaction, clean: Redactor) -> Interaction:
+    checks = tuple(replace(check, expected=clean(check.expected)) for check in interaction.checks)
+    return replace(interaction, checks=checks)
+
+
+def _told_apart(check: CheckResult, several: bool) -> CheckResult:
+    """No verdict where one hidden text is compared with another that may be a different variable, nor where more
+    counts than whether they are the same."""
+    if check.outcome not in ("pass", "fail", "error") or check.judge is not None or not check.comparison:
+        return check
+    expected, actual = mentions(HIDDEN, check.expected), mentions(HIDDEN, check.actual)
+    unsure = expected and actual and (several or mentions(HIDDEN_NUMBER, check.actual))
+    if unsure or (check.test in ORDERED and (expected or actual)):
+        return replace(check, outcome="error", comparison="", message=UNTOLD)
+    return check
+
+
+def cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
+    """The check as it may be stored."""
+    judge = check.judge
+    return replace(
+        check,
+        expected=bounded(clean(check.expected)),
+        actual=bounded(clean(check.actual)),
+        comparison=clean(check.comparison),
+        message=cut(clean(check.message)),
+        judge=judge and {**judge, "reason": clean(judge["reason"]), "raw": clean(judge["raw"])},
+    )
+
+
+def cleaned_turn(turn: TurnResult, clean: Redactor) -> TurnResult:
+    """The turn as it may be stored."""
+    return replace(
+        turn,
+        said=clean(turn.said),
+        text=clean(turn.text),
+        structure=clean(turn.structure),
+        sly_data=clean(turn.sly_data),
+        messages=tuple(clean(turn.messages)),
+        error=cut(clean(turn.error), MAX_ERROR),
+    )

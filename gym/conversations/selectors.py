@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Window
+from django.db.models.functions import RowNumber
 
 from gym.conversations.figures import Evidence, evidence, is_flaky
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
+from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     from gym.accounts.models import User
 
-LATEST = 400
+RUNS_SHOWN = 20
+"""Runs that other pages list; all are on a page of their own."""
+HISTORY = 50
+"""Runs of a case that may make it flaky, the newest ones."""
 
 
 def visible_to(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
@@ -27,7 +32,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
         return suites.filter(visibility=Visibility.PUBLIC)
     if user.is_staff:
         return suites
-    return suites.filter(Q(visibility=Visibility.PUBLIC) | Q(owner=user))
+    return suites.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, "agent_suite"))
 
 
 def listed(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
@@ -42,16 +47,21 @@ def servers_visible_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
     )
 
 
-def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
-    """Servers somebody may send requests to, once they answered: their own, and public ones that hold no secrets and
-    no model they may not see. Whose key a request carries pays for it."""
+def servers_lent_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+    """Servers that work for somebody: their own, and public ones that hold no secrets and no model they may not see.
+    Whose key a request carries pays for it."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
-    ready = servers_visible_to(user).filter(model__status=RegisteredModel.Status.READY)
+    visible = servers_visible_to(user)
     if user.is_staff:
-        return ready
-    ready = ready.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
-    return ready.filter(Q(model__owner=user) | Q(secrets={}))
+        return visible
+    visible = visible.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
+    return visible.filter(Q(model__owner=user) | Q(secrets={}))
+
+
+def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+    """Those of them that answered when they were checked."""
+    return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
 
 
 def runs_visible_to(user: User | AnonymousUser) -> QuerySet[AgentRun]:
@@ -59,6 +69,23 @@ def runs_visible_to(user: User | AnonymousUser) -> QuerySet[AgentRun]:
     return AgentRun.objects.filter(
         suite__in=visible_to(user), server__in=servers_visible_to(user)
     ).select_related("suite__owner", "server__model", "owner", "job", "rescored_from")
+
+
+def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
+    """Runs, newest first, with what came of them: n_cases, cases_passed, passed and made (iterations)."""
+    return runs.annotate(
+        n_cases=Count("case_runs"),
+        cases_passed=Count("case_runs", filter=Q(case_runs__outcome="pass")),
+        passed=Sum("case_runs__passed"),
+        made=Sum("case_runs__made"),
+    ).order_by("-created", "-pk")
+
+
+def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
+    """The newest runs with their sums, and whether there are more."""
+    newest = runs.order_by("-created", "-pk").values("pk")[: RUNS_SHOWN + 1]
+    rows = list(with_sums(runs.filter(pk__in=newest)))
+    return rows[:RUNS_SHOWN], len(rows) > RUNS_SHOWN
 
 
 def judges_for(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
@@ -72,10 +99,9 @@ def judges_for(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
 
 @dataclass
 class Cell:
-    """A case on a server: the newest result, earlier ones, and whether they are of one mind."""
+    """A case on a server: the newest result, and whether it and earlier ones are of one mind."""
 
     newest: CaseRun | None
-    history: list[CaseRun]
     evidence: Evidence | None
     flaky: bool
 
@@ -86,35 +112,90 @@ class Row:
     cells: list[Cell]
 
 
-def matrix(suite: AgentSuite, user: User | AnonymousUser) -> tuple[list[AgentServer], list[Row]]:
-    """Cases by servers: what the finished runs said, newest first."""
-    found = (
-        CaseRun.objects.filter(run__in=runs_visible_to(user), run__suite=suite, case__isnull=False)
-        .exclude(outcome="")
-        .select_related("run__server__model")
-        .order_by("-run__created", "-pk")[:LATEST]
+@dataclass(frozen=True)
+class Column:
+    """A server; `version` where versions of a server have columns of their own."""
+
+    server: AgentServer
+    version: str | None = None
+
+
+def matrix(
+    suite: AgentSuite, user: User | AnonymousUser, *, by_version: bool = False
+) -> tuple[list[Column], list[Row]]:
+    """Cases by servers, or by versions of servers: what the finished runs said, newest first."""
+    by = ("case_id", "run__server_id", "run__server_version") if by_version else ("case_id", "run__server_id")
+    finished = CaseRun.objects.filter(
+        run__in=runs_visible_to(user), run__suite=suite, case__isnull=False
+    ).exclude(outcome="")
+    flipped = _flipped(finished, by)
+    cells: dict[tuple[int, tuple[int, str | None]], Cell] = {}
+    columns: dict[tuple[int, str | None], Column] = {}
+    newest = CaseRun.objects.filter(pk__in=_latest(finished, by, 1).values("pk"))
+    for row in newest.select_related("run__server__model").order_by("-run__created", "-pk"):
+        run = row.run
+        column = (run.server_id, run.server_version if by_version else None)
+        columns.setdefault(column, Column(run.server, column[1]))
+        place = (
+            (row.case_id, run.server_id, run.server_version) if by_version else (row.case_id, run.server_id)
+        )
+        flaky = 0 < row.passed < row.made or (*place, row.text, _reading(run)) in flipped
+        cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
+    # Sorting is stable: versions of a server stay newest first.
+    keys = sorted(columns, key=lambda key: columns[key].server.model.name.lower())
+    none = Cell(None, None, flaky=False)
+    rows = [Row(case, [cells.get((case.pk, key), none) for key in keys]) for case in suite.cases.all()]
+    return [columns[key] for key in keys], rows
+
+
+def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[CaseRun]:
+    """The newest n of every group."""
+    order = [F("run__created").desc(), F("pk").desc()]
+    place = Window(RowNumber(), partition_by=[F(name) for name in by], order_by=order)
+    return rows.annotate(place=place).filter(place__lte=n).order_by()
+
+
+def _flipped(rows: QuerySet[CaseRun], by: Sequence[str]) -> set[tuple[Any, ...]]:
+    """(*by, text, reading) of the groups whose newest runs of one text, read in one way, both passed and did not.
+    Scoring stored answers again is no other run of a case."""
+    rows = rows.filter(run__rescored_from=None).exclude(outcome="skipped").order_by()
+    # Texts are long: only those of cases that can have flipped are looked at.
+    both = {
+        "passes": Count("pk", filter=Q(outcome="pass")),
+        "others": Count("pk", filter=~Q(outcome="pass")),
+    }
+    mixed = rows.values("case").alias(**both).filter(passes__gt=0, others__gt=0)
+    made = _latest(rows.filter(case__in=mixed.values("case")), by, HISTORY)
+    groups = (
+        CaseRun.objects.filter(pk__in=made.values("pk"))
+        .order_by()
+        .values_list(*by, "text", "run__options__reading")
     )
-    by_place: dict[tuple[int, int], list[CaseRun]] = {}
-    servers: dict[int, AgentServer] = {}
-    for case_run in found:
-        server = case_run.run.server
-        servers[server.pk] = server
-        by_place.setdefault((case_run.case_id or 0, server.pk), []).append(case_run)
-    columns = sorted(servers.values(), key=lambda server: server.model.name.lower())
-    rows = [
-        Row(case, [cell_of(by_place.get((case.pk, server.pk), [])) for server in columns])
-        for case in suite.cases.all()
-    ]
-    return columns, rows
+    return set(groups.alias(**both).filter(passes__gt=0, others__gt=0))
 
 
-def cell_of(history: list[CaseRun]) -> Cell:
-    newest = history[0] if history else None
-    return Cell(newest, history, evidence_of(newest) if newest else None, flaky(history))
+def with_versions(suites: QuerySet[AgentSuite], user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+    """With `has_versions`: were there runs on several versions of one server?"""
+    versions = Count("server_version", distinct=True)
+    servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
+    return suites.annotate(has_versions=Exists(servers.annotate(n=versions).filter(n__gt=1)))
+
+
+def flipping_cases(run: AgentRun) -> set[int]:
+    """Cases of a run that passed in one run of the same text on the same server, and not in another."""
+    texts = {row.case_id: row.text for row in run.case_runs.all() if row.case_id}
+    rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
+    flipped = _flipped(rows.exclude(outcome=""), ["case_id"])
+    return {case for case, text in texts.items() if (case, text, _reading(run)) in flipped}
+
+
+def _reading(run: AgentRun) -> str | None:
+    return run.options.get("reading")
 
 
 def evidence_of(case_run: CaseRun) -> Evidence:
-    return evidence(case_run.passed, case_run.made, case_run.required_rate)
+    required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
+    return evidence(case_run.passed, case_run.made, required, early_stop=case_run.early_stop)
 
 
 def flaky(history: Iterable[CaseRun]) -> bool:
@@ -122,8 +203,14 @@ def flaky(history: Iterable[CaseRun]) -> bool:
     runs = list(history)
     if not runs:
         return False
-    same = [case_run.outcome for case_run in runs if case_run.text == runs[0].text]
-    return 0 < runs[0].passed < runs[0].made or is_flaky(same)
+    newest = runs[0]
+    same = [
+        row.outcome
+        for row in runs
+        if (row.text, _reading(row.run), row.run.rescored_from_id)
+        == (newest.text, _reading(newest.run), None)
+    ]
+    return 0 < newest.passed < newest.made or is_flaky(same)
 
 
 def history_of(case: AgentCase, user: User | AnonymousUser) -> list[CaseRun]:

@@ -15,6 +15,7 @@ from gym.conversations.graphs import drawn
 from gym.conversations.models import AgentServer
 from gym.conversations.views import add_errors
 from gym.jobs.errors import TooManyJobs
+from gym.sharing.permissions import may_read
 from models_registry import permissions as model_permissions
 
 
@@ -31,14 +32,19 @@ def _editable(request: HttpRequest, slug: str) -> AgentServer:
 
 @require_safe
 def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: server, model, graphs [(agent, Tree)], runs, may_edit (who also sees address and names of secrets)."""
+    """Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (check again), may_see_people,
+    may_manage (who also sees address and names of secrets)."""
     server = _visible(request, slug)
+    runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(server=server))
     context = {
         "server": server,
         "model": server.model,
         "graphs": [(name, drawn(nodes)) for name, nodes in server.graphs.items() if nodes],
-        "runs": selectors.runs_visible_to(request.user).filter(server=server)[:20],
+        "runs": runs,
+        "more_runs": more_runs,
         "may_edit": model_permissions.can_edit(request.user, server.model),
+        "may_see_people": may_read(request.user, server.model),
+        "may_manage": model_permissions.can_manage(request.user, server.model),
     }
     return render(request, "conversations/server.html", context)
 
@@ -83,7 +89,9 @@ def server_new(request: HttpRequest) -> HttpResponse:
 @login_required
 def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: form, server."""
-    server = _editable(request, slug)
+    server = _visible(request, slug)
+    if not model_permissions.can_manage(request.user, server.model):
+        raise PermissionDenied("only its owner says where an agent is")
     form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk), user=request.user)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
@@ -104,6 +112,19 @@ def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect(server)
     status = 400 if form.errors else 200
     return render(request, "conversations/server_form.html", {"form": form, "server": server}, status=status)
+
+
+@login_required
+@require_POST
+def server_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    server = _editable(request, slug)
+    try:
+        services.delete_server(server, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(server)
+    messages.success(request, f"{server.model.name} is deleted.")
+    return redirect("agent-home")
 
 
 @login_required

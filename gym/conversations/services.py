@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
+from django.db.models import Count, ProtectedError
 
 from gym.conversations import permissions
 from gym.conversations.cases import READINGS, look_at
@@ -15,10 +16,9 @@ from gym.conversations.models import (
     AgentServer,
     AgentSuite,
     CaseRun,
-    FailureMode,
 )
 from gym.conversations.over_http import server_address_problem
-from gym.conversations.selectors import judges_for, servers_usable_by
+from gym.conversations.selectors import judges_for, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.secrets import sealed
 from models_registry import permissions as model_permissions
@@ -78,7 +78,7 @@ def change_server(
 ) -> None:
     """An empty secret stays as it is; None takes it away. A new address takes all secrets away that are not given
     again, since they were meant for the old one."""
-    if not model_permissions.can_edit(actor, server.model):
+    if not model_permissions.can_manage(actor, server.model):
         raise PermissionDenied("this agent belongs to somebody else")
     _require_sense(server.kind, url, server.wraps, actor)
     kept = server.secrets if url == server.url else {}
@@ -104,22 +104,44 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
         model.save()
 
 
+def delete_server(server: AgentServer, *, actor: User) -> None:
+    """The agent with its card and its secrets. One that results point to stays."""
+    model = server.model
+    if not model_permissions.can_manage(actor, model):
+        raise PermissionDenied("this agent belongs to somebody else")
+    if model.check_job is not None and model.check_job.is_active:
+        raise ValidationError("Its check is not finished. Cancel it, or wait.")
+    try:
+        model.delete()
+    except ProtectedError as error:
+        raise ValidationError("Tests have been run on this agent; their results point to it.") from error
+
+
 def _require_edit(actor: User, suite: AgentSuite) -> None:
     if not permissions.can_edit(actor, suite):
         raise PermissionDenied("this suite belongs to somebody else")
+
+
+def _require_manage(actor: User, suite: AgentSuite) -> None:
+    if not permissions.can_manage(actor, suite):
+        raise PermissionDenied("only its owner deletes a suite, says who sees it and keeps its secrets")
 
 
 def save_suite(
     suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
 ) -> AgentSuite:
     """Create or change a suite. An empty variable stays as it is; None takes it away."""
-    if suite.pk is None:
+    before = AgentSuite.objects.filter(pk=suite.pk).first()
+    if before is None:
         if not actor.is_authenticated:
             raise PermissionDenied("sign in to write tests")
         suite.owner = actor
     else:
         _require_edit(actor, suite)
-    if suite.judge is not None and not judges_for(actor).filter(pk=suite.judge.pk).exists():
+        if variables or suite.visibility != before.visibility:
+            _require_manage(actor, suite)
+    new_judge = before is None or suite.judge_id != before.judge_id
+    if suite.judge is not None and new_judge and not judges_for(actor).filter(pk=suite.judge.pk).exists():
         raise ValidationError({"judge": "You may not use this judge."})
     suite.variables = sealed(suite.variables, variables or {})
     suite.full_clean(exclude=["owner"])
@@ -127,8 +149,15 @@ def save_suite(
     return suite
 
 
-def delete_suite(suite: AgentSuite, *, actor: User) -> None:
+def forget_verdicts(suite: AgentSuite, *, actor: User) -> int:
+    """What the judge said is asked anew from the next run on. How many verdicts were forgotten."""
     _require_edit(actor, suite)
+    forgotten, _ = suite.opinions.all().delete()
+    return forgotten
+
+
+def delete_suite(suite: AgentSuite, *, actor: User) -> None:
+    _require_manage(actor, suite)
     if any(run.job is not None and run.job.is_active for run in suite.runs.select_related("job")):
         raise ValidationError("A run of this suite is not finished. Cancel it first.")
     suite.delete()
@@ -195,13 +224,7 @@ def queue_run(
 ) -> AgentRun:
     """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued, before this run.
     Raises TooManyJobs."""
-    if not permissions.can_view(actor, suite) or not actor.is_authenticated:
-        raise PermissionDenied("you may not run this suite")
-    if not unchecked and not servers_usable_by(actor).filter(pk=server.pk).exists():
-        raise ValidationError(f"{server} is not ready, or not for you: {server.model.get_status_display()}.")
-    if suite.variables and not permissions.can_edit(actor, suite):
-        raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
-    _require_judge(actor, suite)
+    _require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
     chosen = list(suite.cases.all()) if cases is None else cases
@@ -223,7 +246,24 @@ def queue_run(
     return run
 
 
-def _require_judge(actor: User, suite: AgentSuite) -> None:
+def queue_runs(
+    suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
+) -> list[AgentRun]:
+    """The same cases on several servers, a run on each: all of them are queued, or none. Raises TooManyJobs."""
+    with transaction.atomic():
+        return [queue_run(suite, server, actor=actor, **options) for server in servers]
+
+
+def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
+    """Whoever starts work of a suite uses its variables, its judge and the keys of the server: now, whatever was
+    allowed when an earlier run was queued. `checked`: the server has to be ready as well."""
+    if not permissions.can_view(actor, suite) or not actor.is_authenticated:
+        raise PermissionDenied("you may not run this suite")
+    if not permissions.can_run_suite(actor, suite):
+        raise PermissionDenied("this suite holds secrets of its owner, so only its owner can run it")
+    servers = servers_usable_by(actor) if checked else servers_lent_to(actor)
+    if not servers.filter(pk=server.pk).exists():
+        raise ValidationError(f"{server} is not ready, or not for you: {server.model.get_status_display()}.")
     if not permissions.can_judge(actor, suite):
         raise PermissionDenied(
             "the judge of this suite is private or holds secrets, so it does not work for you"
@@ -243,11 +283,14 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
     return made
 
 
-def queue_rescoring(run: AgentRun, *, actor: User) -> AgentRun:
-    """Score the stored answers of a run again, by the cases and the judge as they are now. No agent is asked."""
+def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRun:
+    """Score the stored answers of a run again, by the cases and the judge as they are now, and by another reading than
+    before where one is named. No agent is asked."""
     if not permissions.can_steer(actor, run):
         raise PermissionDenied("this run belongs to somebody else")
-    _require_judge(actor, run.suite)
+    if reading and reading not in READINGS:
+        raise ValidationError(f"There is no reading {reading!r}.")
+    _require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
         raise ValidationError("This run is not finished.")
     with transaction.atomic():
@@ -255,7 +298,7 @@ def queue_rescoring(run: AgentRun, *, actor: User) -> AgentRun:
             suite=run.suite,
             server=run.server,
             owner=actor,
-            options=run.options,
+            options=run.options | ({"reading": reading} if reading else {}),
             server_version=run.server_version,
             rescored_from=run,
         )
@@ -264,7 +307,8 @@ def queue_rescoring(run: AgentRun, *, actor: User) -> AgentRun:
         ]
         if not cases:
             raise ValidationError("The cases of this run were deleted.")
-        total = sum(_add_case(new, case).asked for case in cases)
+        stored = dict(run.case_runs.values_list("case").annotate(n=Count("iterations")))
+        total = sum(min(_add_case(new, case).asked, stored[case.pk]) for case in cases)
         new.job = jobs.enqueue(
             "agent_rescore", {"run": new.pk}, owner=actor, title=f"Score {run} again", total=total
         )
@@ -286,19 +330,6 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
-    _require_judge(actor, run.suite)
+    asks = run.rescored_from_id is None
+    _require_may_run(actor, run.suite, run.server, checked=asks)
     jobs.retry(run.job, actor=actor)
-
-
-def change_mode(
-    suite: AgentSuite, case_name: str, mode: str, *, actor: User, name: str, merged_into: str
-) -> None:
-    """Name a failure mode, or say which other one it belongs to; empty is as it was grouped."""
-    _require_edit(actor, suite)
-    if merged_into == mode:
-        raise ValidationError("A failure mode cannot be merged into itself.")
-    if not name and not merged_into:
-        FailureMode.objects.filter(suite=suite, case_name=case_name, mode=mode).delete()
-        return
-    values = {"name": name[:300], "merged_into": merged_into[:12]}
-    FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode[:12], defaults=values)

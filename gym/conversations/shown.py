@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from gym.conversations.assessor import Assessment, assess
 from gym.conversations.cases import Ratio
-from gym.conversations.figures import Comparison, Evidence, compare, evidence, pass_at_k, pass_hat_k
-from gym.conversations.models import AgentRun, CaseRun
+from gym.conversations.figures import (
+    Comparison,
+    Evidence,
+    Repeats,
+    compare,
+    compare_paired,
+    evidence,
+    repeats,
+)
+from gym.conversations.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
 from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult
-from gym.conversations.selectors import evidence_of
+from gym.conversations.selectors import evidence_of, flipping_cases
 
 MAX_COLUMNS = 4
-KS = (1, 2, 3, 5, 10)
 
 
 @dataclass
@@ -22,13 +30,24 @@ class CaseRow:
     case_run: CaseRun
     evidence: Evidence
     done: int
+    flaky: bool
 
 
 def rows_of(run: AgentRun) -> list[CaseRow]:
     from django.db.models import Count
 
+    flips = flipping_cases(run)
     rows = run.case_runs.select_related("case").annotate(n_done=Count("iterations"))
-    return [CaseRow(row, evidence_of(row), row.n_done) for row in rows]
+    return [
+        CaseRow(row, evidence_of(row), row.n_done, 0 < row.passed < row.made or row.case_id in flips)
+        for row in rows
+    ]
+
+
+def repeats_of(run: AgentRun) -> list[Repeats]:
+    """pass@k and pass^k, mean over the cases of a run; those that stop early say nothing about them."""
+    rows = [row for row in run.case_runs.all() if row.outcome and row.made and not row.early_stop]
+    return repeats([(row.passed, row.made) for row in rows])
 
 
 @dataclass
@@ -43,7 +62,9 @@ class Totals:
 def totals_of(run: AgentRun) -> Totals:
     rows = [row for row in run.case_runs.all() if row.outcome]
     passed = sum(row.outcome == "pass" for row in rows)
-    iterations = evidence(sum(row.passed for row in rows), sum(row.made for row in rows), 1.0)
+    early_stop = any(row.early_stop for row in rows)
+    passes, made = sum(row.passed for row in rows), sum(row.made for row in rows)
+    iterations = evidence(passes, made, 1.0, early_stop=early_stop)
     return Totals(evidence(passed, len(rows), 1.0), iterations, sum(row.seconds for row in rows))
 
 
@@ -52,7 +73,8 @@ def result_of(case_run: CaseRun) -> CaseResult:
     ratio = Ratio(case_run.needed, max(1, case_run.asked), f"{case_run.needed}/{case_run.asked}")
     reading = case_run.run.options.get("reading", "document")
     iterations = tuple(case_run.results())
-    return CaseResult(case_run.agent, ratio, reading, iterations, max(1, case_run.asked), case_run.error)
+    asked = max(1, case_run.asked)
+    return CaseResult(case_run.agent, ratio, reading, iterations, asked, case_run.error, case_run.early_stop)
 
 
 @dataclass
@@ -106,15 +128,12 @@ def case_context(case_run: CaseRun, chosen: list[str]) -> dict[str, Any]:
         "run": case_run.run,
         "case_run": case_run,
         "evidence": found,
-        "ks": [
-            (k, pass_at_k(found.n, found.passed, k), pass_hat_k(found.n, found.passed, k))
-            for k in KS
-            if k <= found.n
-        ],
+        "repeats": [] if found.early_stop else repeats([(found.passed, found.n)]),
         "checks": check_rows(iterations),
         "iterations": iterations,
         "columns": columns,
         "turns": _turn_rows(columns),
+        "tokens": tokens_of([case_run]),
         "latency": (median(seconds), seconds[-1]) if seconds else None,
         "several_connections": any(turn.connection for iteration in iterations for turn in iteration.turns),
     }
@@ -142,11 +161,27 @@ def _turn_rows(columns: list[IterationResult]) -> list[TurnRow]:
 
 
 def assessment_of(case_run: CaseRun) -> Assessment:
-    """Failure modes, with the names and mergers of the suite's people."""
+    """Failure modes, with what a model chose and with the names and mergers of the suite's people."""
     notes = case_run.run.suite.failure_modes.filter(case_name=case_run.name)
-    names = {note.mode: note.name for note in notes if note.name}
+    return _assessment(case_run, notes, Naming.objects.filter(case_run=case_run).first())
+
+
+def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
+    """Those of all cases of a run, in a handful of queries."""
+    rows = list(run.case_runs.prefetch_related("iterations"))
+    namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
+    notes: dict[str, list[FailureMode]] = {}
+    for note in run.suite.failure_modes.all():
+        notes.setdefault(note.case_name, []).append(note)
+    return [(row, _assessment(row, notes.get(row.name, ()), namings.get(row.pk))) for row in rows]
+
+
+def _assessment(case_run: CaseRun, notes: Iterable[FailureMode], naming: Naming | None) -> Assessment:
+    notes = list(notes)
+    names = {note.mode: note.shown_name for note in notes if note.shown_name}
     merged = {note.mode: note.merged_into for note in notes if note.merged_into}
-    return assess(result_of(case_run), names=names, merged=merged)
+    chosen = naming.chosen if naming else {}
+    return assess(result_of(case_run), names=names, merged=merged, chosen=chosen)
 
 
 @dataclass
@@ -159,17 +194,54 @@ class CompareRow:
 
 
 def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Comparison]:
-    """Case by case by name, and all iterations of the cases that both made."""
-    ours = {row.name: row for row in first.case_runs.all()}
-    theirs = {row.name: row for row in second.case_runs.all()}
-    rows = []
-    sums = [0, 0, 0, 0]
-    for name in sorted({*ours, *theirs}):
-        one, two = ours.get(name), theirs.get(name)
-        found = None
-        if one is not None and two is not None:
-            found = compare((one.passed, one.made), (two.passed, two.made))
-            sums = [a + b for a, b in zip(sums, (one.passed, one.made, two.passed, two.made), strict=True)]
-        same = one is not None and two is not None and one.text == two.text
-        rows.append(CompareRow(name, one, two, found, same))
-    return rows, compare((sums[0], sums[1]), (sums[2], sums[3]))
+    """Case by case by name, and all iterations of the cases that both made. Where both scored the same answers the
+    iterations are pairs."""
+    ours = {row.name: row for row in first.case_runs.select_related("run")}
+    theirs = {row.name: row for row in second.case_runs.select_related("run")}
+    pairs = _pairs(first, second) if _answers_of(first) == _answers_of(second) else None
+    names = sorted({*ours, *theirs})
+    rows = [_compare_row(name, ours.get(name), theirs.get(name), pairs) for name in names]
+    early_stop = first.early_stop or second.early_stop
+    if pairs is not None:
+        every = [pair for found in pairs.values() for pair in found]
+        return rows, compare_paired(every, early_stop=early_stop)
+    both = [row.comparison for row in rows if row.comparison is not None]
+    ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
+    return rows, compare(ones, twos, early_stop=early_stop)
+
+
+def _summed(counts: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(passed for passed, _ in counts), sum(made for _, made in counts)
+
+
+def _compare_row(
+    name: str, one: CaseRun | None, two: CaseRun | None, pairs: Mapping[str, list[tuple[bool, bool]]] | None
+) -> CompareRow:
+    if one is None or two is None:
+        return CompareRow(name, one, two, None, same_text=False)
+    early_stop = one.early_stop or two.early_stop
+    if pairs is not None:
+        found = compare_paired(pairs.get(name, []), early_stop=early_stop)
+    else:
+        found = compare((one.passed, one.made), (two.passed, two.made), early_stop=early_stop)
+    return CompareRow(name, one, two, found, one.text == two.text)
+
+
+def _answers_of(run: AgentRun) -> int:
+    """The run that asked for the answers that this one scores."""
+    while run.rescored_from is not None:
+        run = run.rescored_from
+    return run.pk
+
+
+def _pairs(first: AgentRun, second: AgentRun) -> dict[str, list[tuple[bool, bool]]]:
+    """By case: whether each iteration passed in the first and in the second scoring of its answers."""
+    found: list[dict[tuple[str, int], bool]] = []
+    for run in (first, second):
+        made = CaseIteration.objects.filter(case_run__run=run).exclude(outcome="skipped")
+        rows = made.values_list("case_run__name", "number", "outcome")
+        found.append({(name, number): outcome == "pass" for name, number, outcome in rows})
+    pairs: dict[str, list[tuple[bool, bool]]] = {}
+    for name, number in sorted(found[0].keys() & found[1].keys()):
+        pairs.setdefault(name, []).append((found[0][name, number], found[1][name, number]))
+    return pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
@@ -13,8 +14,8 @@ from gym.conversations.judging import Asked, VotingJudge, prompt_for, reference_
 from gym.conversations.models import AgentServer, AgentSuite
 from gym.conversations.over_chat import ChatTransport, ContinuingTransport
 from gym.conversations.over_http import HTTPTransport
-from gym.conversations.redact import redactor
-from gym.conversations.transport import Transport
+from gym.conversations.redact import header_words, redactor
+from gym.conversations.transport import Deadline, Transport, one_at_a_time
 from gym.net import NetPolicy
 from gym.secrets import reveal
 from models_registry.models import RegisteredModel
@@ -32,14 +33,17 @@ def transport_for(server: AgentServer) -> Transport:
         assert server.wraps is not None
         return ContinuingTransport(server.wraps.slug, continuing(server.wraps))
     headers = {name: reveal(server.secrets, name) for name in server.secrets}
-    hidden = tuple(value for value in headers.values()) + tuple(
-        value.removeprefix("Bearer ") for value in headers.values() if value.startswith("Bearer ")
-    )
+    hidden = headers_hidden(server)
     if server.kind == AgentServer.Kind.CHAT:
         return ChatTransport(
             server.url, server.chat_model, policy=NetPolicy.from_settings, headers=headers, secrets=hidden
         )
     return HTTPTransport(server.url, policy=NetPolicy.from_settings, headers=headers, secrets=hidden)
+
+
+def headers_hidden(server: AgentServer) -> tuple[str, ...]:
+    """Texts of the secret headers that must appear nowhere. Raises SecretError."""
+    return tuple(word for name in server.secrets for word in header_words(reveal(server.secrets, name)))
 
 
 def judge_for(
@@ -50,16 +54,17 @@ def judge_for(
     if model is None:
         return None
     server = AgentServer.objects.filter(model=model).select_related("wraps", "model").first()
+    compatible = reading == "reference-compatible"
     ask: Asked
     secrets: tuple[str, ...] = ()
     if server is not None:
         transport = transport_for(server)
         secrets = transport.secrets
         agent = suite.judge_agent or server.chat_model or "judge"
-        ask = AgentJudge(transport, agent, f"{model.slug} {server.version}")
+        ask = AgentJudge(transport, agent, identity_of(server), compiled=compatible)
     else:
-        ask = SurprisalJudge(bits_of(model), f"{model.slug} {model.fingerprint}")
-    compatible = reading == "reference-compatible"
+        behind = json.dumps([model.slug, model.fingerprint, model.config], sort_keys=True)
+        ask = SurprisalJudge(bits_of(model), behind)
     return VotingJudge(
         ask,
         votes=suite.judge_votes,
@@ -70,18 +75,28 @@ def judge_for(
     )
 
 
-def bits_of(model: RegisteredModel) -> Callable[[str, Sequence[str]], list[float | None]]:
-    """Bits of each continuation after a prompt. The model is loaded once, and asked by one thread at a time."""
+def identity_of(server: AgentServer) -> str:
+    """All that the site knows of what makes the answers. Verdicts of another address, model or version are others'."""
+    wraps = server.wraps
+    behind = [wraps.slug, wraps.fingerprint] if wraps is not None else []
+    return json.dumps(
+        [server.model.slug, server.kind, server.url, server.chat_model, server.version, *behind]
+    )
+
+
+def bits_of(model: RegisteredModel) -> Callable[[str, Sequence[str], Deadline], list[float | None]]:
+    """Bits of each continuation after a prompt. The model is loaded once, and asked by one thread at a time; who is not
+    let in before the deadline gets TransportError."""
     from models_registry.engine import ScoringFailure, ScoringPolicy
     from models_registry.warm import load_pinned
 
     backend = load_pinned(model)
     lock = threading.Lock()
 
-    def bits(prompt: str, words: Sequence[str]) -> list[float | None]:
+    def bits(prompt: str, words: Sequence[str], deadline: Deadline) -> list[float | None]:
         texts = [prompt + word for word in words]
         spans = [[(len(prompt), len(text))] for text in texts]
-        with lock:
+        with one_at_a_time(lock, deadline.check):
             scored = backend.score(texts, ScoringPolicy(), spans)
         found: list[float | None] = []
         for result in scored:

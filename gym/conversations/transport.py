@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 Trouble = Literal[
-    "timeout", "unreachable", "refused", "status", "too-large", "encoding", "protocol", "stopped"
+    "timeout",
+    "unreachable",
+    "refused",
+    "unsendable",
+    "status",
+    "too-large",
+    "encoding",
+    "protocol",
+    "stopped",
 ]
 
 
 class TransportError(Exception):
     """Why there is no answer, by name: `timeout`, `unreachable` (no connection, or broken off), `refused` (an address
-    this site does not talk to), `status` (anything but 200), `too-large`, `encoding`, `protocol`, `stopped`."""
+    this site does not talk to), `unsendable` (what the case asks for cannot be sent), `status` (anything but 200),
+    `too-large`, `encoding`, `protocol`, `stopped`."""
 
     def __init__(self, trouble: Trouble, message: str) -> None:
         self.trouble = trouble
@@ -22,12 +33,17 @@ class TransportError(Exception):
         super().__init__(message)
 
 
+def never() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of time.monotonic(), and what ends then."""
+    """A moment of time.monotonic(), and what ends then; or earlier, when `stop` says so."""
 
     at: float
     what: str = "The request"
+    stop: Callable[[], bool] = never
 
     @property
     def left(self) -> float:
@@ -40,6 +56,29 @@ class Deadline:
     def error(self) -> TransportError:
         return TransportError("timeout", f"{self.what} took too long and was given up.")
 
+    def check(self) -> None:
+        """Raise TransportError when there is no time left, or nobody waits any more."""
+        if self.passed:
+            raise self.error()
+        if self.stop():
+            raise stopped()
+
+
+def stopped() -> TransportError:
+    return TransportError("stopped", "The run was stopped.")
+
+
+@contextmanager
+def one_at_a_time(lock: threading.Lock, check: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock. `check` is called while others hold it, and once it is ours; it may raise."""
+    while not lock.acquire(timeout=0.1):
+        check()
+    try:
+        check()
+        yield
+    finally:
+        lock.release()
+
 
 def earliest(*deadlines: Deadline | None) -> Deadline:
     return min((deadline for deadline in deadlines if deadline), key=lambda deadline: deadline.at)
@@ -50,6 +89,10 @@ class Transport(Protocol):
 
     secrets: tuple[str, ...]
     """Texts that must appear nowhere: the values of secret headers."""
+    unsent: tuple[str, ...]
+    """What of a case has no place in a request: of sly_data and metadata."""
+    scheme: str
+    """http or https; empty where nothing goes over a network."""
 
     def chat(
         self,

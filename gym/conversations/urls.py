@@ -1,6 +1,7 @@
 from django.urls import path
 
-from gym.conversations import case_views, run_views, server_views, views
+from gym.conversations import assess_views, case_views, run_views, server_views, views
+from gym.sharing.views import people_urls
 
 urlpatterns = [
     path("", views.home, name="agent-home"),
@@ -10,7 +11,9 @@ urlpatterns = [
     path("servers/<slug:slug>/", server_views.server_detail, name="agent-server"),
     path("servers/<slug:slug>/edit/", server_views.server_edit, name="agent-server-edit"),
     path("servers/<slug:slug>/check/", server_views.server_check, name="agent-server-check"),
+    path("servers/<slug:slug>/delete/", server_views.server_delete, name="agent-server-delete"),
     path("servers/<slug:slug>/status/", server_views.server_status, name="agent-server-status"),
+    path("runs/", run_views.runs, name="agent-runs"),
     path("runs/<slug:key>/", run_views.run_detail, name="agent-run"),
     path("runs/<slug:key>/progress/", run_views.run_progress, name="agent-run-progress"),
     path("runs/<slug:key>/cancel/", run_views.run_cancel, name="agent-run-cancel"),
@@ -18,18 +21,25 @@ urlpatterns = [
     path("runs/<slug:key>/rescore/", run_views.run_rescore, name="agent-run-rescore"),
     path("runs/<slug:key>/download/<str:form>/", run_views.run_download, name="agent-run-download"),
     path("runs/<slug:key>/<int:pk>/", run_views.case_run, name="agent-case-run"),
-    path("runs/<slug:key>/<int:pk>/assess/", run_views.assess, name="agent-assess"),
-    path("runs/<slug:key>/<int:pk>/assess/mode/", run_views.change_mode, name="agent-mode"),
+    path("runs/<slug:key>/<int:pk>/assess/", assess_views.assess, name="agent-assess"),
+    path("runs/<slug:key>/<int:pk>/assess/naming/", assess_views.naming, name="agent-naming"),
+    path("runs/<slug:key>/<int:pk>/assess/forget/", assess_views.forget, name="agent-naming-forget"),
+    path("runs/<slug:key>/<int:pk>/assess/mode/", assess_views.change_mode, name="agent-mode"),
     path(
-        "runs/<slug:key>/<int:pk>/assess/<str:form>/", run_views.assess_download, name="agent-assess-download"
+        "runs/<slug:key>/<int:pk>/assess/<str:form>/",
+        assess_views.assess_download,
+        name="agent-assess-download",
     ),
     path("<slug:slug>/", views.suite_detail, name="agent-suite"),
+    *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.suite_edit, name="agent-suite-edit"),
     path("<slug:slug>/delete/", views.suite_delete, name="agent-suite-delete"),
+    path("<slug:slug>/verdicts/forget/", views.verdicts_forget, name="agent-verdicts-forget"),
     path("<slug:slug>/import/", views.suite_import, name="agent-suite-import"),
     path("<slug:slug>/download/", views.suite_download, name="agent-suite-download"),
     path("<slug:slug>/run/", views.suite_run, name="agent-suite-run"),
     path("<slug:slug>/cases/new/", case_views.case_new, name="agent-case-new"),
+    path("<slug:slug>/cases/new/form/", case_views.case_new_form, name="agent-case-new-form"),
     path("<slug:slug>/cases/check/", case_views.case_check, name="agent-case-check"),
     path("<slug:slug>/cases/<int:pk>/", case_views.case_detail, name="agent-case"),
     path("<slug:slug>/cases/<int:pk>/edit/", case_views.case_edit, name="agent-case-edit"),

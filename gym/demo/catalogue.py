@@ -1,4 +1,4 @@
-"""What the demo offers: three models and ten suites, with what a loader needs to put them into a database."""
+"""What the demo offers: three models, two checkpoints of one of them, eleven suites, with what a loader needs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class DemoModel:
     description: str
     corpus: str
     parameters: str
+    tags: tuple[str, ...] = ()
     licence: str = LICENCE
 
 
@@ -60,6 +61,7 @@ DEMO_MODELS: list[DemoModel] = [
         "four words stand between.",
         corpus=_CORPUS,
         parameters="678,630 n-grams of one to five words",
+        tags=("group:Demo 5-gram", "step:80k"),
     ),
     DemoModel(
         slug="demo-uniform",
@@ -71,6 +73,20 @@ DEMO_MODELS: list[DemoModel] = [
         "table.",
         corpus="none",
         parameters="none",
+    ),
+    *(
+        DemoModel(
+            slug=f"demo-ngram-{count}k",
+            name=f"5-gram after {count},000 sentences",
+            backend="ngram",
+            config={"path": f"demo-ngram-{count}k"},
+            description=f"Demo 5-gram, counted on the first {count},000 sentences of its corpus: a checkpoint, as the "
+            f"tags group:Demo 5-gram and step:{count}k say. Its steps are sentences.",
+            corpus=f"the first {count},000 of {_CORPUS}",
+            parameters=f"{parameters} n-grams of one to five words",
+            tags=("group:Demo 5-gram", f"step:{count}k"),
+        )
+        for count, parameters in ((5, "85,048"), (20, "249,386"))
     ),
 ]
 
@@ -107,5 +123,6 @@ DEMO_SUITES: list[DemoSuite] = [
             ("gross-syntactic-state", "long-distance"),
         ),
         ("center_embed", "Centre embedding", ("center-embedding", "long-distance")),
+        ("center_embed_mod", "Centre embedding, with a modifier", ("center-embedding", "long-distance")),
     )
 ]

@@ -95,7 +95,7 @@ def _create_models(owner: User) -> Iterator[str]:
                 licence=model.licence,
                 corpus=model.corpus,
                 authorship="LM Gym",
-                tags=["demo"],
+                tags=["demo", *model.tags],
             )
             yield f"model {model.slug}"
 

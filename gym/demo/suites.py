@@ -19,7 +19,14 @@ from gym.demo.suites_agreement import (
     agreement_src,
     reflexive_orc,
 )
-from gym.demo.suites_dependencies import center_embed, filler_gap_object, garden_path_npz, npi, subordination
+from gym.demo.suites_dependencies import (
+    center_embed,
+    center_embed_mod,
+    filler_gap_object,
+    garden_path_npz,
+    npi,
+    subordination,
+)
 
 BUILDERS: tuple[Callable[[Dice], Document], ...] = (
     agreement_simple,
@@ -32,12 +39,16 @@ BUILDERS: tuple[Callable[[Dice], Document], ...] = (
     garden_path_npz,
     subordination,
     center_embed,
+    center_embed_mod,
 )
 
 
 def build(seed: int = SEED) -> dict[str, Document]:
-    """All demo suites. Each draws from its own dice, so that changing one leaves the others alone."""
-    return {builder.__name__: builder(Dice(seed + k)) for k, builder in enumerate(BUILDERS)}
+    """All demo suites. Each draws from its own dice, so that changing one leaves the others alone; a suite with a
+    modifier draws as the one without, and so has its items."""
+    names = [builder.__name__ for builder in BUILDERS]
+    plain = {name: names.index(name.removesuffix("_mod")) for name in names}
+    return {builder.__name__: builder(Dice(seed + plain[builder.__name__])) for builder in BUILDERS}
 
 
 def render(suite: Document) -> str:

@@ -194,23 +194,19 @@ def subordination(dice: Dice) -> Document:
     )
 
 
-def center_embed(dice: Dice) -> Document:
-    """Items come in twins: one inner clause after a product and after its maker, with the verbs turned."""
-    inner = dice.sample(lex.PLAIN, ITEMS // 2)
-    items: list[Item] = []
-    for k, noun in enumerate(inner):
+def _twins(dice: Dice) -> list[tuple[str, str, str, str]]:
+    """(head, inner subject, verb, verb), in the order that fits the head."""
+    rows = []
+    for k, noun in enumerate(dice.sample(lex.PLAIN, ITEMS // 2)):
         craft, sway = lex.CRAFTS[k % len(lex.CRAFTS)], lex.SWAY[(k + k // len(lex.CRAFTS)) % len(lex.SWAY)]
         who = f"{dice.pick(lex.ATTRIBUTES)} {noun.form(('sg', 'pl')[k % 2])}"
-        for head, first, second in (
-            (craft.product, craft.verb, sway),
-            (craft.maker.singular, sway, craft.verb),
-        ):
-            items.append(
-                {
-                    "plaus": ["The", head, "that", "the", who, first, second],
-                    "implaus": ["The", head, "that", "the", who, second, first],
-                }
-            )
+        rows.append((craft.product, who, craft.verb, sway))
+        rows.append((craft.maker.singular, who, sway, craft.verb))
+    return rows
+
+
+def center_embed(dice: Dice) -> Document:
+    """Items come in twins: one inner clause after a product and after its maker, with the verbs turned."""
     return document(
         "center_embed",
         title="Centre embedding",
@@ -221,12 +217,45 @@ def center_embed(dice: Dice) -> Document:
         reference=f"{EMBED}; {HU}, center_embed",
         tags=["center-embedding", "long-distance"],
         regions=["intro", "np_1", "that", "det_2", "np_2", "verb_1", "verb_2"],
-        predictions=[
-            prediction(
-                "Verbs in order",
-                "[ (6;%plaus%) + (7;%plaus%) ] < [ (6;%implaus%) + (7;%implaus%) ]",
-                "The two verbs together are less surprising in the order in which each fits its noun.",
-            )
+        predictions=[_verbs_in_order(6)],
+        items=[
+            {
+                "plaus": ["The", head, "that", "the", who, first, second],
+                "implaus": ["The", head, "that", "the", who, second, first],
+            }
+            for head, who, first, second in _twins(dice)
         ],
-        items=items,
+    )
+
+
+def center_embed_mod(dice: Dice) -> Document:
+    """The same items with a phrase between the inner subject and the verbs."""
+    homes = (f"from the {lex.HOMES[k // 2 % len(lex.HOMES)]}" for k in range(ITEMS))
+    return document(
+        "center_embed_mod",
+        title="Centre embedding, with a modifier",
+        description="The items of center_embed with a phrase before the verbs: “The song that the young girl "
+        "from the village sang helped”. Whoever has understood the clause is not thrown off by it.",
+        reference=f"{EMBED}; {HU}, center_embed_mod",
+        tags=["center-embedding", "long-distance"],
+        regions=["intro", "np_1", "that", "det_2", "np_2", "modifier", "verb_1", "verb_2"],
+        predictions=[_verbs_in_order(7)],
+        items=[
+            {
+                "plaus": ["The", head, "that", "the", who, home, first, second],
+                "implaus": ["The", head, "that", "the", who, home, second, first],
+            }
+            for (head, who, first, second), home in zip(_twins(dice), homes, strict=True)
+        ],
+    )
+
+
+def _verbs_in_order(first: int) -> dict[str, str]:
+    def both(condition: str) -> str:
+        return f"[ ({first};%{condition}%) + ({first + 1};%{condition}%) ]"
+
+    return prediction(
+        "Verbs in order",
+        f"{both('plaus')} < {both('implaus')}",
+        "The two verbs together are less surprising in the order in which each fits its noun.",
     )

@@ -25,8 +25,10 @@ from models_registry.backends.ngram_model import tokenize, train_ngram
 from suites.formats import read_suite
 
 NGRAM_ORDER = 5
+CHECKPOINTS = {"demo-ngram-5k": 5_000, "demo-ngram-20k": 20_000, "demo-ngram": corpus.SENTENCES}
+"""The n-gram model after so many sentences."""
 PARTS = ("suites", "ngram", "gpt2")
-UNLISTED = ("manifest.json", "README.md")
+UNLISTED = ("manifest.json", "README.md", "sentences.txt")
 HELD_OUT_SENTENCES = 2_000
 HELD_OUT_SEED = corpus.SEED + 1_000
 
@@ -54,12 +56,13 @@ def make(data: Path, parts: Sequence[str]) -> None:
     manifest["suites"] = {"seed": suites.SEED}
     say(f"corpus of {len(texts)} sentences, sha256 {training.sha256[:16]}")
     if "ngram" in parts:
-        model = train_ngram(texts, NGRAM_ORDER)
-        folder = data / "models" / "demo-ngram"
-        folder.mkdir(parents=True, exist_ok=True)
-        save_model(model, folder / FILE_NAME)
-        manifest["ngram"] = {"order": NGRAM_ORDER, "parameters": model.parameters}
-        say(f"{NGRAM_ORDER}-gram model, {model.parameters} n-grams")
+        for slug, count in CHECKPOINTS.items():
+            model = train_ngram(texts[:count], NGRAM_ORDER)
+            folder = data / "models" / slug
+            folder.mkdir(parents=True, exist_ok=True)
+            save_model(model, folder / FILE_NAME)
+            say(f"{slug}: {model.parameters} n-grams of {min(count, len(texts))} sentences")
+        manifest["ngram"] = {"order": NGRAM_ORDER, "parameters": model.parameters, "checkpoints": CHECKPOINTS}
     if "gpt2" in parts:
         import tokenizers
         import torch

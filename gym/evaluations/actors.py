@@ -13,6 +13,7 @@ from django.utils import timezone
 from gym.evaluations.columns import Scores
 from gym.evaluations.compute import RunResult, evaluate_document
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
+from gym.evaluations.policies import standing_of
 from gym.evaluations.provenance import error_bits_of, provenance
 from gym.evaluations.scoring import Scoring
 from gym.evaluations.signals import results_written
@@ -114,6 +115,7 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
     )
     SuiteRun.objects.filter(pk=run.pk).update(
         completed_at=run.completed_at or timezone.now(),
+        standing=standing_of(run, is_whole=len(result.predictions) == len(predictions)),
         filling=not result.complete,
         provenance=facts,
         n_unique=n_unique,

@@ -1,6 +1,7 @@
 from django.contrib import admin
 
-from gym.evaluations.models import ResultUpload, ScoreCache, SuiteRun
+from gym.evaluations.graves import Kept, delete_runs, require_free
+from gym.evaluations.models import DeletedRun, ResultUpload, ScoreCache, SuiteRun
 
 
 @admin.register(SuiteRun)
@@ -10,6 +11,32 @@ class SuiteRunAdmin(admin.ModelAdmin):
     list_select_related = ["model", "revision__suite", "owner"]
     search_fields = ["revision__suite__slug", "model__slug"]
     readonly_fields = [field.name for field in SuiteRun._meta.fields]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def get_deleted_objects(self, objs, request):
+        """Django's page of what goes; runs that somebody relies on are protected, in words."""
+        deleted, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
+        try:
+            require_free(SuiteRun.objects.filter(pk__in=[run.pk for run in objs]))
+        except Kept as error:
+            protected = [*protected, *error.messages]
+        return deleted, counts, perms_needed, protected
+
+    def delete_model(self, request, obj) -> None:
+        delete_runs(SuiteRun.objects.filter(pk=obj.pk))
+
+    def delete_queryset(self, request, queryset) -> None:
+        delete_runs(SuiteRun.objects.filter(pk__in=list(queryset.values_list("pk", flat=True))))
+
+
+@admin.register(DeletedRun)
+class DeletedRunAdmin(admin.ModelAdmin):
+    list_display = ["key", "model", "suite", "revision", "deleted_at"]
+    list_filter = ["deleted_at"]
+    search_fields = ["key", "model", "suite"]
+    readonly_fields = [field.name for field in DeletedRun._meta.fields]
 
     def has_add_permission(self, request) -> bool:
         return False

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES
@@ -49,8 +49,8 @@ def _idle() -> QuerySet[ScoreCache]:
 
 def spent_chunks() -> QuerySet[RunChunk]:
     """Steps that were done, of plans of runs that are finished: of no use any more."""
-    finished = {"run__completed_at__isnull": False, "run__job__state__in": FINAL_STATES}
-    return RunChunk.objects.filter(done=True, **finished)
+    ended = Q(run__job__state__in=FINAL_STATES) | Q(run__job=None)
+    return RunChunk.objects.filter(ended, done=True, run__completed_at__isnull=False)
 
 
 def drop_spent_chunks() -> int:

@@ -146,7 +146,7 @@ def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float
 def _axis_labels(names: Sequence[str], n_series: int) -> tuple[list[list[str]], float, bool, float]:
     """Lines per label, the height they need, whether they are turned, and the width of a column."""
     count = max(len(names), 1)
-    step = min(156.0, max(58.0, 800.0 / count, 7.0 * n_series + 18.0))
+    step = min(156.0, max(58.0, 640.0 / count, 7.0 * n_series + 18.0))
     wrapped = [wrap(name, step - 8.0, 11.0) for name in names]
     if all(lines is not None and len(lines) <= 3 for lines in wrapped):
         lines = [w or [""] for w in wrapped]

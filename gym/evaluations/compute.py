@@ -81,7 +81,11 @@ class RunResult:
 
 def metric_of(document: SuiteDocument) -> str:
     """The one metric a run computes by default: the document's, the first of a list, `sum` for "all"."""
-    metric = document.metric
+    return default_metric(document.metric)
+
+
+def default_metric(metric: str | Sequence[str]) -> str:
+    """The same of what `meta.metric` says."""
     if isinstance(metric, str):
         return "sum" if metric == "all" else metric
     return str(metric[0]) if metric else "sum"

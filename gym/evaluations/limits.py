@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Aggregate, Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from gym.evaluations.models import SuiteRun
+from gym.evaluations.models import SentenceCharge, SuiteRun
 from gym.jobs.errors import TooManyJobs
 from gym.jobs.models import ACTIVE_STATES, Job
 
@@ -36,29 +36,30 @@ class TooManyRuns(ValidationError):
     """The account keeps as many runs as one may keep."""
 
 
-def check(user: User, n_sentences: int) -> None:
-    """Raise TooManySentences or TooManyRuns if this account may not queue a run of so many sentences now."""
-    if user.is_staff:
+def charge_run(user: User, n_sentences: int) -> None:
+    """Raise TooManySentences or TooManyRuns if this account may not queue a run of so many sentences now; else they
+    count. Call it in the transaction that queues them."""
+    with transaction.atomic():
+        check_kept(user, 1)
+        charge(user, n_sentences)
+
+
+def charge(user: User, n_sentences: int) -> None:
+    """Raise TooManySentences if this account may not have so many sentences scored now; else they count for a day,
+    whatever becomes of them. Call it in the transaction that queues them."""
+    if not n_sentences:
         return
-    used = used_by(user)
-    _check_runs(user, used.runs)
-    _check_sentences(user, used.sentences, n_sentences)
+    with transaction.atomic():
+        _hold(user)
+        if not user.is_staff:
+            _check_sentences(user, used_by(user).sentences, n_sentences)
+        SentenceCharge.objects.filter(created__lte=timezone.now() - DAY).delete()
+        SentenceCharge.objects.create(owner=user, n_sentences=n_sentences)
 
 
-def check_sentences(user: User, n_sentences: int) -> None:
-    """Raise TooManySentences if this account may not have so many sentences scored now."""
-    if not user.is_staff:
-        _check_sentences(user, used_by(user).sentences, n_sentences)
-
-
-Counter = Callable[["User", datetime], list[tuple[datetime, int]]]
-_others: list[Counter] = []
-
-
-def also_counts(sentences_since: Counter) -> None:
-    """Rooms that score sentences without a run say how many: (when, number) since a moment."""
-    if sentences_since not in _others:
-        _others.append(sentences_since)
+def _hold(user: User) -> None:
+    """Limits hold for simultaneous requests too."""
+    get_user_model().objects.select_for_update().get(pk=user.pk)
 
 
 @dataclass(frozen=True)
@@ -70,20 +71,25 @@ class Used:
 
 def used_by(user: User) -> Used:
     """What this account has used of its allowances."""
-    since = timezone.now() - DAY
+    columns = use_columns()
+    row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values_list(*columns).get()
+    return Used(*row)
+
+
+def use_columns() -> dict[str, Coalesce]:
+    """The fields of Used as columns of accounts, for as many of them as a query has."""
     runs = SuiteRun.objects.filter(owner=OuterRef("pk"))
-    recent = runs.filter(source=SuiteRun.Source.COMPUTED, created__gt=since)
     active = Job.objects.filter(owner=OuterRef("pk"), state__in=ACTIVE_STATES)
-    kept, sentences, jobs = (
-        get_user_model()
-        .objects.filter(pk=user.pk)
-        .values_list(
-            _of_one(runs, Count("pk")), _of_one(recent, Sum("n_sentences")), _of_one(active, Count("pk"))
-        )
-        .get()
-    )
-    others = sum(n for count in _others for _, n in count(user, since))
-    return Used(kept, sentences + others, jobs)
+    charges = _recent().filter(owner=OuterRef("pk"))
+    return {
+        "used_runs": _of_one(runs, Count("pk")),
+        "used_sentences": _of_one(charges, Sum("n_sentences")),
+        "used_jobs": _of_one(active, Count("pk")),
+    }
+
+
+def _recent() -> QuerySet[SentenceCharge]:
+    return SentenceCharge.objects.filter(created__gt=timezone.now() - DAY)
 
 
 def _of_one(rows: QuerySet[Any], figure: Aggregate) -> Coalesce:
@@ -92,7 +98,9 @@ def _of_one(rows: QuerySet[Any], figure: Aggregate) -> Coalesce:
 
 
 def check_kept(user: User, n_runs: int) -> None:
-    """Raise TooManyRuns if this account may not keep so many runs more, e.g. uploaded ones."""
+    """Raise TooManyRuns if this account may not keep so many runs more, e.g. uploaded ones. Call it in the transaction
+    that makes them."""
+    _hold(user)
     if not user.is_staff:
         _check_runs(user, SuiteRun.objects.filter(owner=user).count(), n_runs)
 
@@ -126,20 +134,18 @@ def _check_sentences(user: User, used: int, n_sentences: int) -> None:
         raise TooManySentences(
             f"This has {n_sentences:,} sentences, and {limit:,} a day is the limit of one account.", None
         )
+    told = f"{used:,} sentence{'' if used == 1 else 's'}"
     raise TooManySentences(
-        f"You queued {used:,} sentences in the last 24 hours. With these {n_sentences:,} that is more "
-        f"than the {limit:,} one account may queue in a day.",
+        f"You queued {told} in the last 24 hours. With these {n_sentences:,} that is more than the {limit:,} one "
+        "account may queue in a day.",
         _seconds_until(user, used + n_sentences - limit),
     )
 
 
 def _seconds_until(user: User, surplus: int) -> int:
-    """Until runs with so many sentences are more than a day old."""
+    """Until charges of so many sentences are more than a day old."""
     now = timezone.now()
-    recent = SuiteRun.objects.filter(owner=user, source=SuiteRun.Source.COMPUTED, created__gt=now - DAY)
-    queued = list(recent.values_list("created", "n_sentences"))
-    queued += [row for count in _others for row in count(user, now - DAY)]
-    for created, n in sorted(queued):
+    for created, n in _recent().filter(owner=user).order_by("created").values_list("created", "n_sentences"):
         surplus -= n
         if surplus <= 0:
             return max(1, int((created + DAY - now).total_seconds()) + 1)

@@ -49,6 +49,13 @@ class SuiteRun(models.Model):
         COMPUTED = "computed", "computed here"
         UPLOADED = "uploaded", "uploaded"
 
+    class Standing(models.IntegerChoices):
+        """Of several runs of a model on a revision the one of the highest standing counts; see policies.py."""
+
+        PARTIAL = 0, "lacks predictions"
+        OTHER = 1, "another policy"
+        DEFAULT = 2, "default policy"
+
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     revision = models.ForeignKey(SuiteRevision, on_delete=models.PROTECT, related_name="runs")
     model = models.ForeignKey(RegisteredModel, on_delete=models.PROTECT, related_name="runs")
@@ -69,6 +76,9 @@ class SuiteRun(models.Model):
     provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
     created = models.DateTimeField(auto_now_add=True)
     completed_at = models.DateTimeField(null=True, blank=True, help_text="when the outcomes were in")
+    standing = models.PositiveSmallIntegerField(
+        choices=Standing.choices, default=Standing.DEFAULT, help_text="written with the outcomes"
+    )
     filling = models.BooleanField(
         default=False, help_text="values that no prediction looks at are still to come"
     )
@@ -104,11 +114,52 @@ class SuiteRun(models.Model):
         return not self.is_uploaded or bool(self.policy)
 
     @property
+    def score_kind(self) -> str:
+        """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
+        return str(self.provenance.get("score_kind") or "surprisal")
+
+    @property
     def state(self) -> str:
         """The job's state; a run without a job (uploaded, or its job was cleared away) is done or lost."""
         if self.completed_at is not None:
             return "done"
         return self.job.state if self.job is not None else "failed"
+
+
+class DeletedRun(models.Model):
+    """What a deleted run was, for who has its address. Only of public models on public suites, and no word about who;
+    see graves.py. Plain text and no foreign keys: it outlives what it names."""
+
+    key = models.SlugField(max_length=24, unique=True)
+    suite = models.CharField(max_length=200, help_text="slug")
+    revision = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64, help_text="of the revision")
+    model = models.CharField(max_length=200, help_text="slug")
+    model_name = models.CharField(max_length=200)
+    deleted_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-deleted_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.suite} r{self.revision}, deleted"
+
+
+class SentenceCharge(models.Model):
+    """Sentences that an account queued: what its daily allowance counts. It outlives what was queued, and is thrown
+    away after a day."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sentence_charges"
+    )
+    n_sentences = models.PositiveIntegerField()
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.n_sentences} sentences"
 
 
 class RunChunk(models.Model):

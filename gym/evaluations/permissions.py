@@ -20,6 +20,12 @@ def can_view(user: User | AnonymousUser, run: SuiteRun) -> bool:
     )
 
 
+def may_know_owner(user: User | AnonymousUser, run: SuiteRun) -> bool:
+    """Who queued or uploaded a run of an unlisted suite: its people and staff know, others only of their own runs."""
+    mine = user.is_authenticated and run.owner_id == user.pk
+    return mine or suite_permissions.may_know_owner(user, run.revision.suite)
+
+
 def can_steer(user: User | AnonymousUser, run: SuiteRun) -> bool:
     """Cancel, retry: the person who queued it, the suite's owner and staff."""
     if not user.is_authenticated:

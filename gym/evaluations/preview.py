@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
-from gym.evaluations import cache
+from gym.evaluations import cache, limits
 from gym.evaluations.chunks import plan_chunks
 from gym.evaluations.columns import Scores
 from gym.evaluations.compute import joined_sentences, measure
@@ -78,7 +78,8 @@ def preview(
     *,
     actor: User,
 ) -> dict[str, Any] | Waiting:
-    """Bits, outcomes and margins of these sentences, or word that they are being scored."""
+    """Bits, outcomes and margins of these sentences, or word that they are being scored. Sentences that the cache does
+    not know count for the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(model, policy, texts)
     missing = [text for text in texts if text not in known]
@@ -174,8 +175,12 @@ def _queue(
     if active is not None:
         return active
     with transaction.atomic():
+        paid: set[str] = set()
         for stale in mine.filter(state__in=ACTIVE_STATES, cancel_requested=False):
+            if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
+                paid.update(stale.payload["texts"])  # charged, and now scored here
             _cancel(stale, actor)
+        limits.charge(actor, len(set(texts) - paid))
         return jobs.enqueue(
             KIND,
             {**wanted, "digest": digest},

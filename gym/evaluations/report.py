@@ -178,46 +178,13 @@ REGION_HEADER = (
     "content",
     "surprisal_bits",
 )
-TOKEN_HEADER = (
-    "suite",
-    "model_name",
-    "item_number",
-    "condition_name",
-    "token_number",
-    "token",
-    "token_id",
-    "start",
-    "end",
-    "region_number",
-    "straddles",
-    "surprisal_bits",
-)
-OUTCOME_HEADER = (
-    "suite",
-    "model_name",
-    "prediction",
-    "formula",
-    "item_number",
-    "outcome",
-    "correct",
-    "margin_bits",
-    "too_close",
-)
 
 
 def region_header(result: RunResult) -> tuple[str, ...]:
     """Columns of `region_rows`: the corrected value beside the raw one if the run has it, and, as long as values are
     still to come, whether this is one of them."""
-    return (*REGION_HEADER, *(["corrected_bits"] if _is_corrected(result) else []), *_pending_header(result))
-
-
-def token_header(result: RunResult) -> tuple[str, ...]:
-    """Columns of `token_rows`."""
-    return (*TOKEN_HEADER, *_pending_header(result))
-
-
-def _pending_header(result: RunResult) -> list[str]:
-    return [] if result.complete else ["pending"]
+    corrected = ["corrected_bits"] if _is_corrected(result) else []
+    return (*REGION_HEADER, *corrected, *([] if result.complete else ["pending"]))
 
 
 def _is_corrected(result: RunResult) -> bool:
@@ -243,39 +210,6 @@ def region_rows(
             cell: tuple[Any, ...] = (suite, model, row.item, row.condition, number, name, content, bits)
             cell += (beside,) if shows_corrected else ()
             yield cell if complete else (*cell, int(number - 1 in waits))
-
-
-def token_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any, ...]]:
-    """One row per token, in order; BOS and EOS have no region. See `token_header`."""
-    complete = result.complete
-    for row in result.sentences:
-        waits = set(row.pending)
-        for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens, start=1):
-            cell = (
-                suite,
-                model,
-                row.item,
-                row.condition,
-                number,
-                token,
-                token_id,
-                start,
-                end,
-                region + 1 if isinstance(region, int) and region >= 0 else None,
-                int(bool(straddles)),
-                bits,
-            )
-            yield cell if complete else (*cell, int(number - 1 in waits))
-
-
-def outcome_rows(result: RunResult, suite: str, model: str) -> Iterator[tuple[Any, ...]]:
-    """One row per prediction x item."""
-    for row in result.predictions:
-        name = row.name or f"Prediction {row.position + 1}"
-        cells = zip(result.items, row.outcomes, row.margins, row.close, strict=True)
-        for item, code, margin, close in cells:
-            outcome = OUTCOME_NAMES[code], int(code == 1), margin, int(close)
-            yield suite, model, name, row.formula, item, *outcome
 
 
 def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:

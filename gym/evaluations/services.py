@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.evaluations import limits, permissions
-from gym.evaluations.compute import metric_of
+from gym.evaluations.graves import delete_runs
 from gym.evaluations.models import SuiteRun
+from gym.evaluations.policies import default_policy
 from gym.jobs import services as jobs
 from models_registry import permissions as model_permissions
+from models_registry.backends.policies import refusal
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
-from suites.selectors import document_of
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
-
-
-def default_policy(revision: SuiteRevision) -> ScoringPolicy:
-    """What a run does unless told otherwise: BOS where the model has one, the revision's join and metric."""
-    return ScoringPolicy(join=revision.join_policy, metric=metric_of(document_of(revision)))
 
 
 def queue_run(
@@ -45,12 +40,11 @@ def queue_run(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
         )
     policy = policy or default_policy(revision)
+    if reason := refusal(model.backend, policy):
+        raise ValidationError(f"{model.name}: {reason}")
     n_sentences = revision.sentences.count()
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(
-            pk=actor.pk
-        )  # limits hold for simultaneous requests too
-        limits.check(actor, n_sentences)
+        limits.charge_run(actor, n_sentences)
         run = SuiteRun.objects.create(
             revision=revision,
             model=model,
@@ -85,12 +79,13 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
 
 
 def delete_run(run: SuiteRun, *, actor: User) -> None:
-    """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick."""
+    """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick. The address
+    of a finished public run goes on saying what it was. Raises Kept for a run that a published collection shows."""
     if not permissions.can_delete(actor, run):
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is not None and run.job.is_active:
         raise ValidationError("This run is not finished. Cancel it first.")
-    run.delete()
+    delete_runs(SuiteRun.objects.filter(pk=run.pk))
 
 
 def _require_steer(actor: User, run: SuiteRun) -> None:

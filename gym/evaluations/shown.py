@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
 
-from gym.evaluations.charts import Series, region_chart
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
+from gym.evaluations.permissions import may_know_owner
+from gym.results.scores import Margin, chance_p, margin_of
+from gym.results.stats import holm_of_known
 from suites.models import SuiteRevision
 from suites.regions import join
-from suites.shown import ShownPrediction, critical_regions, shown_prediction
+from suites.shown import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
+MASKED_WORDS = (
+    "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
+    "left-to-right models."
+)
+"""What pages and files say beside numbers that are pseudo-log-likelihoods."""
 FILTERS = {
     "held": lambda code, close: code == 1,
     "failed": lambda code, close: code != 1,
@@ -26,10 +41,22 @@ FILTERS = {
 
 @dataclass(frozen=True)
 class ShownResult:
-    """A prediction with its result: `shown` renders the formula, `result` has the counts."""
+    """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` the bits; `p_holm`
+    is `chance_p` corrected for all predictions of the run."""
 
     shown: ShownPrediction
     result: PredictionResult
+    margin: Margin
+    p_holm: float | None = None
+
+    @property
+    def key(self) -> str:
+        return prediction_key(self.result)
+
+    @property
+    def chance_p(self) -> float | None:
+        """One-sided, against the formula's chance level."""
+        return chance_p(self.result)
 
 
 @dataclass(frozen=True)
@@ -73,45 +100,95 @@ class ShownSentence:
     specials: list[ShownToken]
 
 
-def result_context(run: SuiteRun, only: str, page: str | None) -> dict[str, Any]:
+def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dict[str, Any]:
     revision = run.revision
+    prefetch_related_objects([run], "scores")
     results = list(run.prediction_results.select_related("prediction"))
     items = results[0].items if results else revision.item_numbers
-    rows = [
+    rows = item_rows(results, items)
+    chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
+    corrected = holm_of_known([chance_p(result) for result in results])
+    shown = [
+        ShownResult(
+            shown_prediction(result.prediction, revision.regions),
+            result,
+            margin_of(result, run.scores.all()),
+            p,
+        )
+        for result, p in zip(results, corrected, strict=True)
+    ]
+    return {
+        "results": shown,
+        "items": Paginator(chosen, ITEMS_PER_PAGE).get_page(page),
+        "n_items": len(items),
+        "sort": order,
+        "only": only if only in FILTERS else "",
+        "counts": {name: len(filtered(rows, name)) for name in FILTERS},
+        "unit": run.score_kind,
+        "masked_words": MASKED_WORDS,
+        "summary": run.region_summary,
+        "critical": critical_regions(revision),
+        "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
+        "command": "" if run.is_uploaded else reproduce_command(run),
+        "has_margins": has_margins(rows),
+        "has_tokens": has_tokens(run),
+    }
+
+
+def in_order(
+    rows: Sequence[Row], sort: str, values: Mapping[str, Callable[[Row], float | None]]
+) -> tuple[list[Row], str]:
+    """By one of `values`, greatest first with `-` in front; rows without a value come last. Any other word: as they
+    were, and an empty word."""
+    value = values.get(sort.removeprefix("-"))
+    if value is None:
+        return list(rows), ""
+    known = [(found, row) for row in rows if (found := value(row)) is not None]
+    known.sort(key=lambda pair: -pair[0] if sort.startswith("-") else pair[0])
+    return [row for _, row in known] + [row for row in rows if value(row) is None], sort
+
+
+def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list[ItemRow]:
+    return [
         ItemRow(
             item,
             [(result.outcomes[place], result.margins[place], result.is_close(place)) for result in results],
         )
         for place, item in enumerate(items)
     ]
+
+
+def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
+    """Items of which any outcome is like that; all without such a filter."""
     wanted = FILTERS.get(only)
-    counts = {
-        name: sum(any(like(code, close) for code, _, close in row.cells) for row in rows)
-        for name, like in FILTERS.items()
-    }
-    if wanted:
-        rows = [row for row in rows if any(wanted(code, close) for code, _, close in row.cells)]
-    return {
-        "results": [
-            ShownResult(shown_prediction(result.prediction, revision.regions), result) for result in results
-        ],
-        "items": Paginator(rows, ITEMS_PER_PAGE).get_page(page),
-        "n_items": len(items),
-        "only": only if wanted else "",
-        "counts": counts,
-        "unit": unit_of(run),
-        "summary": run.region_summary,
-        "critical": critical_regions(revision),
-        "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
-        "command": "" if run.is_uploaded else reproduce_command(run),
-        "has_margins": any(margin is not None for row in rows for _, margin, _ in row.cells),
-        "has_tokens": has_tokens(run),
-    }
+    if wanted is None:
+        return list(rows)
+    return [row for row in rows if any(wanted(code, close) for code, _, close in row.cells)]
 
 
-def unit_of(run: SuiteRun) -> str:
-    """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
-    return str(run.provenance.get("score_kind") or "surprisal")
+def prediction_key(result: PredictionResult) -> str:
+    """Names the prediction in addresses: p1 for the first."""
+    return f"p{result.position + 1}"
+
+
+def item_orders(results: Sequence[PredictionResult], rows: Sequence[ItemRow]) -> dict[str, Any]:
+    """For `in_order`: by number, or by a prediction's margin, its outcome where a run has no margins."""
+    column = 1 if has_margins(rows) else 0
+    orders: dict[str, Any] = {"item": lambda row: row.item}
+    for place, result in enumerate(results):
+        orders[prediction_key(result)] = lambda row, place=place: row.cells[place][column]
+    return orders
+
+
+def has_margins(rows: Sequence[ItemRow]) -> bool:
+    return any(margin is not None for row in rows for _, margin, _ in row.cells)
+
+
+def owner_name(run: SuiteRun, user: User | AnonymousUser) -> str:
+    """Who queued or uploaded the run, as far as this user may know it; empty when the account is gone."""
+    if not may_know_owner(user, run):
+        return ANONYMOUS
+    return run.owner.display_name if run.owner else ""
 
 
 def has_tokens(run: SuiteRun) -> bool:
@@ -143,23 +220,6 @@ def reproduce_command(run: SuiteRun) -> str:
     return (
         f"python manage.py evaluate {run.revision.suite.slug}-r{run.revision.number}.json "
         f"--model {run.model.slug} {' '.join(words)}"
-    )
-
-
-def chart(run: SuiteRun, *, standalone: bool = False) -> Any:
-    series = [
-        Series(
-            name=row["condition"],
-            means=[cell["mean"] for cell in row["regions"]],
-            lows=[cell["low"] for cell in row["regions"]],
-            highs=[cell["high"] for cell in row["regions"]],
-            n=max((cell["n"] for cell in row["regions"]), default=0),
-        )
-        for row in run.region_summary
-    ]
-    title = f"{run.model.name} on {run.revision.suite.title}: mean surprisal by region"
-    return region_chart(
-        list(run.revision.region_names), series, critical_regions(run.revision), title, standalone=standalone
     )
 
 

@@ -4,3 +4,7 @@ from django.dispatch import Signal
 
 results_written = Signal()
 """Sent with `run` inside the transaction that has written a run's results, computed or uploaded."""
+
+runs_deleting = Signal()
+"""Sent with `runs` (a queryset) before they are deleted one at a time, with their upload or by staff. A receiver raises
+graves.Kept for what others rely on; not sent when an account goes, which deletes only what nobody else sees."""

@@ -17,6 +17,7 @@ FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 _INK, _QUIET, _RULE = "#1b1a18", "#57524a", "#ded9cf"
 _HEAT = ("#eff9fc", "#cee7f1", "#add4e5", "#8cc0d9", "#6aabce", "#4f9cc6", "#1474a8", "#046aa0", "#00548a")
+_BITS = ("#fcf6ed", "#f1e0ca", "#e6c7a7", "#dbad84", "#d09263", "#c87d4c", "#b05220", "#a24119", "#8a2a11")
 _PAPER: dict[str, dict[str, str]] = {
     "c-text": {"fill": _INK, "font-size": "12"},
     "c-muted": {"fill": _QUIET, "font-size": "11"},
@@ -41,6 +42,8 @@ _PAPER: dict[str, dict[str, str]] = {
     "m-false": {"fill": "none", "stroke": "#b05220", "stroke-width": "1.5"},
     "m-tie": {"fill": "none", "stroke": "#7d5a00", "stroke-width": "1.5"},
     **{f"heat-{k}": {"fill": colour} for k, colour in enumerate(_HEAT)},
+    **{f"bits-{k}": {"fill": colour} for k, colour in enumerate(_BITS)},
+    "strip-none": {"fill": "none", "stroke": "#b9b2a5", "stroke-dasharray": "3 2"},
     "heat-none": {"fill": "none", "stroke": _RULE},
     "heat-ink": {"fill": _INK, "font-size": "11"},
     "heat-paper": {"fill": "#ffffff", "font-size": "11"},

@@ -12,13 +12,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations import uploads
-from gym.evaluations.models import PredictionResult, ResultUpload
-from gym.evaluations.selectors import SuiteScore
+from gym.evaluations.compute import RunResult
+from gym.evaluations.models import ResultUpload
 from gym.evaluations.upload_forms import ResultsForm
 from gym.evaluations.uploads import LISTED_FAILURES, Plan
+from gym.results.rules import RULES, Judged, Rule, Score, rule_of, score
+from gym.results.selectors import scored
 from suites.formats import SuiteFormatError
 from suites.models import SuiteRevision
-from suites.selectors import visible_to as visible_suites
+from suites.selectors import revisions_for
 
 
 @login_required
@@ -34,8 +36,11 @@ def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> Htt
         if form.is_valid():
             try:
                 plan = uploads.plan_upload(actor=request.user, revision=revision, **form.given())
+                uploads.check_choice(plan, form.choice(), actor=request.user)
                 if "check" in request.POST:
-                    context |= {"rows": _planned(plan), "report": uploads.report_of(plan), "checked": True}
+                    rule = rule_of(request.GET.get("rule", ""))
+                    context |= {"rows": _planned(plan, rule), "rule": rule, "checked": True}
+                    context["report"] = uploads.report_of(plan)
                     status = 200
                 else:
                     return redirect(uploads.save_upload(plan, form.choice(), actor=request.user))
@@ -49,20 +54,18 @@ def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> Htt
 @login_required
 @require_safe
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
-    """What became of a file. Context: upload, report (unmatched, refused, notices), rows (see `_row`)."""
+    """What became of a file. Context: upload, report (unmatched, refused, notices), rows (see `_planned`), rule,
+    rules."""
     upload = _own(request, key)
-    results = PredictionResult.objects.defer("items", "outcomes", "margins").select_related("prediction")
-    runs = upload.runs.select_related("revision__suite", "model").order_by("pk")
-    by_run: dict[int, list[PredictionResult]] = {}
-    for result in results.filter(run__in=runs):
-        by_run.setdefault(result.run_id, []).append(result)
+    rule = rule_of(request.GET.get("rule", ""))
+    runs = upload.runs.select_related("revision__suite", "model").prefetch_related("scores").order_by("pk")
     rows = [
         {
             "run": run,
             "suite": run.revision.suite,
             "revision": run.revision,
             "model": run.model.name,
-            "score": SuiteScore(run, by_run.get(run.pk, [])),
+            "score": scored(run, rule),
             "n_sentences": run.n_sentences if run.region_summary else 0,
             "n_failed": run.n_unscored,
             "failures": [
@@ -78,32 +81,42 @@ def upload_report(request: HttpRequest, key: str) -> HttpResponse:
         }
         for run in runs
     ]
-    context = {"upload": upload, "report": upload.report, "rows": rows}
+    context = {
+        "upload": upload,
+        "report": upload.report,
+        "rows": rows,
+        "rule": rule,
+        "rules": list(RULES.values()),
+    }
     return render(request, "evaluations/upload_report.html", context)
 
 
 @login_required
 @require_POST
 def upload_delete(request: HttpRequest, key: str) -> HttpResponse:
-    n = uploads.delete_upload(_own(request, key), actor=request.user)
+    upload = _own(request, key)
+    try:
+        n = uploads.delete_upload(upload, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(upload)
     messages.success(request, f"Taken back: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
     return redirect("run-list")
 
 
-def _planned(plan: Plan) -> list[dict[str, Any]]:
+def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
     """The rows of a report before anything is saved."""
     rows = []
     for run in plan.good:
         applied = run.applied
         assert applied is not None
-        results: list[Any] = list(applied.result.predictions)
         rows.append(
             {
                 "run": None,
                 "suite": run.revision.suite,
                 "revision": run.revision,
                 "model": run.part.model or "the new model",
-                "score": SuiteScore(None, results),  # type: ignore[arg-type]
+                "score": _score(applied.result, run.revision, rule),
                 "n_sentences": len(applied.result.sentences),
                 "n_failed": len(applied.failures),
                 "failures": [
@@ -116,8 +129,17 @@ def _planned(plan: Plan) -> list[dict[str, Any]]:
     return rows
 
 
+def _score(result: RunResult, revision: SuiteRevision, rule: Rule) -> Score:
+    """What will be stored with the run."""
+    rows = [
+        Judged(row.position, row.formula, row.outcomes, row.margins, row.too_close)
+        for row in result.predictions
+    ]
+    return score(rows, rule, revision.predictions.count())
+
+
 def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:
-    revisions = SuiteRevision.objects.select_related("suite").filter(suite__in=visible_suites(request.user))
+    revisions = revisions_for(request.user).select_related("suite")
     revision = get_object_or_404(revisions, suite__slug=slug, number=number)
     if not revision.is_frozen:
         raise Http404("Results belong to frozen revisions.")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym import __version__
 from gym.evaluations import limits
 from gym.evaluations.actors import write_result
+from gym.evaluations.graves import delete_runs
 from gym.evaluations.judging import ROUNDING_BITS
 from gym.evaluations.models import ResultUpload, SuiteRun
 from gym.evaluations.uploaded import KINDS, Applied, Part, Uploaded, apply, read_results
@@ -213,13 +213,9 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
     """Keep what a plan found: one run per model and suite, and the record they belong to."""
     for run in plan.good:
         require_target(run.revision, actor)
-    if choice.model is not None and not model_permissions.can_upload_to(actor, choice.model):
-        raise PermissionDenied("results belong to models that are not hosted here, and to their people")
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(
-            pk=actor.pk
-        )  # the limit holds for simultaneous uploads
         limits.check_kept(actor, len(plan.good))
+        check_choice(plan, choice, actor=actor)
         models = _models(plan.models, choice, actor)
         upload = ResultUpload.objects.create(
             owner=actor,
@@ -281,31 +277,63 @@ def said(planned: PlannedRun, of_file: Sequence[dict[str, str]] = ()) -> list[st
     ]
 
 
-def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str, RegisteredModel]:
+def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
+    """Refuse models that the plan's results cannot belong to."""
+    names = plan.models
     if choice.model is not None:
+        if not model_permissions.can_upload_to(actor, choice.model):
+            raise PermissionDenied("results belong to models that are not hosted here, and to their people")
         if len(names) > 1:
             shown = ", ".join(names[:8])
             raise ValidationError(
                 f"The file has {len(names)} models ({shown}). Let them become models of their own."
             )
-        return dict.fromkeys(names, choice.model)
+        return
     if choice.name and len(names) > 1:
         raise ValidationError(
             f"The file has {len(names)} models. Leave the name empty: they are called as in the file."
         )
-    return {name: _own_model(choice.name or name, choice, actor) for name in names}
+    others = [_known(name, choice, actor) for name in names if choice.name or name.strip()]
+    wrong = [row for row in others if row is not None and row.visibility != choice.visibility]
+    if wrong:
+        shown = ", ".join(f"“{row.name}” ({row.get_visibility_display()})" for row in wrong[:8])
+        raise ValidationError(
+            {
+                "visibility": [
+                    f"These results would join a model of yours that others see differently: {shown}. "
+                    "Choose its visibility or that model itself, or give a new name."
+                ]
+            }
+        )
 
 
-def _own_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
-    """The actor's uploaded model of this name, made when there is none."""
-    name = " ".join(name.split())[:200]
+def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str, RegisteredModel]:
+    if choice.model is not None:
+        return dict.fromkeys(names, choice.model)
+    return {name: _known(name, choice, actor) or _new_model(name, choice, actor) for name in names}
+
+
+def _called(name: str, choice: ModelChoice) -> str:
+    name = " ".join((choice.name or name).split())[:200]
     if not name:
         raise ValidationError("The file does not say which model it is about. Give the model a name.")
-    known = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=name).order_by("pk").first()
-    if known is not None and not (choice.slug and choice.slug != known.slug):
-        return known
+    return name
+
+
+def _known(name: str, choice: ModelChoice, actor: User) -> RegisteredModel | None:
+    """The actor's uploaded model of this name."""
+    mine = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=_called(name, choice))
+    known = mine.order_by("pk").first()
+    return None if known is not None and choice.slug and choice.slug != known.slug else known
+
+
+def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
     return register_uploaded_model(
-        actor=actor, name=name, slug=choice.slug, visibility=choice.visibility, tags=["uploaded"]
+        actor=actor,
+        name=_called(name, choice),
+        slug=choice.slug,
+        visibility=choice.visibility,
+        tags=["uploaded"],
     )
 
 
@@ -335,12 +363,13 @@ def may_see(user: Any, upload: ResultUpload) -> bool:
 
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
-    """Take uploaded results back, with all their runs; the models' cards stay. Returns the number of runs."""
+    """Take uploaded results back, with all their runs; the models' cards stay. Returns the number of runs.
+    Raises Kept when a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to somebody else")
     with transaction.atomic():
         runs = upload.runs.filter(source=SuiteRun.Source.UPLOADED)
         n = runs.count()
-        runs.delete()
+        delete_runs(runs)
         upload.delete()
     return n

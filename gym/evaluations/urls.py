@@ -3,7 +3,6 @@ from django.urls import path
 from gym.evaluations import preview_views, upload_views, views
 
 urlpatterns = [
-    path("matrix/download/<str:form>/", views.matrix_download, name="matrix-download"),
     path("suites/<slug:slug>/preview/", preview_views.suite_preview, name="suite-preview"),
     path("runs/", views.run_list, name="run-list"),
     path("runs/start/", views.run_start, name="run-start"),

@@ -9,22 +9,27 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.evaluations import permissions, report, services
 from gym.evaluations.forms import RunForm
+from gym.evaluations.graves import grave_of
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import listed_runs, matrix, visible_to
-from gym.evaluations.shown import bare_sentences, chart, has_tokens, result_context, shown_sentence, unit_of
-from gym.exports import csv_download, download, json_download
+from gym.evaluations.selectors import listed_runs, visible_to
+from gym.evaluations.shown import bare_sentences, has_tokens, result_context, shown_sentence
+from gym.exports import json_download
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
-from gym.results.run_figures import margins_figure, regions_figure
+from gym.results.comparisons import others_on
+from gym.results.export_views import run_table
+from gym.results.exports.frames import FRAMES
+from gym.results.figures import figure_file
+from gym.results.rules import RULES, rule_of
+from gym.results.run_figures import item_figure, margins_figure, regions_figure
 from gym.results.selectors import under_every_rule
-from suites.models import SuiteRevision
-from suites.selectors import document_of
-from suites.selectors import visible_to as visible_suites
+from suites.selectors import document_of, revisions_for
 from suites.shown import critical_regions, shown_prediction
 
 PER_PAGE = 50
@@ -33,13 +38,23 @@ STOP_POLLING = 286
 
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of SuiteRun), mine (only this user's?)."""
-    runs = listed_runs(request.user).prefetch_related("prediction_results")
+    """Context: page (of SuiteRun), mine (only this user's?), rule, rules."""
+    runs = (
+        listed_runs(request.user)
+        .prefetch_related("scores", "revision__suite__collaborations")
+        .defer("region_summary", "provenance")
+    )
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
         runs = runs.filter(owner=request.user)
     page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "evaluations/run_list.html", {"page": page, "mine": mine})
+    context = {
+        "page": page,
+        "mine": mine,
+        "rule": rule_of(request.GET.get("rule", "")),
+        "rules": list(RULES.values()),
+    }
+    return render(request, "evaluations/run_list.html", context)
 
 
 @login_required
@@ -47,7 +62,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_start(request: HttpRequest) -> HttpResponse:
     """Queue the chosen models on one revision."""
     revision = get_object_or_404(
-        SuiteRevision.objects.select_related("suite").filter(suite__in=visible_suites(request.user)),
+        revisions_for(request.user).select_related("suite"),
         pk=_number(request.POST.get("revision", "")),
     )
     form = RunForm(request.POST, revision=revision, user=request.user)
@@ -73,10 +88,13 @@ def run_start(request: HttpRequest) -> HttpResponse:
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Context: run, suite, revision, job, position, may_steer, may_delete; when done also results (ShownResult), items
-    (a page of ItemRow), only ("" or a name of FILTERS), counts (items per filter), chart (svg), summary (rows of the
+    (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
+    filter), chart (svg), summary (rows of the
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
-    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items."""
-    run = _visible(request, key)
+    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items. Deleted: see _deleted."""
+    run = visible_to(request.user).filter(key=key).first()
+    if run is None:
+        return _deleted(request, key)
     context: dict[str, Any] = {
         "run": run,
         "suite": run.revision.suite,
@@ -87,7 +105,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         **_progress(run),
     }
     if run.is_done:
-        context.update(result_context(run, request.GET.get("only", ""), request.GET.get("page")))
+        chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
+        context.update(result_context(run, *chosen))
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET
         context["margin_figures"] = {
@@ -143,8 +162,9 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
-    """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), outcomes
-    [(ShownPrediction, code, margin, too close to call?)], previous, next (item numbers or None)."""
+    """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the
+    strip as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?)], previous, next (item
+    numbers or None), others (models with results on this revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -160,6 +180,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
     items = results[0].items if results else run.revision.item_numbers
     place = items.index(number)
     critical = critical_regions(run.revision)
+    sentences = [shown_sentence(row, run.revision, critical) for row in scores]
     context = {
         "run": run,
         "suite": run.revision.suite,
@@ -168,7 +189,8 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "item": number,
         "has_bits": bool(run.region_summary) or run.filling,
         "has_tokens": has_tokens(run),
-        "sentences": [shown_sentence(row, run.revision, critical) for row in scores],
+        "sentences": sentences,
+        "figure": None if run.filling else item_figure(run, number, sentences),
         "outcomes": [
             (
                 shown_prediction(result.prediction, run.revision.regions),
@@ -180,6 +202,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         ],
         "previous": items[place - 1] if place > 0 else None,
         "next": items[place + 1] if place + 1 < len(items) else None,
+        "others": others_on(request.user, run) if run.is_done else [],
     }
     return render(request, "evaluations/run_item.html", context)
 
@@ -190,78 +213,20 @@ def run_chart(request: HttpRequest, key: str) -> HttpResponse:
     run = _done(request, key)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
-    svg = chart(run, standalone=True)
-    return download(str(svg), f"{_stem(run)}-regions.svg", "image/svg+xml")
+    return figure_file(regions_figure(run), "svg")
 
 
 @require_safe
-def run_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
-    """json (everything), regions.csv, tokens.csv, outcomes.csv."""
+def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
+    """json (everything), or a table of the exports: outcomes, predictions, scores, regions or tokens, as .csv."""
     run = _done(request, key)
-    document, result = document_of(run.revision), report.result_of(run)
-    suite, model = run.revision.suite.slug, run.model.slug
     if form == "json":
-        return json_download(f"{_stem(run)}.json", report.as_dict(document, result, report.run_head(run)))
-    tables = {
-        "regions.csv": (
-            report.region_header(result),
-            lambda: report.region_rows(document, result, suite, model),
-        ),
-        "tokens.csv": (report.token_header(result), lambda: report.token_rows(result, suite, model)),
-        "outcomes.csv": (report.OUTCOME_HEADER, lambda: report.outcome_rows(result, suite, model)),
-    }
-    if form not in tables:
-        raise Http404(f"Downloads are json, {', '.join(tables)}.")
-    header, rows = tables[form]
-    said = "" if unit_of(run) == "surprisal" else "pseudo-log-likelihood-"
-    if form != "outcomes.csv" and not result.complete:
-        said += "incomplete-"
-    return csv_download(f"{_stem(run)}-{said}{form}", header, rows())
-
-
-@require_safe
-def matrix_download(request: HttpRequest, form: str) -> HttpResponse:
-    """Long CSV of the matrix: one row per suite x model x prediction."""
-    if form != "csv":
-        raise Http404("The matrix can be had as csv.")
-    table = matrix(request.user, request.GET.get("tag", "").replace("\0", ""))
-    header = (
-        "suite",
-        "revision",
-        "model",
-        "prediction",
-        "passed",
-        "n",
-        "rate",
-        "ci_low",
-        "ci_high",
-        "chance",
-        "ties",
-        "too_close",
-        "not_evaluable",
-    )
-    rows = [
-        (
-            suite.slug,
-            revision.number,
-            score.run.model.slug,
-            result.prediction.label,
-            result.passed,
-            result.total,
-            result.rate,
-            result.ci_low,
-            result.ci_high,
-            result.chance,
-            result.ties,
-            result.too_close,
-            result.not_evaluable,
-        )
-        for suite, revision, cells in table.rows()
-        for score in cells
-        if score is not None
-        for result in score.results
-    ]
-    return csv_download("matrix.csv", header, rows)
+        data = report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))
+        return json_download(f"{_stem(run)}.json", data)
+    what, _, kind = form.partition(".")
+    if what not in FRAMES or kind != "csv":
+        raise Http404(f"Downloads are json, and as csv {', '.join(FRAMES)}.")
+    return run_table(run, what, kind)
 
 
 def _progress(run: SuiteRun) -> dict[str, Any]:
@@ -280,6 +245,16 @@ def _steer(request: HttpRequest, run: SuiteRun, use_case: Any, done: str) -> Htt
     else:
         messages.success(request, done)
     return redirect(run)
+
+
+def _deleted(request: HttpRequest, key: str) -> HttpResponse:
+    """410 and what it was, if the run was public when it was deleted; else 404. Context: grave, revision (or None)."""
+    grave = grave_of(request.user, key)
+    if grave is None:
+        raise Http404("There is no such run.")
+    revision = revisions_for(request.user).filter(suite__slug=grave.suite, number=grave.revision).first()
+    context = {"grave": grave, "revision": revision}
+    return render(request, "evaluations/run_deleted.html", context, status=410)
 
 
 def _visible(request: HttpRequest, key: str) -> SuiteRun:

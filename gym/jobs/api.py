@@ -19,8 +19,8 @@ from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.models import Job
-from gym.jobs.selectors import position_in_queue
-from gym.jobs.services import request_cancel
+from gym.jobs.selectors import WorkerView, position_in_queue, queue_summary, workers
+from gym.jobs.services import request_cancel, retry
 
 WAIT = 60
 
@@ -82,6 +82,9 @@ class JobDetailSerializer(JobSerializer):
 class JobFilter(django_filters.FilterSet):
     state = django_filters.ChoiceFilter(choices=Job.State.choices, label="State")
     kind = django_filters.CharFilter(label="Kind, e.g. suite_run")
+    sort = django_filters.OrderingFilter(
+        fields=[("created", "created"), ("kind", "kind"), ("state", "state")], label="Sort"
+    )
 
     class Meta:
         model = Job
@@ -138,8 +141,74 @@ class JobCancel(ApiView):
         return Response(JobDetailSerializer(stopped).data)
 
 
+class JobRetry(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    token_scope = Scope.RUN
+
+    @operation(
+        "Try a job again",
+        answers=JobDetailSerializer,
+        example=DETAIL | {"state": "queued", "started": None, "done": 0, "percent": 0, "position": 1},
+    )
+    def post(self, request: Request, job: str) -> Response:
+        """A failed or cancelled one, with fresh tries; 409 while it is under way or when it is done."""
+        again = retry(one(jobs_of(request.user), pk=job), actor=request.user)
+        return Response(JobDetailSerializer(again).data)
+
+
+class QueueLineSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    queued = serializers.IntegerField()
+    running = serializers.IntegerField()
+    workers = serializers.IntegerField(help_text="alive, that serve it")
+    waiting_seconds = serializers.FloatField(help_text="of the job that waits longest")
+
+
+class WorkerSerializer(serializers.Serializer):
+    host = serializers.CharField()
+    pid = serializers.IntegerField()
+    alive = serializers.BooleanField()
+    queues = serializers.ListField(child=serializers.CharField())
+    device = serializers.CharField()
+    jobs = serializers.SerializerMethodField(help_text="jobs it is at work on")
+    started = serializers.DateTimeField()
+
+    def get_jobs(self, worker: WorkerView) -> int:
+        return len(worker.jobs)
+
+
+class QueueSerializer(serializers.Serializer):
+    queues = QueueLineSerializer(many=True)
+    workers = WorkerSerializer(many=True)
+
+
+QUEUE: dict[str, Any] = {
+    "queues": [{"name": "default", "queued": 3, "running": 1, "workers": 1, "waiting_seconds": 12.5}],
+    "workers": [
+        {
+            "host": "gym",
+            "pid": 4711,
+            "alive": True,
+            "queues": ["default"],
+            "device": "cpu",
+            "jobs": 1,
+            "started": "2026-03-01T08:00:00Z",
+        }
+    ],
+}
+
+
+class Queue(ApiView):
+    @operation("Read the queue", answers=QueueSerializer, example=QUEUE)
+    def get(self, request: Request) -> Response:
+        """Is anybody working, and how much waits."""
+        return Response(QueueSerializer({"queues": queue_summary(), "workers": workers()}).data)
+
+
 urlpatterns = [
+    path("queue/", Queue.as_view(), name="api-queue"),
     path("jobs/", JobList.as_view(), name="api-jobs"),
     path("jobs/<uuid:job>/", JobDetail.as_view(), name="api-job"),
     path("jobs/<uuid:job>/cancel/", JobCancel.as_view(), name="api-job-cancel"),
+    path("jobs/<uuid:job>/retry/", JobRetry.as_view(), name="api-job-retry"),
 ]

@@ -86,8 +86,8 @@ def held_somewhere(name: str, queue: str) -> bool:
     )
 
 
-def queue_summary() -> list[QueueSummary]:
-    """One line per queue that exists or has active jobs."""
+def queue_summary(there: list[WorkerView] | None = None) -> list[QueueSummary]:
+    """One line per queue that exists or has active jobs. `there`: what `workers` said, if it was asked already."""
     counts = {
         row["queue"]: row
         for row in Job.objects.filter(state__in=[State.QUEUED, State.RUNNING])
@@ -99,7 +99,10 @@ def queue_summary() -> list[QueueSummary]:
             oldest=Min("not_before", filter=Q(state=State.QUEUED)),
         )
     }
-    serving = [row.queues for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)]
+    if there is None:
+        serving = [row.queues for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)]
+    else:
+        serving = [worker.queues for worker in there if worker.alive]
     return [
         QueueSummary(
             name=name,

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from gym.lmchallenge.errors import OptionError
 from gym.lmchallenge.player import Reply, Request
-from gym.lmchallenge.tokens import TOKEN
+from gym.lmchallenge.tokens import token as game_token
 
 START = ""  # no token is empty
 
@@ -36,7 +36,7 @@ class AdaptivePlayer:
             raise OptionError(f"The order is {order!r}.", "Choose 1 to 8.")
         if not (isinstance(predictions, int) and predictions >= 1):
             raise OptionError(f"{predictions!r} predictions make no sense.", "Choose at least 1.")
-        if not 0 < unseen < 1:
+        if not (isinstance(unseen, int | float) and 0 < unseen < 1):
             raise OptionError(f"The share of unseen words is {unseen!r}.", "It must be above 0 and below 1.")
         self.order, self.predictions, self.unseen = order, predictions, unseen
         self.clear()
@@ -48,7 +48,7 @@ class AdaptivePlayer:
     def train(self, text: str) -> None:
         """Count the line."""
         history = [START] * (self.order - 1)
-        for token in TOKEN.findall(text):
+        for token in game_token().findall(text):
             for length in range(self.order):
                 context = tuple(history[len(history) - length :])
                 after = self._counts.setdefault(context, Counter())
@@ -64,8 +64,9 @@ class AdaptivePlayer:
         self._totals: dict[tuple[str, ...], int] = {}
         self._words: list[str] = []
 
-    def check(self) -> None:
+    def check(self, now: bool = False) -> bool:
         """Nothing can be amiss."""
+        return False
 
     def close(self) -> None:
         """Nothing to end."""
@@ -134,7 +135,7 @@ class AdaptivePlayer:
 
     def _split(self, context: str) -> tuple[tuple[str, ...], str]:
         """The last tokens, and the token that the context ends within ("" if it ends between two)."""
-        found = list(TOKEN.finditer(context))
+        found = list(game_token().finditer(context))
         begun = found.pop().group() if found and found[-1].end() == len(context) else ""
         wanted = self.order - 1
         words = [START] * wanted + [match.group() for match in found[-wanted:]] if wanted else []
@@ -142,4 +143,4 @@ class AdaptivePlayer:
 
 
 def _one_token(text: str) -> bool:
-    return TOKEN.fullmatch(text) is not None
+    return game_token().fullmatch(text) is not None

@@ -12,6 +12,7 @@ class CorpusAdmin(admin.ModelAdmin):
     list_select_related = ["owner"]
     search_fields = ["title", "slug", "owner__username", "sha256"]
     exclude = ["packed", "shown"]
+    autocomplete_fields = ["owner"]
     readonly_fields = ["form", "sha256", "size", "lines", "characters", "tokens", "users", "warnings"]
 
     def has_add_permission(self, request) -> bool:
@@ -26,8 +27,9 @@ class GameAdmin(admin.ModelAdmin):
     search_fields = ["title", "key", "player", "owner__username", "corpus__slug"]
     exclude = ["words", "statistics"]
     readonly_fields = [
-        "key", "corpus", "game", "kind", "model", "player", "options", "job", "lines", "size",
-        "packed_size", "has_targets", "has_predictions", "fingerprint", "report", "counted_at",
+        "key", "corpus", "owner", "game", "kind", "model", "player", "options", "n_words", "filename", "job",
+        "lines", "size", "packed_size", "has_targets", "has_predictions", "fingerprint", "report", "problem",
+        "counted_at",
     ]  # fmt: skip
 
     def has_add_permission(self, request) -> bool:

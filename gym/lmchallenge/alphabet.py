@@ -17,7 +17,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from gym.lmchallenge.emoji import EMOJI
+from gym.lmchallenge.emoji import EMOJI, is_emoji
 from gym.lmchallenge.errors import OptionError
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -36,7 +36,7 @@ _MARK = "\u2581"
 def kind_of(text: str) -> str:
     """What the end of the text is; blanks before it do not matter."""
     text = text.lstrip()
-    if not text or (len(text) == 1 and text in EMOJI) or text[-1].isspace():
+    if not text or is_emoji(text) or text[-1].isspace():
         return ALONE
     if _WORD.match(text[-1]):
         return WORD if all(map(_WORD.match, text)) or not _SIGN.match(text[0]) else SIGNS
@@ -70,6 +70,7 @@ class Alphabet:
 
     pieces    bytes per id; None for special tokens and unused rows
     prefixed  whether the tokenizer puts a blank before a text
+    continuing  tokens that go on with a character that the one before began
     """
 
     def __init__(
@@ -95,6 +96,9 @@ class Alphabet:
             kind: np.array([char is not None and goes_on(kind, char) for char in first])
             for kind in (WORD, SIGNS)
         }
+        self.continuing: Flags = np.array(
+            [piece is not None and b"\x80" <= piece[:1] < b"\xc0" for piece in self.pieces], dtype=np.bool_
+        )
         for number in ends:
             for kind in (WORD, SIGNS):
                 self.ending[kind][number] = True

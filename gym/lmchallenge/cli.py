@@ -1,4 +1,4 @@
-"""The command line: `run`, `stats`, `ic-opt` and `pretty` as the reference's `lmc`, `corpus` and `serve` beside them.
+"""The command line: `run`, `stats`, `ic-opt` and `pretty` as the reference's `lmc`; `compare`, `corpus`, `serve`.
 
 Imports no Django; `manage.py lmc` hands in the players of the site. `python -m gym.lmchallenge` is this without them.
 """
@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import json
+import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO, TypeAlias
 
-from gym.lmchallenge import corpus, lint, logs, players, serve, tools
-from gym.lmchallenge.errors import LmcError, OptionError, PlayerError
-from gym.lmchallenge.games import GameOptions
-from gym.lmchallenge.options import joined, parser
-from gym.lmchallenge.play import play
-from gym.lmchallenge.player import Player, Timed
-from gym.lmchallenge.process import Command
-from gym.lmchallenge.record import Recorder
+from gym.lmchallenge.errors import LmcError, OptionError
+from gym.lmchallenge.options import joined, parsed
 
-ModelPlayer = Callable[[str, Mapping[str, Any]], Player]
+if TYPE_CHECKING:
+    from gym.lmchallenge.player import Player
+    from gym.lmchallenge.process import Command
+
+ModelPlayer: TypeAlias = "Callable[[str, Mapping[str, Any]], Player]"
 EXIT_ERROR = 1
 
 
@@ -53,7 +49,7 @@ def main(
 ) -> int:
     """Run; the exit code. Wrong arguments end in SystemExit(2)."""
     streams = streams or Streams()
-    options = parser(prog).parse_args(joined(list(argv)))
+    options = parsed(prog, joined(list(argv)))
     try:
         return _COMMANDS[options.command](options, streams, model or _no_model, named)
     except LmcError as error:
@@ -68,177 +64,45 @@ def main(
         return EXIT_ERROR
 
 
+def needs_no_site(argv: Sequence[str]) -> bool:
+    """Whether the command can be run without the database: no model of the site plays."""
+    return not any(word.startswith("model:") for word in argv)
+
+
+def named_players() -> Mapping[str, Command]:
+    """The players of the environment, which is where the settings have them from."""
+    from gym.lmchallenge.players import configured
+
+    return configured(os.environ.get("GYM_LMC_PLAYERS", ""))
+
+
 def _no_model(slug: str, options: Mapping[str, Any]) -> Player:
     raise OptionError(
         "The models of a site are only to be had through its manage.py.", f"manage.py lmc … model:{slug}"
     )
 
 
-# -- run and serve -------------------------------------------------------------------------------------------
+def _play(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named: Any) -> int:
+    from gym.lmchallenge import cli_run
 
-
-def _run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named: Any) -> int:
-    given = vars(options)
-    known = {name: given[name] for name in GameOptions.__dataclass_fields__ if name in given}
-    game_options = GameOptions(**known)
-    words = None
-    if options.game == "ic":
-        with corpus.opened(options.vocab) as stream:
-            words = corpus.vocabulary(stream, options.vocab)
-    game = game_options.build(words)
-    with contextlib.ExitStack() as stack:
-        transcript: Any = (
-            stack.enter_context(Path(options.transcript).open("wb")) if options.transcript else None
-        )
-        player = Timed(_player(options, model, named, transcript))
-        stack.callback(_stop, player)
-        write, there = _log(options, streams, stack)
-        skip = options.skip or there
-        if skip and options.game == "ic" and not options.seed:
-            raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")
-        watch = lint.Watch(options.format)
-        lines = corpus.read(corpus.unpacked(streams.source), options.format, "standard input")
-        progress = _Progress(streams.err, options.quiet)
-        failure: LmcError | None = None
-        try:
-            played = play(
-                watch.through(lines),
-                game,
-                player,
-                train=options.train,
-                readings=options.readings,
-                skip=skip,
-            )
-            for row in played:
-                write(row.row)
-                progress.line(row.number)
-            player.close()
-        except LmcError as error:
-            failure = error
-        progress.end(watch, player)
-        if options.report:
-            _report(options.report, watch, player, failure)
-    if failure:
-        raise failure
-    return 0
-
-
-def _log(
-    options: argparse.Namespace, streams: Streams, stack: contextlib.ExitStack
-) -> tuple[Callable[[logs.Row], None], int]:
-    """Where lines of the log go, and how many are there."""
-    if options.log:
-        recorder = stack.enter_context(Recorder(options.log))
-        return recorder.add, recorder.done
-    out: Any = streams.out
-    if options.gzip:
-        out = stack.enter_context(gzip.GzipFile(fileobj=streams.out, mode="wb", mtime=0))
-
-    def write(row: logs.Row) -> None:
-        out.write(logs.line_of(row).encode("ascii"))
-        if not options.gzip:
-            out.flush()
-
-    return write, 0
-
-
-def _player(
-    options: argparse.Namespace, model: ModelPlayer, named: Any, transcript: IO[bytes] | None
-) -> Player:
-    spec = options.predictor
-    if spec.startswith("model:"):
-        return model(spec.removeprefix("model:"), options.options)
-    limits = {
-        name: given
-        for name in ("start_timeout", "reply_timeout")
-        if (given := getattr(options, name, None)) is not None
-    }
-    return players.from_terminal(spec, options.options, named=named(), transcript=transcript, limits=limits)
-
-
-def _stop(player: Timed) -> None:
-    """End a process whatever happened; one that was closed properly stays as it is."""
-    kill = getattr(player.player, "kill", None)
-    if kill:
-        kill()
-    else:
-        with contextlib.suppress(PlayerError):
-            player.close()
-
-
-def _oddities(player: Timed) -> dict[str, int]:
-    found = getattr(player.player, "oddities", None)
-    return found.as_dict() if found else {}
-
-
-def _report(path: str, watch: lint.Watch, player: Timed, failure: LmcError | None) -> None:
-    data = {
-        "lines": watch.lines,
-        "warnings": [warning.as_dict() for warning in watch.warnings],
-        "latency": player.latency.as_dict(),
-        "oddities": _oddities(player),
-        "error": str(failure) if failure else None,
-        "stderr": getattr(player.player, "stderr", ""),
-    }
-    Path(path).write_text(json.dumps(data, indent=2) + "\n", "utf-8")
-
-
-class _Progress:
-    """A line on standard error every two seconds, and warnings at the end."""
-
-    def __init__(self, err: TextIO, quiet: bool) -> None:
-        self.err, self.quiet = err, quiet
-        self.start = self.last = time.monotonic()
-
-    def line(self, number: int) -> None:
-        if not self.quiet and (now := time.monotonic()) - self.last >= 2:
-            self.last = now
-            self.err.write(f"{number:,} lines, {now - self.start:.0f} s\n")
-            self.err.flush()
-
-    def end(self, watch: lint.Watch, player: Timed) -> None:
-        if self.quiet:
-            return
-        for warning in watch.warnings:
-            times = f", {warning.count} times" if warning.count > 1 else ""
-            self.err.write(f"warning: line {warning.line}{times}: {warning.message}\n")
-        for name, count in _oddities(player).items():
-            self.err.write(f"note: {count:,} {_ODDITY_WORDS[name]}\n")
-        calls = player.latency.calls("predict")
-        self.err.write(
-            f"{watch.lines:,} lines, {calls:,} predictions, {time.monotonic() - self.start:.1f} s\n"
-        )
-
-
-_ODDITY_WORDS = {
-    "odd_fields": "replies with a last field that has no score; it was dropped",
-    "not_finite": "scores that are not finite",
-    "repeated": "candidates answered more than once; the last counts",
-    "unasked": "candidates that nobody asked for",
-    "omitted": "candidates left out",
-    "empty": "replies without a prediction",
-}
-
-
-def _serve(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named: Any) -> int:
-    spec = "adaptive" if options.model == "adaptive" else f"model:{options.model}"
-    options.predictor = spec
-    player = _player(options, model, named, None)
-    try:
-        serve.serve(player, streams.source, streams.out, streams.err)
-    finally:
-        player.close()
-    return 0
+    command = {"run": cli_run.run, "serve": cli_run.serve_model}[options.command]
+    return command(options, streams, model, named)
 
 
 # -- logs ----------------------------------------------------------------------------------------------------
+
+
+def _stats(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
+    from gym.lmchallenge.cli_stats import show_stats
+
+    return show_stats(options, streams)
 
 
 def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     from gym.lmchallenge import cli_logs
 
     shown = {
-        "stats": cli_logs.show_stats,
+        "compare": cli_logs.show_comparison,
         "ic-opt": cli_logs.show_best_mixture,
         "pretty": cli_logs.show_colours,
     }
@@ -249,6 +113,8 @@ def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 
 
 def _corpus(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
+    from gym.lmchallenge import corpus, tools
+
     form = getattr(options, "format", "text" if options.tool == "to-json" else "json")
     stream = corpus.unpacked(streams.source)
     if options.tool == "sort":
@@ -275,9 +141,10 @@ def _corpus(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]] = {
-    "run": _run,
-    "serve": _serve,
-    "stats": _logs,
+    "run": _play,
+    "serve": _play,
+    "stats": _stats,
+    "compare": _logs,
     "ic-opt": _logs,
     "pretty": _logs,
     "corpus": _corpus,

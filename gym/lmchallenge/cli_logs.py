@@ -1,86 +1,29 @@
-"""The commands that read logs: `stats`, `ic-opt` and `pretty`. Apart from `cli`, since they load numpy and games
-need not."""
+"""The commands `ic-opt`, `pretty` and `compare`. Apart from `cli`, since they load numpy and games need not."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gym.lmchallenge import corpus, logs, mixing, pretty, stats
+from gym.lmchallenge import logs, mixing, pretty, stats
+from gym.lmchallenge.cli_stats import opened, paired
 from gym.lmchallenge.errors import OptionError
-from gym.lmchallenge.table import read_table
+from gym.lmchallenge.readers import read_log
 
 if TYPE_CHECKING:
     from gym.lmchallenge.cli import Streams
 
 
-def _paired(files: Sequence[str], mixes: Sequence[mixing.Mix]) -> list[tuple[str, mixing.Mix | None]]:
-    """Logs and mixtures side by side; one of either goes with all of the other."""
-    names: Sequence[str] = files or ["-"]
-    if not mixes:
-        return [(name, None) for name in names]
-    if len(names) == 1:
-        return [(names[0], mix) for mix in mixes]
-    if len(mixes) == 1:
-        return [(name, mixes[0]) for name in names]
-    if len(names) != len(mixes):
-        raise OptionError(
-            f"There are {len(names)} logs and {len(mixes)} mixtures.", "Give one mixture, or one per log."
-        )
-    return list(zip(names, mixes, strict=True))
-
-
 @contextlib.contextmanager
 def _rows(name: str, streams: Streams, limit: int | None = None) -> Iterator[Iterator[tuple[int, logs.Row]]]:
-    if name == "-":
-        yield logs.read(corpus.unpacked(streams.source), "standard input", limit)
-        return
-    with corpus.opened(name) as stream:
-        yield logs.read(stream, name, limit)
+    with opened(name, streams) as (stream, source):
+        yield logs.read(stream, source, limit)
 
 
-def show_stats(options: argparse.Namespace, streams: Streams) -> int:
-    """`stats`."""
-    results: list[tuple[str, Any]] = []
-    for name, mix in _paired(options.log, options.opt_args):
-        mixes = [mix] if mix else mixing.grid()
-        with _rows(name, streams, options.lines) as rows:
-            table = read_table(rows, keep=options.filter, mixes=mixes)
-        if mix and table.game != "ic":
-            raise OptionError(f"{name} is a log of {table.game}.", "A mixture (-a) is for ic.")
-        if table.game == "ic" and not mix:
-            mix = _searched(stats.search(table), "accuracy", options.verbose, streams)
-        for notice in table.notices:
-            streams.err.write(f"note: {name}: {notice}\n")
-        found: Any = stats.statistics(table, options.partition, mix)
-        if options.more:
-            from gym.lmchallenge.extras import extras
-
-            found = {"parts": found, "more": extras(table, mix)}
-        results.append((name, found))
-    streams.say(_csv(results) if options.output == "csv" else _json(results))
-    return 0
-
-
-def _json(results: list[tuple[str, Any]]) -> str:
-    return json.dumps(results[0][1] if len(results) == 1 else dict(results), sort_keys=True)
-
-
-def _csv(results: list[tuple[str, Any]]) -> str:
-    """As the reference: separated by tabs, one line per log."""
-    if any(not isinstance(parts, list) or len(parts) != 1 for _, parts in results):
-        raise OptionError(
-            "CSV has one line per log.", "Leave the partition (-p) and --more away, or write JSON."
-        )
-    keys = sorted({key for _, (row,) in results for key in row})
-    lines = [["log", *keys], *([name, *(str(row.get(key, "")) for key in keys)] for name, (row,) in results)]
-    return "\n".join("\t".join(line) for line in lines)
-
-
-def _searched(
+def searched(
     found: list[tuple[mixing.Mix, float | None]], target: str, verbose: int, streams: Streams
 ) -> mixing.Mix:
     """The best mixture, with as much said about the search as was asked."""
@@ -100,11 +43,12 @@ def _six(value: float | None) -> str:
 
 def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
     """`ic-opt`."""
-    with _rows(options.log, streams, options.lines) as rows:
-        table = read_table(rows, keep=options.filter, mixes=mixing.grid(options.alpha, options.oov_penalty))
+    with opened(options.log, streams) as (stream, source):
+        mixes = mixing.grid(options.alpha, options.oov_penalty)
+        table = read_log(stream, source, options.lines, keep=options.filter, mixes=mixes)
     if table.game != "ic":
         raise OptionError(f"{options.log} is a log of {table.game}.", "ic-opt is for ic.")
-    mix = _searched(stats.search(table, options.target), options.target, options.verbose, streams)
+    mix = searched(stats.search(table, options.target), options.target, options.verbose, streams)
     answer: dict[str, Any] = mix.as_dict()
     if options.cross_validate:
         from gym.lmchallenge.extras import cross_validated
@@ -116,7 +60,7 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
 
 def show_colours(options: argparse.Namespace, streams: Streams) -> int:
     """`pretty`."""
-    pairs = _paired(options.log, options.opt_args)
+    pairs = paired(options.log, options.opt_args)
     with contextlib.ExitStack() as stack:
         mixes: list[mixing.Mix | None] = []
         opened: list[Iterator[logs.Row]] = []
@@ -136,7 +80,47 @@ def _best_of(name: str, keep: str, streams: Streams) -> mixing.Mix | None:
         first = next(rows, None)
     if first is None or logs.game_of(first[1]) != "ic":
         return None
-    with _rows(name, streams) as rows:
-        mix, _ = stats.best(stats.search(read_table(rows, keep=keep, mixes=mixing.grid())))
+    with opened(name, streams) as (stream, source):
+        mix, _ = stats.best(stats.search(read_log(stream, source, keep=keep, mixes=mixing.grid())))
     streams.err.write(f"note: {name}: coloured by the best mixture, {json.dumps(mix.as_dict())}\n")
     return mix
+
+
+def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
+    """`compare`: each log against the first."""
+    from gym.lmchallenge.compare import compare, fingerprint
+
+    tables, mixes = [], []
+    names: list[str] = []
+    for name, mix in paired(options.log, options.opt_args):
+        if name == "-":
+            raise OptionError("A log to compare is read twice.", "Give files.")
+        with _rows(name, streams) as rows:
+            found = fingerprint(row for _, row in rows)
+        if names and found != names[0]:
+            raise OptionError(
+                f"{name} is of another text than {options.log[0]}.", "Their figures cannot be compared."
+            )
+        with opened(name, streams) as (stream, source):
+            tried = [mix] if mix else mixing.grid()
+            table = read_log(stream, source, keep=options.filter, mixes=tried)
+        if table.game == "ic" and mix is None:
+            mix = stats.best(stats.search(table))[0]
+        tables.append(table)
+        mixes.append(mix)
+        names.append(found)
+    pairs = zip(options.log[1:], tables[1:], mixes[1:], strict=True)
+    answer = {
+        "first": options.log[0],
+        "filter": options.filter,
+        "text_fingerprint": names[0],
+        "comparisons": [
+            {
+                "log": name,
+                **compare(tables[0], table, mixes=(mixes[0], mix), cluster=options.cluster).as_dict(),
+            }
+            for name, table, mix in pairs
+        ],
+    }
+    streams.say(json.dumps(answer, sort_keys=True))
+    return 0

@@ -129,14 +129,19 @@ def _ratio(above: Floats, below: Floats) -> float | None:
 def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:
     """Interval and p of the difference of two ratios of sums over clusters."""
     rng = np.random.default_rng(seed)
-    a, b, below_a, below_b = sums
-    number = len(a)
-    resamples = max(1_000, min(RESAMPLES, 50_000_000 // number))
-    differences = np.empty(resamples)
-    for at in range(resamples):
-        drawn = np.bincount(rng.integers(0, number, number), minlength=number)
-        bottom_a, bottom_b = drawn @ below_a, drawn @ below_b
-        differences[at] = (drawn @ b) / bottom_b - (drawn @ a) / bottom_a if bottom_a and bottom_b else 0.0
+    number = len(sums[0])
+    # Clusters with equal sums are drawn together: of each kind as many as so many single draws would give.
+    kinds, counts = np.unique(np.stack(sums, axis=1), axis=0, return_counts=True)
+    resamples = max(1_000, min(RESAMPLES, 50_000_000 // len(kinds)))
+    differences = np.zeros(resamples)
+    step = max(1, 2_000_000 // len(kinds))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        drawn = rng.multinomial(number, counts / number, size=size)
+        a, b, below_a, below_b = (drawn @ kinds).T
+        some = (below_a > 0) & (below_b > 0)
+        part = differences[start : start + size]
+        part[some] = b[some] / below_b[some] - a[some] / below_a[some]
     low, high = np.quantile(differences, [0.025, 0.975])
     beyond = min((differences <= 0).mean(), (differences >= 0).mean())
     return [float(low), float(high)], float(min(1.0, 2 * max(beyond, 1 / resamples)))

@@ -7,15 +7,14 @@ never held whole.
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from gym.lmchallenge.errors import CorpusError
+from gym.lmchallenge.files import opened as opened
+from gym.lmchallenge.files import unpacked as unpacked
 
 FORMATS = ("text", "json")
 MISSING = object()
@@ -23,11 +22,13 @@ MISSING = object()
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a corpus. `number` counts from 1; `row` is what the log copies: all keys but `text`."""
+    """One line of a corpus. `number` counts from 1; `row` is what the log copies: all keys but `text`; `returned`:
+    carriage returns stood before its end."""
 
     number: int
     text: str
     row: dict[str, Any] = field(default_factory=dict)
+    returned: bool = False
 
     @property
     def user(self) -> Any:
@@ -47,18 +48,9 @@ def same_time(first: Line, second: Line) -> bool:
     return first.time is second.time or bool(first.time == second.time)
 
 
-def opened(path: str | Path) -> IO[bytes]:
-    """A file for reading bytes, unpacked if it is gzip (by its first bytes, not its name)."""
-    return unpacked(Path(path).open("rb"))
-
-
-def unpacked(stream: IO[bytes]) -> IO[bytes]:
-    """The stream, through gzip if its first two bytes say so. Needs no seeking."""
-    raw: Any = stream
-    buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
-    packed: bool = buffered.peek(2)[:2] == b"\x1f\x8b"
-    result: Any = gzip.GzipFile(fileobj=buffered) if packed else buffered
-    return cast(IO[bytes], result)
+def same_user(first: Line, second: Line) -> bool:
+    """Whether both lines belong to one group. NaN, which is not equal to itself, is one user, as in the reference."""
+    return first.user is second.user or bool(first.user == second.user)
 
 
 def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus") -> Iterator[Line]:
@@ -72,8 +64,12 @@ def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus"
 def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") -> Line:
     """One line. Raises CorpusError."""
     where = f"{source}, line {number}"
-    text = _decode(raw, where).rstrip("\r\n")
-    return Line(number, text) if form == "text" else _json_line(number, text, where)
+    whole = _decode(raw, where)
+    text = whole.rstrip("\r\n")
+    returned = "\r" in whole[len(text) :]
+    if form == "text":
+        return Line(number, text, returned=returned)
+    return Line(number, *_json_line(text, where), returned)
 
 
 def _decode(raw: bytes, where: str) -> str:
@@ -86,7 +82,8 @@ def _decode(raw: bytes, where: str) -> str:
         ) from None
 
 
-def _json_line(number: int, text: str, where: str) -> Line:
+def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
+    """The text, and everything else."""
     try:
         row = json.loads(text)
     except ValueError as error:
@@ -107,7 +104,7 @@ def _json_line(number: int, text: str, where: str) -> Line:
     words = row.pop("text")
     if not isinstance(words, str):
         raise CorpusError(f'{where}: "text" is {_kind(words)}, not a string.')
-    return Line(number, words, row)
+    return words, row
 
 
 def _kind(value: Any) -> str:

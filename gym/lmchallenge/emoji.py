@@ -1,11 +1,17 @@
-"""The emoji of the tokenizer, frozen: single characters with the Unicode property Emoji in Emoji 4.0 (2016).
+"""The emoji of the tokenizer, frozen: single characters with the Unicode property Emoji in Emoji 4.0 (2016), and
+sequences of characters with blanks in between.
 
-Later additions, ASCII characters and regional indicators are not among them; U+1F3D8, missing in the list that the
-reference was written against, is missing here as well. The list never changes: with another one, texts fall into
-other tokens and runs can no longer be compared.
+Later additions, ASCII characters and regional indicators are not among the single ones; U+1F3D8, missing in the list
+that the reference was written against, is missing here as well. That list (emoji 0.4.5) spells every emoji of several
+characters with blanks: a thumb with a skin tone, a flag or a family is one emoji only in texts that spell it so. The
+lists never change: with others, texts fall into other tokens and runs can no longer be compared.
 """
 
 from __future__ import annotations
+
+import os
+import re
+from functools import cache
 
 _RANGES = """
 A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8-23FA 24C2 25AA-25AB
@@ -33,4 +39,44 @@ def _points() -> frozenset[str]:
 
 
 EMOJI = _points()
-"""All 1087 of them, each one code point."""
+"""The 1087 single ones, each one code point."""
+
+
+@cache
+def sequences() -> tuple[str, ...]:
+    """The 1301 emoji of several characters with blanks between them, longest first."""
+    with open(os.path.join(os.path.dirname(__file__), "emoji_sequences.txt"), encoding="ascii") as file:
+        lines = file.read().splitlines()
+    return tuple(" ".join(chr(int(code, 16)) for code in line.split()) for line in lines)
+
+
+@cache
+def sequence() -> re.Pattern[str]:
+    """Any of them."""
+    return re.compile("|".join(map(re.escape, sequences())))
+
+
+@cache
+def _spaced() -> re.Pattern[str]:
+    """What stands around the blanks of them: tells quickly that a text has none."""
+    before = {before for text in sequences() for before in text[:-2:2]}
+    after = {after for text in sequences() for after in text[2::2]}
+    first, second = ("".join(map(re.escape, sorted(chars))) for chars in (before, after))
+    return re.compile(f"[{first}] [{second}]")
+
+
+def may_hold_sequences(text: str) -> bool:
+    """False for almost every text without a sequence."""
+    return not text.isascii() and " " in text and _spaced().search(text) is not None
+
+
+def has_emoji(text: str) -> bool:
+    """Whether an emoji of either list is in it."""
+    if not EMOJI.isdisjoint(text):
+        return True
+    return may_hold_sequences(text) and sequence().search(text) is not None
+
+
+def is_emoji(text: str) -> bool:
+    """Whether it is one emoji of either list."""
+    return text in EMOJI or (may_hold_sequences(text) and sequence().fullmatch(text) is not None)

@@ -20,9 +20,18 @@ class LogError(LmcError):
     """A log that cannot be read or reckoned with."""
 
 
+class PackingError(LmcError):
+    """A gzip file that is cut off or damaged."""
+
+
 class OptionError(LmcError):
     """Options that do not fit."""
 
 
 class PlayerError(LmcError):
-    """A model that did not start, broke the protocol, did not answer in time or ended too early."""
+    """A model that did not start, broke the protocol, did not answer in time or ended too early. `doubtful`: replies
+    since the last checkpoint may belong to other questions."""
+
+    def __init__(self, message: str, hint: str = "", *, doubtful: bool = False) -> None:
+        super().__init__(message, hint)
+        self.doubtful = doubtful

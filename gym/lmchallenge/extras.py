@@ -5,6 +5,7 @@ text that it was not chosen on. Every rate comes with its n and a 95 % interval.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,16 @@ CHAR_BITS = 8.0
 RESAMPLES = 2_000
 
 
-def extras(table: Table, mix: Mix | None = None) -> dict[str, Any]:
-    """Everything that this game's log allows."""
-    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix)}
+def extras(
+    table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | None = None, **savings: Any
+) -> dict[str, Any]:
+    """Everything that this game's log allows. `learnt`: see `learning_curve`; `savings`: of `keystroke_savings`."""
+    found: dict[str, Any] = {"learning_curve": learning_curve(table, mix, learnt=learnt)}
     if table.game != "tc":
         found["bits_per_character"] = bits_per_character(table)
     if table.game == "tc":
-        found["keystroke_savings"] = keystroke_savings(table)
-        if bool(table.blank.any()):
+        found["keystroke_savings"] = keystroke_savings(table, **savings)
+        if not savings and bool(table.blank.any()):
             found["keystroke_savings_auto_space"] = keystroke_savings(table, auto_space=True)
     if table.game == "ic" and len(table.mixes) > 1:
         found["cross_validated"] = cross_validated(table)
@@ -111,17 +114,29 @@ def outcomes(table: Table, mix: Mix | None = None) -> tuple[Floats, Floats, str]
     return right.astype(np.float64), table.kept.astype(np.float64), "accuracy"
 
 
-def learning_curve(table: Table, mix: Mix | None = None, *, bins: int = CURVE_BINS) -> dict[str, Any] | None:
-    """The headline figure by the number of characters learnt before (the log's trainingChars), in at most
-    `bins` bins with about as many lines each. None for a log without training. Each bin: "from", "to"
-    (trainingChars), "lines", "n", "value", "interval"."""
-    learnt = np.array([np.nan if value is None else value for value in table.lines.learnt], dtype=np.float64)
-    known = np.isfinite(learnt)
-    if not known.any() or np.nanmax(learnt) == 0:
+def learning_curve(
+    table: Table,
+    mix: Mix | None = None,
+    *,
+    bins: int = CURVE_BINS,
+    learnt: Sequence[int] | None = None,
+) -> dict[str, Any] | None:
+    """The headline figure by the number of characters learnt before, in at most `bins` bins with about as many lines
+    each. None for a log without training. "by" says which number: "learnt", what was really learnt before each line
+    (`learnt`, see play.learnt_before), or "trainingChars", what the log says, which counts batches otherwise; "most"
+    has the highest of each that is known. Each bin: "from", "to", "lines", "n", "value", "interval"."""
+    logged = np.array([np.nan if value is None else value for value in table.lines.learnt], dtype=np.float64)
+    by = "trainingChars" if learnt is None else "learnt"
+    most = {"trainingChars": int(np.nanmax(logged))} if np.isfinite(logged).any() else {}
+    chars = logged if learnt is None else np.array(learnt, dtype=np.float64)
+    known = np.isfinite(chars)
+    if known.any():
+        most[by] = int(np.nanmax(chars))
+    if not most.get(by):
         return None
     numerator, denominator, name = outcomes(table, mix)
-    edges = np.unique(np.quantile(learnt[known], np.linspace(0, 1, bins + 1)[1:-1]))
-    bin_of_line = np.where(known, np.searchsorted(edges, np.nan_to_num(learnt), side="right"), -1)
+    edges = np.unique(np.quantile(chars[known], np.linspace(0, 1, bins + 1)[1:-1]))
+    bin_of_line = np.where(known, np.searchsorted(edges, np.nan_to_num(chars), side="right"), -1)
     bin_of_token = bin_of_line[table.line]
     points = []
     for number in range(len(edges) + 1):
@@ -133,8 +148,8 @@ def learning_curve(table: Table, mix: Mix | None = None, *, bins: int = CURVE_BI
         found = wilson(round(above), round(below)) if table.game != "tc" else None
         points.append(
             {
-                "from": float(learnt[lines].min()),
-                "to": float(learnt[lines].max()),
+                "from": float(chars[lines].min()),
+                "to": float(chars[lines].max()),
                 "lines": len(lines),
                 "n": int(below),
                 "value": above / below if below else None,
@@ -143,7 +158,7 @@ def learning_curve(table: Table, mix: Mix | None = None, *, bins: int = CURVE_BI
                 else _by_line(table.line[inside], numerator[inside], denominator[inside], len(table.lines)),
             }
         )
-    return {"metric": name, "points": points}
+    return {"metric": name, "by": by, "most": most, "points": points}
 
 
 def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:

@@ -8,22 +8,36 @@ keeps the stream in order.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from gym.lmchallenge import noise
 from gym.lmchallenge.errors import OptionError
+from gym.lmchallenge.names import GAME_WORDS as GAME_WORDS
+from gym.lmchallenge.names import RESULT_KEYS as RESULT_KEYS
+from gym.lmchallenge.names import SELECT_FROM as SELECT_FROM
 from gym.lmchallenge.player import Reply, Request
 from gym.lmchallenge.tokens import tokens
 
+if TYPE_CHECKING:
+    import random
+
+Asked = TypeVar("Asked")
 Entry: TypeAlias = dict[str, Any]
 Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 
-RESULT_KEYS = {"wp": "wordPredictions", "tc": "textCompletions", "ic": "inputCorrections"}
-GAME_WORDS = {"wp": "next word", "tc": "text completion", "ic": "input correction"}
-SELECT_FROM = 3
+PIECE = 64
+"""Calls of a line that are asked together; each has the line up to there as its context, so that all at once would take
+memory with the square of the line."""
+
+
+def _pieces(calls: Iterable[Asked]) -> Iterator[list[Asked]]:
+    """PIECE at a time."""
+    left = iter(calls)
+    while part := list(islice(left, PIECE)):
+        yield part
 
 
 class Game(Protocol):
@@ -54,11 +68,11 @@ class WordPrediction:
 
     def play(self, line: str) -> Play:
         """One entry per token: target or targetChars, rank and score if predicted, predictions if wanted."""
-        found = list(tokens(line))
-        if not found:
-            return []
-        replies = yield [Request(line[:start]) for start, _ in found]
-        return [self._entry(token, reply) for (_, token), reply in zip(found, replies, strict=True)]
+        entries: list[Entry] = []
+        for part in _pieces(tokens(line)):
+            replies = yield [Request(line[:start]) for start, _ in part]
+            entries += [self._entry(token, reply) for (_, token), reply in zip(part, replies, strict=True)]
+        return entries
 
     def skip(self, line: str) -> None:
         """Nothing is drawn."""
@@ -138,18 +152,19 @@ class InputCorrection:
     def play(self, line: str) -> Play:
         """One entry per token: score [error, model], candidates with both scores, and what was typed."""
         found = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
-        if not found:
-            return []
-        choices = [
-            noise.candidates(self.words, typed, token, self.num_candidates) for _, token, typed in found
-        ]
-        replies = yield [
-            Request(line[:start], words) for (start, _, _), words in zip(found, choices, strict=True)
-        ]
-        return [
-            self._entry(token, typed, words, dict(reply))
-            for (_, token, typed), words, reply in zip(found, choices, replies, strict=True)
-        ]
+        entries: list[Entry] = []
+        for part in _pieces(found):
+            choices = [
+                noise.candidates(self.words, typed, token, self.num_candidates) for _, token, typed in part
+            ]
+            replies = yield [
+                Request(line[:start], words) for (start, _, _), words in zip(part, choices, strict=True)
+            ]
+            entries += [
+                self._entry(token, typed, words, dict(reply))
+                for (_, token, typed), words, reply in zip(part, choices, replies, strict=True)
+            ]
+        return entries
 
     def skip(self, line: str) -> None:
         """Draw the line's errors."""

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gym.lmchallenge.corpus import MISSING, Line, same_time
+from gym.lmchallenge.corpus import MISSING, Line, same_time, same_user
 
 RESERVED = ("trainingChars", "wordPredictions", "textCompletions", "inputCorrections")
 KNOWN = ("userId", "timestamp")
 
 MESSAGES = {
+    "crlf": "Lines end in carriage return and newline. Both end the line: carriage returns at its end are not part of "
+    "the text.",
     "bom": "The file begins with a byte order mark. It stays and is part of the first line's context.",
     "tab": "A tab in the text. Tabs separate fields on the wire, so a model process is sent a blank instead.",
     "return": "A carriage return inside a line. It does not end the line; a model process is sent a blank instead.",
@@ -107,6 +109,8 @@ class Watch:
         text = line.text
         if not text:
             self._add(line, "empty")
+        if line.returned:
+            self._add(line, "crlf")
         if line.number == 1 and text.startswith("\ufeff"):
             self._add(line, "bom")
         for char, code in (("\t", "tab"), ("\r", "return"), ("\n", "newline")):
@@ -134,7 +138,7 @@ class Watch:
 
     def _order(self, line: Line) -> None:
         before, user = self._before, json.dumps(line.user, sort_keys=True)
-        if before is None or before.user != line.user:
+        if before is None or not same_user(before, line):
             if user in self._users:
                 self._add(line, "returning-user")
             self._users.add(user)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from gym.lmchallenge.errors import LogError
-from gym.lmchallenge.games import RESULT_KEYS
+from gym.lmchallenge.names import RESULT_KEYS
 
 Row: TypeAlias = dict[str, Any]
 PARTITIONS = ("all", "user", "line")
@@ -39,21 +39,37 @@ def read(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None
 ) -> Iterator[tuple[int, Row]]:
     """(line number, row) for each line, checked: every row is of the first row's game and has entries that
-    statistics can count. Integers where numbers belong, other candidate lengths, either base of tc ranks and
-    unknown keys are fine. Blank lines are passed over. Raises LogError."""
-    game = None
-    for number, raw in islice(enumerate(stream, 1), limit):
-        where = f"{source}, line {number}"
+    statistics can count. Integers where numbers belong, other candidate lengths, either base of tc ranks, odd scores
+    and predictions of wp and tc (nothing counts them) and unknown keys are fine. Blank lines are passed over. Raises
+    LogError."""
+    checker = Checker(source)
+    for line in islice(enumerate(stream, 1), limit):
+        row = checker.row(line)
+        if row is not None:
+            yield line[0], row
+
+
+class Checker:
+    """Reads the lines of one log. `game` is that of the first row, None before it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.game: str | None = None
+
+    def row(self, line: tuple[int, bytes]) -> Row | None:
+        """The row of a numbered line, checked, or None for a blank one. Raises LogError."""
+        number, raw = line
+        where = f"{self.source}, line {number}"
         row = _row(raw, where)
         if row is None:
-            continue
+            return None
         found = game_of(row, where)
-        if game is None:
-            game = found
-        elif RESULT_KEYS[game] not in row:
-            raise LogError(f"{where}: a {found} line in a log of {game}.", "One log holds one game.")
-        _check(game, row[RESULT_KEYS[game]], where)
-        yield number, row
+        if self.game is None:
+            self.game = found
+        elif RESULT_KEYS[self.game] not in row:
+            raise LogError(f"{where}: a {found} line in a log of {self.game}.", "One log holds one game.")
+        _check(self.game, row[RESULT_KEYS[self.game]], where)
+        return row
 
 
 def _row(raw: bytes, where: str) -> Row | None:
@@ -93,26 +109,44 @@ def _check_ranked(entry: Any) -> str:
     if "target" in entry:
         if not isinstance(entry["target"], str):
             return "target is not a string"
-    elif type(entry.get("targetChars")) is not int or entry["targetChars"] < 0:
+    elif not _is_count(entry, "targetChars"):
         return "there is neither a target nor a number of targetChars"
-    rank = entry.get("rank")
-    if rank is not None and (not isinstance(rank, int) or rank < 0):
-        return f"rank is {rank!r}, not a count"
-    return ""
+    if entry.get("rank") is not None and not _is_count(entry, "rank"):
+        return f"rank is {entry['rank']!r}, not a count"
+    return _huge(entry.get("score"))
+
+
+def _is_count(entry: Any, key: str) -> bool:
+    """Whether it is a whole number that is not negative; 2.0, which the reference takes, becomes 2."""
+    value = entry.get(key)
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        value = entry[key] = int(value)
+    return type(value) is int and 0 <= value < MOST_COUNTED
+
+
+def _huge(score: Any) -> str:
+    return "score is too large a number" if type(score) is int and abs(score) > 1e308 else ""
 
 
 def _check_ic(entry: Any) -> str:
-    if "target" not in entry and type(entry.get("targetChars")) is not int:
+    target = entry.get("target")
+    if target is None and not _is_count(entry, "targetChars"):
         return "there is neither a target nor a number of targetChars"
+    if not isinstance(target, str | None):
+        return "target is not a string"
     if "verbatimMatch" not in entry and not ("target" in entry and "verbatim" in entry):
         return "what was typed is missing (verbatim or verbatimMatch)"
     pair = entry["score"]
     if len(pair) != 2 or type(pair[0]) not in _NUMBERS or type(pair[1]) not in _SCORES:
         return f"{pair!r} is not a pair of scores"
+    if huge := _huge(pair[0]) or _huge(pair[1]):
+        return huge
     # The candidates are many: `mixing.Tokens` looks at them all at once.
     return "" if isinstance(entry["candidates"], list) else "candidates is not a list"
 
 
+MOST_COUNTED = 2**53
+"""Counts that a double holds."""
 _NUMBERS = frozenset((int, float))
 _SCORES = frozenset((int, float, type(None)))
 
@@ -133,3 +167,26 @@ def rank_base(rows: Iterable[Row]) -> int | None:
 def finite(value: float | None) -> bool:
     """Whether it is a number one can reckon with."""
     return value is not None and math.isfinite(value)
+
+
+NOBODY = "null"
+
+
+def name_of(user: Any) -> str:
+    """A name for a userId that is equal exactly if the values are (1, 1.0 and true are equal in the reference)."""
+    if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
+        user = int(user)
+    return json.dumps(user, sort_keys=True)
+
+
+def check_learnt(number: int, learnt: Any) -> None:
+    """Raise LogError for a line whose trainingChars cannot be counted."""
+    if learnt is not None and type(learnt) not in (int, float):
+        raise LogError(f"Line {number} of the log: trainingChars is {learnt!r}, not a number.")
+    if type(learnt) is int and abs(learnt) >= MOST_COUNTED:
+        raise LogError(f"Line {number} of the log: trainingChars is too large a number.")
+
+
+def no_user(number: int) -> LogError:
+    """For parts by user."""
+    return LogError(f"Line {number} of the log has no userId.", "Parts by user need one on every line.")

@@ -7,7 +7,7 @@ the number of candidates worth at least as much.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -72,6 +72,25 @@ class Tokens:
             _column([pair[0] for pair in targets], where, nulls=False)[0],
             *_column([pair[1] for pair in targets], where),
             _floor(values, null, starts),
+        )
+
+    @classmethod
+    def of_columns(
+        cls,
+        sizes: Sequence[int],
+        candidates: Iterable[tuple[Any, ...]],
+        scores: Sequence[tuple[float, float | None]],
+    ) -> Tokens:
+        """From what `typed` decodes: all are numbers or null. `sizes` are numbers of candidates per token; of each
+        candidate the last two values count."""
+        columns = list(zip(*candidates, strict=True))
+        error, model = (np.array(column, dtype=np.float64) for column in columns[-2:] or [(), ()])
+        target_error, target_model = np.array(scores, dtype=np.float64).reshape(-1, 2).T
+        starts = np.concatenate(([0], np.cumsum(np.array(sizes, dtype=np.int64))))
+        null = np.isnan(model)
+        nothing = np.isnan(target_model)
+        return cls(
+            starts, error, model, null, target_error, target_model, nothing, _floor(model, null, starts)
         )
 
     def __len__(self) -> int:

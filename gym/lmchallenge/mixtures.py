@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from gym.lmchallenge.errors import OptionError
 
+MOST = 100_000
+
 
 @dataclass(frozen=True)
 class Mix:
@@ -40,8 +42,8 @@ class Domain:
             raise OptionError(
                 f"{text!r} is no range.", "Write MIN:MAX:N or one value, such as 0:1:11."
             ) from None
-        if not 1 <= domain.n <= 1000:
-            raise OptionError(f"{text!r} asks for {domain.n} values.", "From 1 to 1000 are possible.")
+        if not 1 <= domain.n <= MOST:
+            raise OptionError(f"{text!r} asks for {domain.n:,} values.", f"From 1 to {MOST:,} are possible.")
         return domain
 
     def values(self) -> list[float]:

@@ -21,13 +21,13 @@ from models_registry.backends.ngram_model import BOS, EOS, SPECIALS, UNK, Floats
 
 
 class NgramPlayer:
-    """predictions: most that are offered."""
+    """predictions: most that are offered. together: lines played side by side, which changes no number here."""
 
-    together = 32
-
-    def __init__(self, backend: NgramBackend, *, predictions: int = 20) -> None:
-        if not isinstance(predictions, int) or predictions < 1:
-            raise OptionError(f"predictions is {predictions!r}.", "It must be a whole number above 0.")
+    def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:
+        for name, value in (("predictions", predictions), ("together", together)):
+            if not isinstance(value, int) or value < 1:
+                raise OptionError(f"{name} is {value!r}.", "It must be a whole number above 0.")
+        self.together = together
         self.model, self.predictions = backend.model, predictions
         words = self.model.words
         self._sorted = sorted(
@@ -49,8 +49,9 @@ class NgramPlayer:
     def clear(self) -> None:
         """Nothing was learnt."""
 
-    def check(self) -> None:
+    def check(self, now: bool = False) -> bool:
         """Nothing can be amiss."""
+        return False
 
     def close(self) -> None:
         """Nothing to end."""

@@ -4,37 +4,49 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from gym.lmchallenge import mixtures, noise
 from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.logs import PARTITIONS
+from gym.lmchallenge.names import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.tokens import FILTER_WORDS, FILTERS
+
+if TYPE_CHECKING:
+    from gym.lmchallenge.mixtures import Domain, Mix
 
 # Options whose value may begin with a hyphen: argparse would take it for an option.
 _HYPHENS = {
     "ic-opt": ("-o", "--oov-penalty", "-a", "--alpha"),
     "run": ("--error-chars", "-r", "--seed"),
-    "stats": (),
-    "pretty": (),
 }
+
+
+class _Help(argparse.HelpFormatter):
+    """Of fixed width: looking for that of the terminal loads shutil and all that it can unpack."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100)
+
+
+def parsed(prog: str, argv: Sequence[str]) -> argparse.Namespace:
+    """The options. Only the command that is called is built: that takes longer than many a log takes to count."""
+    made = _COMMANDS.get(argv[0]) if argv else None
+    if made is None:
+        return parser(prog).parse_args(argv)
+    add, words = made
+    command = argparse.ArgumentParser(prog=f"{prog} {argv[0]}", description=words, formatter_class=_Help)
+    add(command)
+    return command.parse_args(argv[1:], argparse.Namespace(command=argv[0]))
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     """Everything."""
     top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _run(commands.add_parser("run", help="play a game: corpus on standard input, log on standard output"))
-    _stats(commands.add_parser("stats", help="statistics of logs"))
-    _ic_opt(commands.add_parser("ic-opt", help="search the best mixture for an ic log"))
-    _pretty(commands.add_parser("pretty", help="a log, or a difference of logs, in colours"))
-    _corpus(commands.add_parser("corpus", help="tools for corpora"))
-    serve = commands.add_parser("serve", help="speak the model API on standard input and output")
-    serve.add_argument("--model", required=True, metavar="SLUG", help="a model of this site, or `adaptive`")
-    _options(serve)
+    for name, (add, words) in _COMMANDS.items():
+        add(commands.add_parser(name, help=words))
     return top
 
 
@@ -54,8 +66,9 @@ def joined(argv: Sequence[str]) -> list[str]:
 def json_value(text: str) -> Any:
     """JSON, or the name of a file with JSON."""
     try:
-        if Path(text).is_file():
-            text = Path(text).read_text("utf-8")
+        if os.path.isfile(text):
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
         return json.loads(text)
     except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"neither JSON nor a file with JSON: {error}") from None
@@ -69,19 +82,23 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def mixture(text: str) -> mixtures.Mix:
+def mixture(text: str) -> Mix:
     """{"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
+    from gym.lmchallenge.mixtures import Mix
+
     value = json_object(text)
     numbers = [value.get(key) for key in ("alpha", "oov_penalty")]
     if len(value) != 2 or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
         raise argparse.ArgumentTypeError('write {"alpha": 0.5, "oov_penalty": -4}')
-    return mixtures.Mix(*map(float, numbers))  # type: ignore[arg-type]
+    return Mix(*map(float, numbers))  # type: ignore[arg-type]
 
 
-def domain(text: str) -> mixtures.Domain:
+def domain(text: str) -> Domain:
     """MIN:MAX:N or a value."""
+    from gym.lmchallenge.mixtures import Domain
+
     try:
-        return mixtures.Domain.parse(text)
+        return Domain.parse(text)
     except LmcError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -98,6 +115,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(run: argparse.ArgumentParser) -> None:
+    from gym.lmchallenge import noise
+
     run.add_argument("-w", "--targets", dest="targets", action="store_true", default=True, help="(default)")
     run.add_argument(
         "-W", "--no-targets", dest="targets", action="store_false", help="leave the words out of the log"
@@ -164,9 +183,17 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument(
         "--more", action="store_true", help="also what the reference does not count, under `more`"
     )
+    savings = stats.add_argument_group("keystroke savings of tc (with --more)")
+    savings.add_argument("--selection-cost", type=float, help="keystrokes to accept a prediction (1)")
+    savings.add_argument(
+        "--auto-space", action="store_true", help="a blank after an accepted prediction costs nothing"
+    )
+    savings.add_argument("--literal", action="store_true", help="each typed stretch costs one selection more")
 
 
 def _ic_opt(search: argparse.ArgumentParser) -> None:
+    from gym.lmchallenge import mixtures
+
     search.add_argument("log")
     _verbose(search)
     search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
@@ -190,6 +217,22 @@ def _pretty(pretty: argparse.ArgumentParser) -> None:
     pretty.add_argument("--readings", choices=["reference", "corrected"], default="reference")
 
 
+def _compare(compare: argparse.ArgumentParser) -> None:
+    compare.add_argument("log", nargs="+", help="files; each is compared with the first")
+    _filter(compare)
+    compare.add_argument(
+        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
+    )
+    compare.add_argument(
+        "--cluster", choices=["auto", "user", "line"], default="auto", help="what is resampled together"
+    )
+
+
+def _serve(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--model", required=True, metavar="SLUG", help="a model of this site, or `adaptive`")
+    _options(serve)
+
+
 def _corpus(tools: argparse.ArgumentParser) -> None:
     kinds = tools.add_subparsers(dest="tool", required=True, metavar="TOOL")
     to_json = kinds.add_parser("to-json", help="plain text to JSON lines")
@@ -205,3 +248,14 @@ def _corpus(tools: argparse.ArgumentParser) -> None:
     words.add_argument("--filter", choices=list(FILTERS), default="all")
     for tool in (check, words):
         tool.add_argument("-f", "--format", choices=["text", "json"], default="text")
+
+
+_COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
+    "run": (_run, "play a game: corpus on standard input, log on standard output"),
+    "stats": (_stats, "statistics of logs"),
+    "ic-opt": (_ic_opt, "search the best mixture for an ic log"),
+    "pretty": (_pretty, "a log, or a difference of logs, in colours"),
+    "compare": (_compare, "logs on the same text, each against the first"),
+    "corpus": (_corpus, "tools for corpora"),
+    "serve": (_serve, "speak the model API on standard input and output"),
+}

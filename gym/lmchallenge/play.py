@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym.lmchallenge.corpus import Line, same_time
+from gym.lmchallenge.corpus import Line, same_time, same_user
 from gym.lmchallenge.errors import LmcError, PlayerError
 from gym.lmchallenge.games import Entry, Game, Play
 from gym.lmchallenge.player import Player, Reply, Request
@@ -41,7 +41,8 @@ def play(
     readings: str = "reference",
     skip: int = 0,
 ) -> Iterator[Played]:
-    """Play every line and yield each as soon as its replies can be trusted.
+    """Play every line and yield each as soon as its replies can be trusted. At the end of the corpus, a player that
+    still had to be checked is closed: what it says until its end is the last check.
 
     With `train`, the model is cleared where a group of lines of one user begins (a user who comes back is a new
     group), and learns each line after all lines of the same timestamp were played. The reference adds the length
@@ -51,8 +52,58 @@ def play(
     The first `skip` lines are not played: they are learnt again, and what was drawn for them is drawn again, so
     that the rest comes out as if there had been no break.
 
-    Raises PlayerError, naming the line; lines yielded before stand.
+    Raises PlayerError, naming the line; lines yielded before stand. Lines whose replies may belong to other questions
+    are never yielded.
     """
+    held: list[Played] = []
+    blocks = _played_blocks(lines, game, player, train, readings, skip)
+    failure: Exception | None = None
+    block: list[Played] | None = []
+    while failure is None and block is not None:
+        try:
+            block = next(blocks, None)
+            held += block or []
+            if block is None and held:
+                player.close()
+            if block is not None and player.check():
+                continue
+        except Exception as error:  # noqa: BLE001 - raised again, behind the lines that stand
+            failure = _verified(error, held, player)
+            if isinstance(failure, PlayerError) and failure.doubtful:
+                raise _without(held, failure) from failure
+        yield from held
+        held = []
+    if failure is not None:
+        raise failure
+
+
+def _verified(error: Exception, held: list[Played], player: Player) -> Exception:
+    """The error. If it is not the player's, lines that were held back are looked at: they go if they do not stand, and
+    if nobody broke the game off, that is the error."""
+    if not held or isinstance(error, PlayerError):
+        return error
+    try:
+        player.check(now=True)
+    except PlayerError as amiss:
+        if isinstance(error, LmcError):
+            return amiss
+        held.clear()
+    return error
+
+
+def _without(held: list[Played], failure: PlayerError) -> PlayerError:
+    """The failure, with the lines that are left out for it."""
+    if not held:
+        return failure
+    lines = f"line {held[0].number}" if len(held) == 1 else f"lines {held[0].number} to {held[-1].number}"
+    hint = f"{failure.hint} Left out: {lines}, whose replies may belong to other questions.".strip()
+    return PlayerError(failure.message, hint, doubtful=True)
+
+
+def _played_blocks(
+    lines: Iterable[Line], game: Game, player: Player, train: bool, readings: str, skip: int
+) -> Iterator[list[Played]]:
+    """The lines that were played together, together."""
     learning = _Learning()
     before: Line | None = None
     for block in _blocks(lines, train, player.together, skip):
@@ -62,19 +113,20 @@ def play(
         try:
             if train:
                 _between(learning, before, first, player, skip)
-                if before is None or before.user != first.user:
+                if before is None or not same_user(before, first):
                     learning = _Learning()
             if playing:
                 results = _side_by_side([game.play(line.text) for line in block], player)
-                player.check()
             else:
                 for line in block:
                     game.skip(line.text)
         except PlayerError as error:
-            raise PlayerError(f"{where}: {error.message}", error.hint) from error
+            raise PlayerError(f"{where}: {error.message}", error.hint, doubtful=error.doubtful) from error
         if playing:
-            for line, result in zip(block, results, strict=True):
-                yield _played(line, game.key, result, learning, train, readings)
+            yield [
+                _played(line, game.key, result, learning, train, readings)
+                for line, result in zip(block, results, strict=True)
+            ]
         if train:
             learning.waiting.extend(line.text for line in block)
         before = block[-1]
@@ -83,7 +135,22 @@ def play(
         try:
             _learn(learning, player, skipping=False)
         except PlayerError as error:
-            raise PlayerError(f"After the last line: {error.message}", error.hint) from error
+            message = f"After the last line: {error.message}"
+            raise PlayerError(message, error.hint, doubtful=error.doubtful) from error
+
+
+def learnt_before(lines: Iterable[Line]) -> Iterator[int]:
+    """For each line of a game with training, the characters that the model had really learnt from its user."""
+    learnt = waiting = 0
+    before: Line | None = None
+    for line in lines:
+        if before is None or not same_user(before, line):
+            learnt = waiting = 0
+        elif not same_time(before, line):
+            learnt, waiting = learnt + waiting, 0
+        yield learnt
+        waiting += len(line.text)
+        before = line
 
 
 def _played(
@@ -100,7 +167,7 @@ def _between(learning: _Learning, before: Line | None, first: Line, player: Play
     """What the model is told between two blocks: forget at a new user, learn at a new batch. At the first line
     after a break, it is brought to where it was."""
     playing = first.number > skip
-    if before is None or before.user != first.user:
+    if before is None or not same_user(before, first):
         if before is not None and before.number > skip:
             _learn(learning, player, skipping=False)  # in vain, but the reference does it
         if playing:
@@ -141,7 +208,7 @@ def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Ite
             raise
         if line is None:
             break
-        if block and train and not (block[-1].user == line.user and same_time(block[-1], line)):
+        if block and train and not (same_user(block[-1], line) and same_time(block[-1], line)):
             yield block
             block = []
         block.append(line)

@@ -39,8 +39,9 @@ class Player(Protocol):
     def clear(self) -> None:
         """Forget what `train` taught."""
 
-    def check(self) -> None:
-        """Raise PlayerError if what was answered so far cannot be trusted."""
+    def check(self, now: bool = False) -> bool:
+        """Raise PlayerError if what was answered so far cannot be trusted. True if that is not known yet, so that lines
+        are to be held back; never with `now`, which may take a moment."""
 
     def close(self) -> None:
         """End. Raises PlayerError if the end itself went wrong. May be called twice."""
@@ -124,9 +125,9 @@ class Timed:
         self.player.clear()
         self.latency.add("clear", time.perf_counter() - start)
 
-    def check(self) -> None:
+    def check(self, now: bool = False) -> bool:
         """Passed on."""
-        self.player.check()
+        return self.player.check(now)
 
     def close(self) -> None:
         """Passed on."""

@@ -36,7 +36,7 @@ def configured(text: str) -> dict[str, Command]:
 def _command(name: str, value: Any) -> Command:
     where = f"The player {name!r}"
     if not isinstance(value, dict) or not value.get("argv"):
-        raise OptionError(f"{where} has no argv.", '{"argv": ["/opt/model/predictor", "model.lm"]}')
+        raise OptionError(f"{where} has no argv.", '{"argv": ["/opt/gym/predictor", "model.lm"]}')
     known = {"argv", "cwd", "env", *_NUMBERS}
     if odd := sorted(value.keys() - known):
         raise OptionError(f"{where}: unknown {', '.join(odd)}.", f"Known: {', '.join(sorted(known))}.")
@@ -117,9 +117,9 @@ class PythonPlayer:
         for context, candidates in requests:
             given = None if candidates is None else list(candidates)
             try:
-                replies.append(
-                    [(str(text), float(score)) for text, score in self._model.predict(context, given)]
-                )
+                found = self._model.predict(context, given)
+                # A candidate without a score is as good as left out: the reference logs null for both.
+                replies.append([(str(text), float(score)) for text, score in found if score is not None])
             except Exception as error:
                 raise PlayerError(f"predict failed: {type(error).__name__}: {error}.") from error
         return replies
@@ -132,8 +132,9 @@ class PythonPlayer:
         """Passed on."""
         self._call("clear")
 
-    def check(self) -> None:
+    def check(self, now: bool = False) -> bool:
         """Nothing can be amiss."""
+        return False
 
     def close(self) -> None:
         """Leave `with`."""
@@ -148,6 +149,19 @@ class PythonPlayer:
             raise PlayerError(f"{name} failed: {type(error).__name__}: {error}.") from error
 
 
+def adaptive(options: Mapping[str, Any]) -> Player:
+    """The built-in learner. Raises OptionError."""
+    from gym.lmchallenge.adaptive import AdaptivePlayer
+
+    try:
+        return AdaptivePlayer(**options)
+    except TypeError as error:
+        raise OptionError(
+            f"These options do not fit the adaptive model: {error}.",
+            "It takes order, predictions and unseen.",
+        ) from None
+
+
 def from_terminal(
     spec: str,
     options: Mapping[str, Any],
@@ -159,9 +173,7 @@ def from_terminal(
     """The player that somebody at a terminal asks for: a name of the settings, `adaptive`, `module:name`, or a
     command."""
     if spec == "adaptive":
-        from gym.lmchallenge.adaptive import AdaptivePlayer
-
-        return AdaptivePlayer(**options)
+        return adaptive(options)
     if spec not in named and _PYTHON.match(spec):
         return PythonPlayer(spec, options)
     command = named.get(spec)

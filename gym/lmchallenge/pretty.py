@@ -60,23 +60,34 @@ class Span:
     rank: int | None = None
 
 
-def shown(entry: Row) -> str:
-    """The target, or as many stars."""
-    return entry.get("target") or "*" * int(entry.get("targetChars", 0))
+MOST_STARS = 1_000_000
+
+
+def shown(entry: Row, most: int = MOST_STARS) -> str:
+    """The target, or as many stars; of more than `most`, those and the number."""
+    target = entry.get("target")
+    if target is not None:
+        return str(target)
+    hidden = int(entry["targetChars"])
+    return "*" * min(hidden, most) + (f"… {hidden:,} characters" if hidden > most else "")
 
 
 def spans(
-    row: Row, keep: str = "alphaemoji", mix: Mix | None = None, readings: str = "reference"
+    row: Row,
+    keep: str = "alphaemoji",
+    mix: Mix | None = None,
+    readings: str = "reference",
+    most: int = MOST_STARS,
 ) -> list[Span]:
-    """The pieces of one line. tc gives characters; `ic` needs a mixture."""
+    """The pieces of one line. tc gives characters; `ic` needs a mixture. `most`: stars for one hidden text."""
     game, keeps = game_of(row), keeper_of(keep)
     entries = row[RESULT_KEYS[game]]
     if game == "wp":
-        return [_predicted(entry, keeps, readings) for entry in entries]
+        return [_predicted(entry, keeps, readings, most) for entry in entries]
     if game == "tc":
-        return [span for entry in entries for span in _characters(entry, keeps)]
+        return [span for entry in entries for span in _characters(entry, keeps, most)]
     ranks = ic_ranks(entries, mix)
-    return [_corrected(entry, rank, keeps) for entry, rank in zip(entries, ranks, strict=True)]
+    return [_corrected(entry, rank, keeps, most) for entry, rank in zip(entries, ranks, strict=True)]
 
 
 def ic_ranks(entries: Sequence[Row], mix: Mix | None) -> list[int]:
@@ -98,7 +109,7 @@ def _skipped(entry: Row, keeps: Callable[[str], bool]) -> bool:
     return target is not None and not keeps(target)
 
 
-def _predicted(entry: Row, keeps: Callable[[str], bool], readings: str) -> Span:
+def _predicted(entry: Row, keeps: Callable[[str], bool], readings: str, most: int) -> Span:
     rank = entry.get("rank")
     first, near = (0, 2) if readings == "reference" else (1, 3)
     if _skipped(entry, keeps):
@@ -107,12 +118,12 @@ def _predicted(entry: Row, keeps: Callable[[str], bool], readings: str) -> Span:
         outcome = "missed"
     else:
         outcome = "first" if rank <= first else "near" if rank <= near else "far"
-    return Span(shown(entry), outcome, entry, rank)
+    return Span(shown(entry, most), outcome, entry, rank)
 
 
-def _characters(entry: Row, keeps: Callable[[str], bool]) -> Iterator[Span]:
+def _characters(entry: Row, keeps: Callable[[str], bool], most: int) -> Iterator[Span]:
     hidden = "target" not in entry
-    for at, char in enumerate(shown(entry)):
+    for at, char in enumerate(shown(entry, most)):
         if not hidden and not keeps(char):
             outcome = "skipped"
         elif entry.get("rank") is None:
@@ -122,7 +133,7 @@ def _characters(entry: Row, keeps: Callable[[str], bool]) -> Iterator[Span]:
         yield Span(char, outcome, entry, entry.get("rank"))
 
 
-def _corrected(entry: Row, rank: int, keeps: Callable[[str], bool]) -> Span:
+def _corrected(entry: Row, rank: int, keeps: Callable[[str], bool], most: int) -> Span:
     names = {
         (False, False): "still-wrong",
         (False, True): "corrected",
@@ -130,7 +141,7 @@ def _corrected(entry: Row, rank: int, keeps: Callable[[str], bool]) -> Span:
         (True, True): "still-right",
     }
     outcome = "skipped" if _skipped(entry, keeps) else names[right_before(entry), rank == 1]
-    return Span(shown(entry), outcome, entry, rank)
+    return Span(shown(entry, most), outcome, entry, rank)
 
 
 # -- terminals -----------------------------------------------------------------------------------------------

@@ -5,8 +5,11 @@ kept (its end); everything said can be copied into a transcript. Tabs, newlines 
 are sent as blanks and half surrogate pairs as U+FFFD, character for character, so that offsets stay.
 
 A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. What comes unasked
-is found before the next command is sent and at the end; since a late line could pass for a reply, the first
-replies after the start, after the first `clear` and after the first `train` are followed by a short pause (`settle`).
+is found before the next command is sent. But a line too many can come while a reply is awaited, and pass for it: from
+then on every reply belongs to the question before, and one is always on its way. So there are checkpoints: nothing is
+asked, and nothing may come, for the time of two slow replies, at least `settle`. They follow the first line, the first
+reply after the first `clear` and the one after the first `train`; then one comes every CHECK_EVERY seconds, and the end
+of the output is the last. Between them, `check` says that lines are to be held back.
 """
 
 from __future__ import annotations
@@ -19,56 +22,20 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import IO, NoReturn
 
+from gym.lmchallenge.command import Command as Command
+from gym.lmchallenge.command import on_the_wire as on_the_wire
 from gym.lmchallenge.errors import PlayerError
+from gym.lmchallenge.oddities import Oddities
 from gym.lmchallenge.player import Reply, Request
 
-START_TIMEOUT = 120.0
-REPLY_TIMEOUT = 30.0
-STOP_TIMEOUT = 10.0
-SETTLE = 0.05
+CHECK_EVERY = 2.0
+PAUSE_SHARE = 20  # checkpoints take no more than one part in so many of the time
+EXIT_GRACE = 1.0  # seconds for what is left of a process that has ended, such as a child that answers
 MAX_REPLY = 16 * 1024 * 1024
 STDERR_KEPT = 8_000
-_WIRE = str.maketrans(
-    {"\t": " ", "\n": " ", "\r": " "} | {chr(code): "\ufffd" for code in range(0xD800, 0xE000)}
-)
-
-
-def on_the_wire(text: str) -> str:
-    """The text as it is sent: same length, nothing in it that ends a field or a line, nothing that is not Unicode."""
-    return text.translate(_WIRE) if not text.isprintable() else text
-
-
-@dataclass(frozen=True)
-class Command:
-    """How to start a model. Times in seconds."""
-
-    argv: tuple[str, ...]
-    start_timeout: float = START_TIMEOUT
-    reply_timeout: float = REPLY_TIMEOUT
-    stop_timeout: float = STOP_TIMEOUT
-    settle: float = SETTLE
-    cwd: str | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class Oddities:
-    """What was legal but strange in the replies."""
-
-    odd_fields: int = 0  # a last field without a score, dropped
-    not_finite: int = 0  # scores that are NaN or infinite
-    repeated: int = 0  # candidates answered more than once
-    unasked: int = 0  # candidates that nobody asked for
-    omitted: int = 0  # candidates left out
-    empty: int = 0  # replies without predictions
-
-    def as_dict(self) -> dict[str, int]:
-        """The counts that are not 0."""
-        return {name: count for name, count in vars(self).items() if count}
 
 
 class ProcessPlayer:
@@ -79,14 +46,15 @@ class ProcessPlayer:
     def __init__(self, command: Command, *, transcript: IO[bytes] | None = None) -> None:
         self.command = command
         self.oddities = Oddities()
-        self._transcript = transcript
+        self.transcript = transcript
         self._errors: deque[bytes] = deque()
         self._errors_size = 0
         self._read = bytearray()
         self._answered = False
         self._slowest = 0.0  # seconds of one reply, not counting the first, which waits for the start
-        self._unverified = {"predict", "clear", "train"}
-        self._said: set[str] = {"predict"}
+        self._checkpoint = 0.0  # when the next one is due: the first at once
+        self._unverified = {"clear", "train"}
+        self._said: set[str] = set()
         self._ended = False
         try:
             self._process = subprocess.Popen(  # noqa: S603 - argv from the settings or the user's own terminal
@@ -129,24 +97,47 @@ class ProcessPlayer:
     def train(self, text: str) -> None:
         """Send the line."""
         self._said.add("train")
-        self._tell(["train", on_the_wire(text)])
+        self._tell(f"train\t{on_the_wire(text)}")
 
     def clear(self) -> None:
         """Send the command."""
         self._said.add("clear")
-        self._tell(["clear"])
+        self._tell("clear")
 
-    def check(self) -> None:
-        """Raise PlayerError if something came that nobody asked for."""
+    def check(self, now: bool = False) -> bool:
+        """Raise PlayerError if something came that nobody asked for. Whether a checkpoint is still to come before the
+        replies can be trusted; `now` makes it come at once."""
+        self._look()
+        if not now and time.monotonic() < self._checkpoint:
+            return True
+        self._silence()
+        return False
+
+    def _look(self) -> None:
         if self._poll.poll(0):
             self._pump(0.0)
         if self._read:
             shown = self._read[:80].decode("utf-8", "replace")
             self._fail(
                 f"The model wrote something nobody asked for: {shown!r}",
-                "It must be silent after train and clear, and answer predict with one line. Replies since the last "
-                "verified one may belong to other questions.",
+                "It must be silent after train and clear, and answer predict with one line.",
             )
+
+    def _silence(self) -> None:
+        """A checkpoint: wait, and raise PlayerError if anything comes."""
+        pause = self._listen()
+        self._look()
+        self._slowest /= 2  # one slow reply is not waited for for ever
+        self._checkpoint = time.monotonic() + max(CHECK_EVERY, PAUSE_SHARE * pause)
+
+    def _listen(self) -> float:
+        """Wait for a line too many, and say how long at most. A process that is one reply ahead shows the next after
+        about the time that an answer takes; one that has ended shows nothing more."""
+        pause = min(max(self.command.settle, 2 * self._slowest), self._limit())
+        deadline = time.monotonic() + pause
+        while not self._read and (remaining := deadline - time.monotonic()) > 0 and not self._closed():
+            self._pump(remaining)
+        return pause
 
     def close(self) -> None:
         """Close its standard input, wait for its end and look at what is left."""
@@ -160,7 +151,8 @@ class ProcessPlayer:
             self._pump(0.002)
             if time.monotonic() > deadline:
                 self._fail(
-                    f"The model did not end within {self.command.stop_timeout:g} s after its input was closed"
+                    f"The model did not end within {self.command.stop_timeout:g} s after its input was closed",
+                    doubtful=bool(self._read),
                 )
         left = bytes(self._read)
         code = self._process.returncode
@@ -168,7 +160,7 @@ class ProcessPlayer:
         if left:
             raise PlayerError(
                 f"The model wrote something nobody asked for before it ended: {left[:80]!r}.{self._tail()}",
-                "Replies may belong to other questions.",
+                doubtful=True,
             )
         if code:
             raise PlayerError(
@@ -194,34 +186,43 @@ class ProcessPlayer:
     # -- beneath ---------------------------------------------------------------------------------------------
 
     def _predict(self, request: Request) -> Reply:
-        fields = ["predict", on_the_wire(request.context)]
-        wanted: dict[str, str] = {}
-        if request.candidates is not None:
-            clean = "".join(request.candidates).isprintable()
-            wanted = {word if clean else on_the_wire(word): word for word in request.candidates}
-            fields.extend(wanted)
+        context, candidates = request
+        message = f"predict\t{on_the_wire(context)}"
+        wanted: dict[str, list[str]] = {}
+        if candidates is not None:
+            clean = "".join(candidates).isprintable()
+            for word in dict.fromkeys(candidates):
+                wanted.setdefault(word if clean else on_the_wire(word), []).append(word)
+            message = "\t".join((message, *wanted))
         start = time.monotonic()
-        self._tell(fields)
+        self._tell(message)
         answered_before = self._answered
         raw = self._line(start)
-        took = time.monotonic() - start
-        if answered_before and took > self._slowest:
+        if answered_before and (took := time.monotonic() - start) > self._slowest:
             self._slowest = took
-        reply = self._parse(raw, fields[1])
-        if self._unverified & self._said:
-            self._verify(max(took, 2 * self._slowest))
-        if request.candidates is not None:
+        reply = self._parse(raw, context)
+        if not answered_before and raw and not reply:
+            self._fail(
+                f"The first line that the model wrote is no reply: {raw[:80].decode('utf-8', 'replace')!r}",
+                "A reply is text and score in turn, separated by tabs. Anything else goes to standard error.",
+            )
+        if self._unverified and self._unverified & self._said:
+            self._unverified -= self._said
+            self._listen()
+            self._look()
+        if candidates is not None:
             reply = self._candidates(reply, wanted)
         elif not reply:
             self.oddities.empty += 1
         return reply
 
-    def _tell(self, fields: list[str]) -> None:
+    def _tell(self, message: str) -> None:
         """Send a command, reading what comes meanwhile so that neither side waits for ever."""
-        self.check()
-        data = ("\t".join(fields) + "\n").encode("utf-8")
-        if self._transcript:
-            self._transcript.write(b"> " + data)
+        if self._read or self._poll.poll(0):
+            self._look()
+        data = f"{message}\n".encode()
+        if self.transcript:
+            self.transcript.write(b"> " + data)
         try:
             sent = os.write(self._in, data)
         except BlockingIOError:
@@ -251,12 +252,12 @@ class ProcessPlayer:
     def _line(self, start: float) -> bytes:
         """The reply to the last command."""
         limit = self._limit()
-        line = b"" if self._read else self._usual(limit)
+        line = b"" if self._read else self._usual(min(limit, EXIT_GRACE))
         if not line:
             line = self._whole_line(start, limit)
         self._answered = True
-        if self._transcript:
-            self._transcript.write(b"< " + line)
+        if self.transcript:
+            self.transcript.write(b"< " + line)
         return line[:-2] if line.endswith(b"\r\n") else line[:-1]
 
     def _usual(self, limit: float) -> bytes:
@@ -281,7 +282,9 @@ class ProcessPlayer:
                 self._fail(
                     f"The model gave no {first}reply within {limit:g} s", "Is it slower than it may be?"
                 )
-            if not self._pump(remaining) and self._closed():
+            if self._pump(min(remaining, EXIT_GRACE)):
+                continue
+            if self._closed() or self._process.poll() is not None:
                 self._gone()
         line = bytes(self._read[: end + 1])
         del self._read[: end + 1]
@@ -299,7 +302,8 @@ class ProcessPlayer:
             values = list(map(float, fields[1::2]))
         except ValueError:
             self._no_number(fields, context)
-        self.oddities.not_finite += len(values) - sum(map(math.isfinite, values))
+        if not math.isfinite(sum(values)):
+            self.oddities.not_finite += len(values) - sum(map(math.isfinite, values))
         return list(zip(fields[::2], values, strict=False))
 
     def _no_number(self, fields: list[str], context: str) -> NoReturn:
@@ -314,25 +318,15 @@ class ProcessPlayer:
             "A reply is text and score in turn, separated by tabs.",
         )
 
-    def _candidates(self, reply: Reply, wanted: dict[str, str]) -> Reply:
+    def _candidates(self, reply: Reply, wanted: dict[str, list[str]]) -> Reply:
         """Spellings of the wire turned back into those that were asked; the count of what is odd."""
         texts = [text for text, _ in reply]
-        if texts == list(wanted.values()) and texts == list(wanted):
-            return reply  # as asked, which is what most models do
-        seen = set(texts)
-        self.oddities.repeated += len(reply) - len(seen)
-        self.oddities.unasked += len(seen - wanted.keys())
-        self.oddities.omitted += len(wanted.keys() - seen)
-        return [(wanted.get(text, text), score) for text, score in reply]
-
-    def _verify(self, took: float) -> None:
-        """Wait a little for a line too many. A process that answered `clear` or `train` would be one reply ahead,
-        and show its second line after about the time that an answer takes."""
-        self._unverified -= self._said
-        deadline = time.monotonic() + min(max(self.command.settle, took), 2.0)
-        while not self._read and (remaining := deadline - time.monotonic()) > 0 and not self._closed():
-            self._pump(remaining)
-        self.check()
+        if texts != list(wanted):  # most models answer as asked
+            seen = set(texts)
+            self.oddities.repeated += len(reply) - len(seen)
+            self.oddities.unasked += len(seen - wanted.keys())
+            self.oddities.omitted += len(wanted.keys() - seen)
+        return [(word, score) for text, score in reply for word in wanted.get(text, (text,))]
 
     def _limit(self) -> float:
         return self.command.reply_timeout if self._answered else self.command.start_timeout
@@ -378,11 +372,15 @@ class ProcessPlayer:
         self._pump(0.05)
         code = self._process.poll()
         ending = f"ended with {_ending(code)}" if code is not None else "closed its output"
-        self._fail(f"The model {ending} in the middle of the game", "What was played before is kept.")
+        self._fail(
+            f"The model {ending} in the middle of the game",
+            "What was played before is kept.",
+        )
 
-    def _fail(self, message: str, hint: str = "") -> NoReturn:
+    def _fail(self, message: str, hint: str = "", *, doubtful: bool = True) -> NoReturn:
+        """Nothing tells now whether it was one reply ahead, so what came since the last checkpoint is in doubt."""
         self.kill()
-        raise PlayerError(f"{message}.{self._tail()}", hint)
+        raise PlayerError(f"{message}.{self._tail()}", hint, doubtful=doubtful)
 
     def _tail(self) -> str:
         lines = [line for line in self.stderr.splitlines() if line.strip()]

@@ -16,8 +16,8 @@ PLAYABLE = ("causal", "ngram")
 
 
 def player_for_backend(backend: Backend, options: Mapping[str, Any] | None = None) -> Player:
-    """A loaded model as a player. Options: `predictions` for both kinds; `paths`, `beam`, `steps`, `together` for
-    causal ones. Raises OptionError for other models and other options."""
+    """A loaded model as a player. Options: `predictions`, `together` for both kinds; `paths`, `beam`, `steps`, `whole`
+    for causal ones. Raises OptionError for other models and other options."""
     given = dict(options or {})
     try:
         if isinstance(backend, NgramBackend):

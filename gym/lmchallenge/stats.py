@@ -15,7 +15,8 @@ from gym.lmchallenge.errors import OptionError
 from gym.lmchallenge.logs import PARTITIONS as PARTITIONS
 from gym.lmchallenge.logs import Row
 from gym.lmchallenge.mixing import Mix, grid
-from gym.lmchallenge.table import Floats, Ints, Lines, Table, read_table
+from gym.lmchallenge.readers import read_table
+from gym.lmchallenge.table import Floats, Ints, Lines, Table
 
 HITS = (1, 3, 10, 20)
 LAST_INDEX = 4
@@ -103,6 +104,8 @@ def _about_lines(lines: Lines, part_of_line: Ints, parts: int) -> list[dict[str,
 
 
 def _sums(part: Ints, parts: int, values: NDArray[Any]) -> Floats:
+    if parts == 1:
+        return np.array([values.sum(dtype=np.int64 if values.dtype == np.bool_ else None)], dtype=np.float64)
     return np.bincount(part, weights=values.astype(np.float64), minlength=parts).astype(np.float64)
 
 

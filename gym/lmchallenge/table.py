@@ -6,9 +6,8 @@ more), not with the size of the log.
 
 from __future__ import annotations
 
-import json
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -17,18 +16,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lmchallenge.errors import LogError, OptionError
-from gym.lmchallenge.games import RESULT_KEYS
-from gym.lmchallenge.logs import Row, game_of
-from gym.lmchallenge.mixing import Mix, Tokens
+from gym.lmchallenge.errors import OptionError
+from gym.lmchallenge.logs import NOBODY, check_learnt, name_of, no_user
+from gym.lmchallenge.mixtures import Mix
 from gym.lmchallenge.tokens import FILTERS, keeper
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
-
-NOBODY = "null"
-_CHUNK = 512  # ic entries evaluated together
 
 
 @dataclass
@@ -40,17 +35,25 @@ class Lines:
     users: list[str] = field(default_factory=list)
     has_user: bytearray = field(default_factory=bytearray)
     learnt: list[float | None] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)  # of the last users that are strings
 
-    def add(self, number: int, row: Row) -> None:
-        """The next line."""
-        user = row.get("userId")
+    def add(self, number: int, user: Any, has_user: bool, learnt: Any) -> None:
+        """The next line. `has_user`: whether userId is there, be it null."""
         self.numbers.append(number)
-        self.users.append(NOBODY if user is None else _user(user))
-        self.has_user.append("userId" in row)
-        learnt = row.get("trainingChars")
-        if learnt is not None and type(learnt) not in (int, float):
-            raise LogError(f"Line {number} of the log: trainingChars is {learnt!r}, not a number.")
+        self.users.append(NOBODY if user is None else self._name(user))
+        self.has_user.append(has_user)
+        check_learnt(number, learnt)
         self.learnt.append(learnt)
+
+    def _name(self, user: Any) -> str:
+        if type(user) is not str:
+            return name_of(user)
+        name = self._names.get(user)
+        if name is None:
+            if len(self._names) > 10_000:
+                self._names.clear()
+            name = self._names[user] = name_of(user)
+        return name
 
     def __len__(self) -> int:
         return len(self.users)
@@ -65,19 +68,9 @@ class Lines:
             raise OptionError(f"There is no partition {partition!r}.", "Choose all, user or line.")
         lacking = self.has_user.find(0)
         if lacking >= 0:
-            raise LogError(
-                f"Line {self.numbers[lacking]} of the log has no userId.",
-                "Parts by user need one on every line.",
-            )
+            raise no_user(self.numbers[lacking])
         sizes = [len(list(group)) for _, group in groupby(self.users)]
         return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-
-
-def _user(value: Any) -> str:
-    """A name for a user that is equal exactly if the values are (1, 1.0 and true are equal in the reference)."""
-    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
-        value = int(value)
-    return json.dumps(value, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -119,179 +112,7 @@ class Table:
         return bits.astype(np.bool_)
 
 
-def read_table(
-    rows: Iterable[tuple[int, Row]], *, keep: str = "alphaemoji", mixes: Sequence[Mix] = ()
-) -> Table:
-    """Take in the rows of `logs.read`. An empty log raises LogError, as does an entry that cannot be counted."""
-    if keep not in FILTERS:
-        raise OptionError(f"There is no filter {keep!r}.", f"Choose one of {', '.join(FILTERS)}.")
-    reader: _Reader | None = None
-    for number, row in rows:
-        if reader is None:
-            reader = _READERS[game_of(row)](keep, tuple(mixes))
-        reader.take(number, row)
-    if reader is None:
-        raise LogError("The log is empty.", "There is nothing to count.")
-    return reader.table()
-
-
-class _Reader:
-    game = ""
-
-    def __init__(self, keep: str, mixes: tuple[Mix, ...]) -> None:
-        self.keep, self.mixes = keep, mixes
-        self.lines = Lines()
-        self.sizes = array("q")
-        self.chars, self.allowed, self.rank = array("q"), array("q"), array("q")
-        self.score = array("d")
-        self.before, self.blank = bytearray(), bytearray()
-        self.correct: list[NDArray[np.uint8]] = []
-        self.not_numbers = 0
-
-    def take(self, number: int, row: Row) -> None:
-        self.lines.add(number, row)
-        entries = row[RESULT_KEYS[self.game]]
-        self.sizes.append(len(entries))
-        self.entries(number, entries)
-
-    def entries(self, number: int, entries: list[Row]) -> None:
-        raise NotImplementedError
-
-    def table(self) -> Table:
-        count = len(self.chars)
-        notices = []
-        if self.not_numbers:
-            notices.append(
-                f"{self.not_numbers} ranks are 0, which comes of scores that are NaN: counted as not predicted."
-            )
-        none = np.zeros((count, -(-len(self.mixes) // 8)), dtype=np.uint8)
-        correct = np.concatenate(self.correct) if self.correct else none
-        return Table(
-            self.game,
-            self.keep,
-            self.lines,
-            np.repeat(np.arange(len(self.sizes), dtype=np.int64), np.frombuffer(self.sizes, dtype=np.int64)),
-            _ints(self.chars),
-            _ints(self.allowed),
-            _ints(self.rank) if self.rank else np.zeros(count, dtype=np.int64),
-            np.frombuffer(self.score, dtype=np.float64) if self.score else np.full(count, np.nan),
-            np.frombuffer(self.before, dtype=np.bool_) if self.before else np.zeros(count, dtype=np.bool_),
-            np.frombuffer(self.blank, dtype=np.bool_) if self.blank else np.zeros(count, dtype=np.bool_),
-            correct,
-            self.mixes,
-            tuple(notices),
-        )
-
-
-def _ints(values: array[int]) -> Ints:
-    return np.frombuffer(values, dtype=np.int64) if values else np.zeros(0, dtype=np.int64)
-
-
-class _WpReader(_Reader):
-    game = "wp"
-
-    def entries(self, number: int, entries: list[Row]) -> None:
-        keeps = keeper_of(self.keep)
-        chars, allowed, ranks, scores = self.chars, self.allowed, self.rank, self.score
-        for entry in entries:
-            target = entry.get("target")
-            if target is None:
-                size = entry["targetChars"]
-                counted = True
-            else:
-                size = len(target)
-                counted = keeps(target)
-            chars.append(size)
-            # An empty target counts as one token of no characters: marked by -1 less, see Table.kept.
-            allowed.append((size or 1) if counted else 0)
-            rank = entry.get("rank")
-            if rank is None:
-                ranks.append(0)
-                scores.append(_NAN)
-            else:
-                ranks.append(rank)
-                self.not_numbers += rank == 0
-                scores.append(_score(entry.get("score")))
-
-
-class _TcReader(_Reader):
-    game = "tc"
-
-    def entries(self, number: int, entries: list[Row]) -> None:
-        count = counter_of(self.keep)
-        for entry in entries:
-            target = entry.get("target")
-            if target is None:
-                size = counted = entry["targetChars"]
-                self.blank.append(False)
-            else:
-                size, counted = len(target), count(target)
-                self.blank.append(target.startswith(" "))
-            self.chars.append(size)
-            self.allowed.append(counted)
-            self.rank.append(entry.get("rank") is not None)
-
-
-class _IcReader(_Reader):
-    game = "ic"
-
-    def __init__(self, keep: str, mixes: tuple[Mix, ...]) -> None:
-        super().__init__(keep, mixes)
-        self.waiting: list[Row] = []
-        self.first_waiting = 0
-
-    def entries(self, number: int, entries: list[Row]) -> None:
-        keeps = keeper_of(self.keep)
-        for entry in entries:
-            target = entry.get("target")
-            size = entry["targetChars"] if target is None else len(target)
-            self.chars.append(size)
-            self.allowed.append((size or 1) if target is None or keeps(target) else 0)
-            match = entry.get("verbatimMatch")
-            self.before.append(bool(target == entry["verbatim"] if match is None else match))
-            score = entry["score"]
-            self.score.append(_score(score[1]) if len(score) == 2 else _NAN)
-        if not self.waiting:
-            self.first_waiting = number
-        self.waiting.extend(entries)
-        if len(self.waiting) >= _CHUNK:
-            self._reckon(number)
-
-    def _reckon(self, last: int) -> None:
-        if not self.mixes or not self.waiting:
-            self.waiting = []
-            return
-        where = f"the log, lines {self.first_waiting} to {last}"
-        flags = Tokens.of(self.waiting, where).correct(self.mixes)
-        self.correct.append(np.packbits(flags, axis=1))
-        self.waiting = []
-
-    def table(self) -> Table:
-        self._reckon(self.lines.numbers[-1])
-        return super().table()
-
-
-_READERS: dict[str, type[_Reader]] = {"wp": _WpReader, "tc": _TcReader, "ic": _IcReader}
-_NAN = float("nan")
-
-
-def _score(value: Any) -> float:
-    return float(value) if type(value) in (int, float) else _NAN
-
-
 @lru_cache(maxsize=len(FILTERS))
 def keeper_of(name: str) -> Callable[[str], bool]:
     """The remembering filter of that name, one for all tables."""
     return keeper(name)
-
-
-@lru_cache(maxsize=len(FILTERS))
-def counter_of(name: str) -> Callable[[str], int]:
-    """How many characters of a text the filter lets through, each on its own; remembered."""
-    keeps = keeper(name)
-
-    @lru_cache(maxsize=200_000)
-    def count(text: str) -> int:
-        return sum(map(keeps, text))
-
-    return count

@@ -1,6 +1,6 @@
 """Tokens of a line and the classes of tokens that statistics may be limited to.
 
-A token is one emoji of the frozen list, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#",
+A token is one emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#",
 or a run of other punctuation and symbols; leftmost alternative first. Everything else (blanks, combining marks,
 controls) belongs to no token. The regular expression is that of LM Challenge 4.
 """
@@ -8,44 +8,76 @@ controls) belongs to no token. The regular expression is that of LM Challenge 4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+from unicodedata import category
 
-import regex
+from gym.lmchallenge.emoji import EMOJI, has_emoji, may_hold_sequences, sequence
 
-from gym.lmchallenge.emoji import EMOJI
+if TYPE_CHECKING:
+    import regex
 
 _EMOJI = "[" + "".join(sorted(EMOJI)) + "]"
-TOKEN = regex.compile(_EMOJI + r"|[\p{L}\p{N}\p{Pc}\p{Pd}'@#]+|[\p{P}\p{S}]+")
-_BLANK = regex.compile(r"\s")
-_LETTER = regex.compile(r"\p{L}")
-_NO_LETTER = regex.compile(r"\P{L}")
+_OTHERS = r"|[\p{L}\p{N}\p{Pc}\p{Pd}'@#]+|[\p{P}\p{S}]+"
+
+
+@cache
+def _pattern(text: str) -> regex.Pattern[str]:
+    """`regex` is loaded when first needed: who only counts tokens mostly does without."""
+    import regex
+
+    return regex.compile(text)
+
+
+def token() -> regex.Pattern[str]:
+    """What a token is."""
+    return _pattern(_EMOJI + _OTHERS)
+
+
+def _spaced_token() -> regex.Pattern[str]:
+    """The same with the emoji that are spelled with blanks, which few lines can have."""
+    return _pattern(f"{sequence().pattern}|{_EMOJI}{_OTHERS}")
 
 
 def tokens(line: str) -> Iterator[tuple[int, str]]:
     """(start, token) for every token of the line, in order; start counts code points."""
-    for match in TOKEN.finditer(line):
+    pattern = _spaced_token() if may_hold_sequences(line) else token()
+    for match in pattern.finditer(line):
         yield match.start(), match.group()
-
-
-def has_emoji(text: str) -> bool:
-    """Whether a character of the frozen list is in it."""
-    return not EMOJI.isdisjoint(text)
 
 
 def _no_marker(text: str) -> bool:
     return not text.startswith("@")
 
 
+def _has_letter(text: str) -> bool:
+    r"""Whether \p{L} is in it: Python knows, but for characters that are newer than it is."""
+    if any(map(str.isalpha, text)):
+        return True
+    return _has_unknown(text) and _pattern(r"\p{L}").search(text) is not None
+
+
+def _has_other(text: str) -> bool:
+    """Whether anything but letters is in it."""
+    if _has_unknown(text):
+        return _pattern(r"\P{L}").search(text) is not None
+    return not all(map(str.isalpha, text))
+
+
+def _has_unknown(text: str) -> bool:
+    return not text.isascii() and any(category(char) == "Cn" for char in text)
+
+
 def _alpha(text: str) -> bool:
-    return _no_marker(text) and _LETTER.search(text) is not None
+    return _no_marker(text) and _has_letter(text)
 
 
 FILTERS: dict[str, Callable[[str], bool]] = {
     "all": lambda text: True,
-    "nospace": lambda text: _BLANK.search(text) is None,
+    "nospace": lambda text: _pattern(r"\s").search(text) is None,
     "nomarker": _no_marker,
     "alpha": _alpha,
-    "alphaonly": lambda text: _no_marker(text) and _NO_LETTER.search(text) is None,
+    "alphaonly": lambda text: _no_marker(text) and not _has_other(text),
     "alphaemoji": lambda text: _alpha(text) or has_emoji(text),
     "emoji": has_emoji,
 }

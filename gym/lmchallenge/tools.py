@@ -30,12 +30,18 @@ def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool 
 
 def to_text(lines: Iterable[Line]) -> Iterator[str]:
     """Plain text: users, timestamps and other keys are lost. A newline inside a text, which would make two lines
-    of one, and half a surrogate pair, which no file can hold, are refused: raises CorpusError."""
+    of one, a carriage return at its end, which would be taken for that of the line, and half a surrogate pair, which
+    no file can hold, are refused: raises CorpusError."""
     for line in lines:
         if "\n" in line.text:
             raise CorpusError(
                 f"Line {line.number}: there is a newline in the text.",
                 "Plain text cannot hold it: replace it first.",
+            )
+        if line.text.endswith("\r"):
+            raise CorpusError(
+                f"Line {line.number}: the text ends in a carriage return.",
+                "Plain text cannot hold it there: replace it first.",
             )
         if any("\ud800" <= char <= "\udfff" for char in line.text):
             raise CorpusError(f"Line {line.number}: half a surrogate pair is no text.", "Replace it first.")

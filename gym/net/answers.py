@@ -49,14 +49,25 @@ class Answer:
         return parse_json(self.body, self.what)
 
 
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
+
+
+STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+"""Reads JSON that can be written again: no NaN, no Infinity, nothing that becomes one. Raises ValueError."""
+
+
 def parse_json(data: bytes, what: str) -> Any:
     """Strict JSON: UTF-8, no NaN, no Infinity."""
-
-    def refuse(word: str) -> None:
-        raise ValueError(f"{word} is not a number of JSON")
-
     try:
-        return json.loads(data.decode("utf-8-sig"), parse_constant=refuse)
+        return STRICT.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         text = excerpt(data[:_EXCERPT])
         raise BadAnswer(f"{what} answered something that is not JSON ({error}): {text}") from error

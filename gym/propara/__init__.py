@@ -9,10 +9,12 @@ The modules of this package import no Django, except apps.py and management/.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gym.propara.errors import Problem, ProParaError
+    from typing import Any
+
+    from gym.propara.errors import ProParaError
+    from gym.propara.problem import Problem
     from gym.propara.report import ProcessReport, Report, evaluate
 
 __all__ = ["ProParaError", "Problem", "ProcessReport", "Report", "evaluate"]
@@ -22,6 +24,6 @@ def __getattr__(name: str) -> Any:
     """Loaded on first use: the command line starts in a few hundredths of a second."""
     if name not in __all__:
         raise AttributeError(name)
-    from gym.propara import errors, report
+    from gym.propara import errors, problem, report
 
-    return getattr(report if hasattr(report, name) else errors, name)
+    return next(getattr(module, name) for module in (report, errors, problem) if hasattr(module, name))

@@ -5,10 +5,16 @@ from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 
 @admin.register(AnswerSet)
 class AnswerSetAdmin(admin.ModelAdmin):
+    """An answer set begins with a version, so it is made on the site's own pages."""
+
     list_display = ["title", "slug", "owner", "visibility", "licence", "updated"]
     list_filter = ["visibility"]
     list_select_related = ["owner"]
     search_fields = ["title", "slug", "owner__username"]
+    autocomplete_fields = ["owner"]
+
+    def has_add_permission(self, request) -> bool:
+        return False
 
 
 @admin.register(AnswerSetVersion)
@@ -19,9 +25,11 @@ class AnswerSetVersionAdmin(admin.ModelAdmin):
     list_filter = ["created"]
     list_select_related = ["answer_set"]
     search_fields = ["answer_set__title", "answer_set__slug", "sha256"]
-    readonly_fields = [field.name for field in AnswerSetVersion._meta.fields]
 
     def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
         return False
 
 

@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gym.propara.check import read_rows
-from gym.propara.errors import Problem, ProParaError
+from gym.propara.errors import ProParaError
 from gym.propara.grid import ACTIONS, Grids, lines_of
 from gym.propara.intake import MAX_BYTES, MAX_STEPS, refused
+from gym.propara.problem import Problem
 from gym.propara.repair import decode
 from gym.propara.report import evaluate
-from gym.propara.sentences import Sentences, read_sentences
+from gym.propara.sentences import Sentences, read_sentences, sentence_problems
 from gym.propara.stream import grids_of
 
 MAX_PROCESSES = 2_000
@@ -93,18 +94,7 @@ def _oversized(text: str) -> list[Problem]:
 
 
 def _sentences(text: str, problems: list[Problem]) -> Sentences:
-    """All malformed rows, not only the first as `read_sentences` has it."""
-    wrong: list[Problem] = []
-    for number, line in enumerate(lines_of(text), 1):
-        fields = line.strip().split("\t", 3)
-        if len(fields) < 3:
-            hint = "Three: process, number, sentence; separated by tabs."
-            message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
-            wrong.append(Problem("sentences", number, len(fields), "columns", message, hint))
-        elif not all(field.strip().isdecimal() for field in fields[:2]):
-            wrong.append(
-                Problem("sentences", number, 1, "integer", "Process and number must be whole numbers.")
-            )
+    wrong = sentence_problems(text, "sentences")
     problems += wrong
     return {} if wrong or not text.strip() else read_sentences(text, "sentences")
 

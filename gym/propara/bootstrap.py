@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gym.propara.averages import averages_of
+from gym.propara.matching import QUESTIONS
 from gym.propara.report import Report
-from gym.propara.scoring import QuestionScore, averages_of
-from gym.propara.summary import QUESTIONS
+from gym.propara.scoring import QuestionScore
 
 Floats = NDArray[np.float64]
 _BLOCK_CELLS = 4_000_000
@@ -136,8 +137,7 @@ def compare_matrices(
 def _f1(values: Floats) -> float:
     """As the reference computes it: sums from left to right, averages rounded to three decimals."""
     return averages_of(
-        tuple(QuestionScore(*row[k : k + 2]) for k in range(0, 8, 2))  # type: ignore[misc]
-        for row in values.tolist()
+        tuple(QuestionScore(*row[k : k + 2]) for k in range(0, 8, 2)) for row in values.tolist()
     ).f1
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from gym.propara.errors import Problem
 from gym.propara.grid import ACTIONS, MAX_STEP, Grids, lines_of
+from gym.propara.problem import Problem
 
 MAX_PROBLEMS = 1_000
 

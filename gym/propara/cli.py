@@ -5,22 +5,29 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
 
-from gym.propara import compat, render
+from gym.propara import compat
 from gym.propara.errors import Crash, ProParaError
-from gym.propara.grid import read_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+    from typing import Any, TextIO
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     import argparse
 
-    top = argparse.ArgumentParser(
+    class Parser(argparse.ArgumentParser):
+        def _get_option_tuples(self, option_string: str) -> Any:
+            """The reference's options may be shortened; those it does not have may not."""
+            found = super()._get_option_tuples(option_string)
+            return [one for one in found if one[0].dest not in ("format", "bootstrap")]
+
+    top = Parser(
         prog=prog,
         description="Score predictions about processes (ProPara), or put an action file into words.",
     )
@@ -40,7 +47,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     evaluate.add_argument("--format", choices=["text", "json"], default="text", help="json: everything known")
     evaluate.add_argument(
         "--bootstrap",
-        type=int,
+        type=_positive,
         default=0,
         metavar="N",
         help="95%% intervals from N resamples of the processes",
@@ -53,6 +60,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return top
 
 
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+_positive.__name__ = "positive int"
+
+
 def main(
     argv: Sequence[str],
     prog: str = "python -m gym.propara",
@@ -60,7 +77,29 @@ def main(
     err: TextIO | None = None,
 ) -> int:
     """Run; the exit code. Wrong arguments end in SystemExit(2), as argparse has it."""
-    out, err = out or sys.stdout, err or sys.stderr
+    err = err or sys.stderr or io.StringIO()
+    if out:
+        return _run(argv, prog, out, err)
+    try:
+        code = _run(argv, prog, sys.stdout or io.StringIO(), err)
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError as error:
+        print(f"Error: Cannot write standard output: {error.strerror}.", file=err)
+        _silence()
+        return Crash.exit_code
+    return code
+
+
+def _silence() -> None:
+    """What is left in the buffer of standard output would fail again when Python ends."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
     paths = _plain(argv)
     if paths is not None:
         return compat.run(paths, out, err)
@@ -140,6 +179,8 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
     """Everything as one JSON object. --output is written as ever, --diagnostics is not (it is all in here)."""
     import json
 
+    from gym.propara import render
+    from gym.propara.grid import read_text
     from gym.propara.report import evaluate
 
     try:
@@ -150,6 +191,7 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
             sentences,
             answers_file=paths.answers,
             predictions_file=paths.predictions,
+            sentences_file=paths.sentences or "sentences",
         )
         data = report.as_dict()
         if resamples and report.averages:
@@ -159,8 +201,7 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
             pid, failure = next(iter(report.errors.items()))
             raise Crash(f"Process {pid} has no score ({failure.code}): {failure.message}")
         if paths.output:
-            with compat.open_for_writing(paths.output) as file:
-                file.write(render.metrics_json(report.averages))
+            compat.write_file(paths.output, render.metrics_json(report.averages))
     except ProParaError as error:
         if error.problems:
             problems = [problem.as_dict() for problem in error.problems]
@@ -177,6 +218,7 @@ def _intervals(report: Any, resamples: int) -> dict[str, Any]:
 
 
 def _intervals_text(paths: compat.Paths, resamples: int) -> str:
+    from gym.propara.grid import read_text
     from gym.propara.report import evaluate
 
     report = evaluate(read_text(paths.answers), read_text(paths.predictions))

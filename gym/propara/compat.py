@@ -1,121 +1,222 @@
 """The reference's command: the same report, files, messages and exit codes, in the same order. Pure.
 
-What ends with a traceback there ends here with one line on standard error and exit code 1.
+What ends with a traceback there ends here with one line on standard error and exit code 1. Well-formed files are scored
+process by process (gym.propara.quick, or gym.propara.stream with diagnostics); all others are read in full.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from typing import NamedTuple, TextIO
 
 from gym.propara import render
+from gym.propara.averages import Averager
+from gym.propara.blocks import Unusual
 from gym.propara.errors import Corrupted, Crash, ProcessFailure
-from gym.propara.grid import Grid, differences_message, participant_differences, read_text
-from gym.propara.scoring import Averager, Averages, score
-from gym.propara.sentences import Sentences, read_sentences, sentences_missing
-from gym.propara.stream import Unusual, grids_of, in_step
-from gym.propara.summary import summarise
+from gym.propara.parts import scores_in_parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from gym.propara.averages import Averages
+    from gym.propara.grid import Grid
+    from gym.propara.sentences import Sentences
+
+    Scored = tuple[Averages, int, int]
+    """Averages and the numbers of predictions and answers."""
 
 
-class Paths(NamedTuple):
-    predictions: str
-    answers: str
-    output: str | None = None
-    diagnostics: str | None = None
-    sentences: str | None = None
+class Paths:
+    def __init__(
+        self,
+        predictions: str,
+        answers: str,
+        output: str | None = None,
+        diagnostics: str | None = None,
+        sentences: str | None = None,
+    ) -> None:
+        self.predictions = predictions
+        self.answers = answers
+        self.output = output
+        self.diagnostics = diagnostics
+        self.sentences = sentences
+
+
+class OutputFile:
+    """A file that is being written; what goes wrong with it is a Crash."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115 (closed by close)
+        except OSError as error:
+            raise Crash(f"Cannot write {path}: {error.strerror}.") from error
+
+    def write(self, text: str) -> None:
+        try:
+            self._file.write(text)
+        except (OSError, UnicodeEncodeError) as error:
+            raise self._failed(error) from error
+
+    def close(self, *, late: bool = False) -> None:
+        """`late`: something else went wrong before, and is reported."""
+        try:
+            self._file.close()
+        except OSError as error:
+            if not late:
+                raise self._failed(error) from error
+
+    def _failed(self, error: OSError | UnicodeEncodeError) -> Crash:
+        reason = error.strerror if isinstance(error, OSError) else "it would not be UTF-8"
+        return Crash(f"Cannot write {self._path}: {reason}.")
+
+
+class _Diagnostics(OutputFile):
+    """Written in the reference's pieces, so that its buffer fills as the reference's does. It shows where `-o` names
+    the same file."""
+
+    def write(self, text: str) -> None:
+        super().write(text.removesuffix("\n"))
+        super().write("\n")
+
+
+def write_file(path: str, text: str) -> None:
+    file = OutputFile(path)
+    try:
+        file.write(text)
+    except Crash:
+        file.close(late=True)
+        raise
+    file.close()
 
 
 def run(paths: Paths, out: TextIO, err: TextIO) -> int:
     """Evaluate and print; the exit code."""
-    diagnostics: TextIO | None = None
     try:
-        if paths.diagnostics:
-            diagnostics = open_for_writing(paths.diagnostics)
-            print(f"Writing diagnostics to file {paths.diagnostics}", file=out)
-            diagnostics.write(render.diagnostics_header(paths.predictions, paths.answers))
-        _evaluate(paths, diagnostics, out)
+        _run(paths, out)
     except Corrupted as error:
-        print(error, file=out)
         return error.exit_code
     except Crash as error:
         print(f"Error: {error}", file=err)
         return error.exit_code
-    finally:
-        if diagnostics:
-            diagnostics.close()
+    except UnicodeEncodeError:
+        print("Error: The name of a file is not text that can be printed.", file=err)
+        return Crash.exit_code
     return 0
 
 
-def open_for_writing(path: str) -> TextIO:
+def _run(paths: Paths, out: TextIO) -> None:
+    diagnostics: OutputFile | None = None
     try:
-        return open(path, "w", encoding="utf-8")
-    except OSError as error:
-        raise Crash(f"Cannot write {path}: {error.strerror}.") from error
+        if paths.diagnostics:
+            diagnostics = _Diagnostics(paths.diagnostics)
+            print(f"Writing diagnostics to file {paths.diagnostics}", file=out)
+            diagnostics.write(render.diagnostics_header(paths.predictions, paths.answers))
+        _evaluate(paths, diagnostics, out)
+    except (Corrupted, Crash) as error:
+        if isinstance(error, Corrupted):
+            print(error, file=out)
+        if diagnostics:
+            out.flush()  # in this order the reference's buffers are emptied when it ends early
+            diagnostics.close(late=True)
+        raise
+    if diagnostics:
+        diagnostics.close()
 
 
-def _evaluate(paths: Paths, diagnostics: TextIO | None, out: TextIO) -> None:
-    sentences: Sentences = {}
-    if diagnostics and paths.sentences:
-        sentences = read_sentences(read_text(paths.sentences), paths.sentences)
-    averages, n_predictions, n_answers = _scored(paths, sentences, diagnostics)
+def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO) -> None:
+    averages, n_predictions, n_answers = _scored(paths, diagnostics)
     out.write(render.report_text(averages, n_predictions, n_answers))
     if paths.output:
         print(f"Writing results to file: {paths.output}", file=out)
-        with open_for_writing(paths.output) as file:
-            file.write(render.metrics_json(averages))
+        write_file(paths.output, render.metrics_json(averages))
     if diagnostics:
         diagnostics.write(render.overall_diagnostics(averages))
 
 
-def _scored(paths: Paths, sentences: Sentences, diagnostics: TextIO | None) -> tuple[Averages, int, int]:
-    """Averages and the numbers of predictions and answers; process by process where the files allow it."""
-    start = diagnostics.tell() if diagnostics else 0
+def _scored(paths: Paths, diagnostics: OutputFile | None) -> Scored:
+    """Process by process where the files allow it. As in the reference, both files are read to their end before
+    anything is said about a process: what is written to a pipe cannot be taken back."""
+    if diagnostics is None:
+        try:
+            return _quickly(paths)
+        except (Unusual, ProcessFailure, OSError, UnicodeDecodeError):
+            return _in_full(paths, _Scorer(paths, {}, None))
+    scorer = _Scorer(paths, _sentences(paths), diagnostics)
+    return _described(paths, scorer) if _in_step(paths) else _in_full(paths, scorer)
+
+
+def _in_step(paths: Paths) -> bool:
+    """Can both files be read side by side, and twice?"""
+    from gym.propara.stream import in_step
+
     try:
-        return _in_one_pass(paths, _Scorer(paths, sentences, diagnostics))
-    except (Unusual, Corrupted, Crash, OSError, UnicodeDecodeError):
-        if diagnostics:
-            diagnostics.seek(start)
-            diagnostics.truncate()
-    return _in_full(paths, _Scorer(paths, sentences, diagnostics))
+        with (
+            open(paths.answers, encoding="utf-8") as answers,
+            open(paths.predictions, encoding="utf-8") as predictions,
+        ):
+            if not (answers.seekable() and predictions.seekable()):
+                return False
+            for _ in in_step(answers, predictions):
+                pass
+    except (Unusual, OSError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _sentences(paths: Paths) -> Sentences:
+    from gym.propara.grid import read_text
+    from gym.propara.sentences import read_sentences
+
+    return read_sentences(read_text(paths.sentences), paths.sentences) if paths.sentences else {}
+
+
+def _quickly(paths: Paths) -> Scored:
+    """Nothing here refers to itself, so the collector of cycles would look at many lists for nothing."""
+    collecting = gc.isenabled()
+    gc.disable()
+    averager = Averager()
+    try:
+        for one in scores_in_parts(paths.answers, paths.predictions):
+            averager.add(one)
+    finally:
+        if collecting:
+            gc.enable()
+    return averager.averages(), averager.n, averager.n
 
 
 class _Scorer:
     """Scores processes one after the other and writes their diagnostics."""
 
-    def __init__(self, paths: Paths, sentences: Sentences, diagnostics: TextIO | None) -> None:
+    def __init__(self, paths: Paths, sentences: Sentences, diagnostics: OutputFile | None) -> None:
         self.averager = Averager()
         self._paths = paths
         self._sentences = sentences
-        self._write: Callable[[str], int] | None = diagnostics.write if diagnostics else None
+        self._diagnostics = diagnostics
 
     def add(self, answer_grid: Grid, prediction_grid: Grid) -> None:
+        from gym.propara.scoring import score
+        from gym.propara.sentences import sentences_missing
+        from gym.propara.summary import summarise
+
         answer, prediction = summarise(answer_grid), summarise(prediction_grid)
         pid = answer.process_id
         try:
-            scores = score(answer, prediction)
+            found = score(answer, prediction)
         except ProcessFailure as failure:
             raise Crash(f"Process {pid} has no score ({failure.code}): {failure.message}") from failure
-        self.averager.add(scores)
-        if self._write is None:
+        self.averager.add(found)
+        if self._diagnostics is None:
             return
         if self._sentences and pid not in self._sentences:
             raise sentences_missing(self._paths.sentences or "", pid)
-        self._write(render.process_diagnostics(prediction, answer, scores, self._sentences.get(pid)))
+        text = render.process_diagnostics(prediction, answer, found, self._sentences.get(pid))
+        self._diagnostics.write(text)
 
 
-def _in_one_pass(paths: Paths, scorer: _Scorer) -> tuple[Averages, int, int]:
-    """Nothing here refers to itself, so the collector of cycles would look at many lists for nothing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return _side_by_side(paths, scorer)
-    finally:
-        if collecting:
-            gc.enable()
+def _described(paths: Paths, scorer: _Scorer) -> Scored:
+    from gym.propara.stream import in_step
 
-
-def _side_by_side(paths: Paths, scorer: _Scorer) -> tuple[Averages, int, int]:
     with (
         open(paths.answers, encoding="utf-8") as answers,
         open(paths.predictions, encoding="utf-8") as predictions,
@@ -125,9 +226,12 @@ def _side_by_side(paths: Paths, scorer: _Scorer) -> tuple[Averages, int, int]:
     return scorer.averager.averages(), scorer.averager.n, scorer.averager.n
 
 
-def _in_full(paths: Paths, scorer: _Scorer) -> tuple[Averages, int, int]:
-    predictions = grids_of(read_text(paths.predictions), paths.predictions)
-    answers = grids_of(read_text(paths.answers), paths.answers)
+def _in_full(paths: Paths, scorer: _Scorer) -> Scored:
+    from gym.propara.grid import differences_message, participant_differences, read_action_file
+    from gym.propara.stream import grids_of
+
+    predictions = grids_of(read_action_file(paths.predictions), paths.predictions)
+    answers = grids_of(read_action_file(paths.answers), paths.answers)
     if lines := participant_differences(answers, predictions, paths.predictions):
         raise Corrupted(differences_message(lines, paths.answers, paths.predictions))
     for process_id, grid in answers.items():

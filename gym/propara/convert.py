@@ -11,15 +11,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from gym.propara.errors import Problem, ProParaError
+from gym.propara.errors import ProParaError
 from gym.propara.flags import implied_action
 from gym.propara.grid import ABSENT, ACTIONS, MAX_STEP, UNKNOWN, Grid, Grids, lines_of, token
+from gym.propara.problem import Problem
 
 Row = tuple[int, int, str, str, str, str]
+_UNFIT = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
+_UNFIT_IN_WORDS = "tabs, line ends, NUL or half a surrogate pair"
 _SIGNS = {ABSENT: "-", UNKNOWN: "?"}
 
 
@@ -48,9 +52,11 @@ def grid_rows(grid: Grid) -> list[Row]:
 
 
 def looks_like_states(text: str) -> bool:
-    """Five columns in the first line that has any."""
-    first = next((line for line in lines_of(text) if line.strip()), "")
-    return len(first.rstrip("\n").split("\t")) == 5
+    """Five columns in the first line that has any; a tab too many at its end does not count."""
+    first = next((line for line in lines_of(text) if line.strip()), "").rstrip("\n").split("\t")
+    return len(first) == 5 or (
+        len(first) == 6 and not first[5].strip() and first[3].strip().upper() not in ACTIONS
+    )
 
 
 def states_to_actions(text: str, file: str = "predictions") -> str:
@@ -114,8 +120,8 @@ def _process_rows(process: Any, where: str, file: str) -> tuple[list[Row], list[
     problems: list[Problem] = []
     for name, value in process["participants"].items():
         at = f"{where}.participants[{name!r}]"
-        if not name.strip() or "\t" in name or "\n" in name or "\r" in name:
-            problems.append(wrong(at, "a name cannot be blank or hold tabs or line ends."))
+        if not name.strip() or _UNFIT.search(name):
+            problems.append(wrong(at, f"a name cannot be blank or hold {_UNFIT_IN_WORDS}."))
             continue
         try:
             rows += _track_rows(process_id, name, value)
@@ -145,8 +151,8 @@ def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
 def _location(value: Any) -> str:
     if value is None:
         return ABSENT
-    if not isinstance(value, str) or any(mark in value for mark in "\t\n\r"):
-        raise ValueError(f"{value!r} is not a location: text without tabs and line ends, or null.")
+    if not isinstance(value, str) or _UNFIT.search(value):
+        raise ValueError(f"{value!r} is not a location: null, or text without {_UNFIT_IN_WORDS}.")
     return token(value.strip()) if value.strip() else UNKNOWN
 
 

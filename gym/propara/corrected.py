@@ -19,8 +19,10 @@ from functools import lru_cache
 from math import fsum
 from typing import Any
 
-from gym.propara.scoring import QuestionScore, harmonic
-from gym.propara.summary import QUESTIONS, Summary
+from gym.propara.averages import harmonic
+from gym.propara.matching import QUESTIONS
+from gym.propara.scoring import QuestionScore
+from gym.propara.summary import Summary
 from gym.propara.terms import location_terms, participant_terms
 
 Canonical = tuple[tuple[str, ...], ...]

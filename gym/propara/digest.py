@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from gym.propara.averages import harmonic
+from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import confusion, mistakes
 from gym.propara.report import ProcessReport, Report
-from gym.propara.scoring import QuestionScore, harmonic
-from gym.propara.summary import QUESTIONS
+from gym.propara.scoring import QuestionScore
 
 RESAMPLES = 10_000
 MAX_WARNINGS = 500

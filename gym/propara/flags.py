@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gym.propara.check import FileRow, read_rows
 from gym.propara.errors import ProcessFailure
 from gym.propara.grid import ABSENT, UNKNOWN, Grid
-from gym.propara.scoring import PAIR_SCORES, by_step
-from gym.propara.summary import QUESTIONS
+from gym.propara.matching import PAIR_SCORES, QUESTIONS, by_step, order_decides
 from gym.propara.terms import location_terms
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ CODES = {
     "pair-below-zero": "a pair of items scores below 0",
     "location-variants": "one place is named in several ways that normalise to the same",
     "equal-counts": "recall was taken from precision because the counts are equal, and is not what a count gives",
+    "order-decides": "two conversions name the same things in another order, and for the reference that is no match",
     "all-none": "no row has an action other than NONE",
     "literal-token": "a location is literally null or unk and is read as - or ?",
     "chain-break": "a row's location before is not the previous row's location after",
@@ -132,6 +132,7 @@ def _score_flags(process: ProcessReport) -> Iterator[Flag]:
         if len(set(terms)) < len(terms):
             message = f"{item.location!r} names one place in several ways."
             yield Flag("location-variants", message, pid, step=item.step)
+    yield from _order_flags(process)
     for question in QUESTIONS:
         scores = _pair_scores(process, question)
         if any(one > 1 for row in scores for one in row):
@@ -145,6 +146,16 @@ def _score_flags(process: ProcessReport) -> Iterator[Flag]:
             if abs(counted - given) > 1e-9:
                 message = f"Recall of {question} is given as {given:.3f}; counted, it is {counted:.3f}."
                 yield Flag("equal-counts", message, pid)
+
+
+def _order_flags(process: ProcessReport) -> Iterator[Flag]:
+    """The only places where the order of rows plays a part in the reference's score."""
+    answers = {item.step: item for item in process.answer.conversions}
+    for item in process.prediction.conversions:
+        other = answers.get(item.step)
+        if other and order_decides(other, item):
+            message = "The same names or places come in another order than in the answers, and that changes the score."
+            yield Flag("order-decides", message, process.process_id, step=item.step)
 
 
 def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:

@@ -5,11 +5,13 @@ gym.propara.check lists all errors of a file at once; gym.propara.repair reads w
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from gym.propara.errors import Crash, corrupted
+from gym.propara.events import action_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 ACTIONS = ("NONE", "CREATE", "MOVE", "DESTROY")
 ABSENT, UNKNOWN = "null", "unk"
 _TOKENS = {"-": ABSENT, "?": UNKNOWN}
-MAX_STEP = 100_000
+MAX_STEP = 1_000_000
 MAX_CELLS = 20_000_000
 """One row with step 1,000,000,000 makes the reference allocate a list of that length; we refuse."""
 
@@ -50,13 +52,51 @@ def lines_of(text: str) -> io.StringIO:
 
 def read_text(path: str | Path) -> str:
     """A file as UTF-8; where the reference dies with a traceback, a sentence."""
+    data = _read(path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error) from error
+
+
+def read_action_file(path: str) -> str:
+    """As `read_text`, but what is wrong with rows before the first piece that is not UTF-8 comes first: the reference
+    reads 8,192 bytes at a time."""
+    data = _read(path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = _text_before(data)
+        lines = list(lines_of(text))
+        _lengths(lines if text.endswith("\n") else lines[:-1], path)
+        raise _not_utf8(path, error) from error
+
+
+def _read(path: str | Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Crash(f"{path} is not UTF-8: {error.reason} at byte {error.start}.") from error
+            return file.read()
     except OSError as error:
         raise Crash(f"Cannot read {path}: {error.strerror}.") from error
+
+
+def _not_utf8(path: str | Path, error: UnicodeDecodeError) -> Crash:
+    return Crash(f"{path} is not UTF-8: {error.reason} at byte {error.start}.")
+
+
+_PIECE = 8_192
+
+
+def _text_before(data: bytes) -> str:
+    """The pieces that can be decoded; letters may reach from one into the next."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    found: list[str] = []
+    for start in range(0, len(data), _PIECE):
+        try:
+            found.append(decoder.decode(data[start : start + _PIECE]))
+        except UnicodeDecodeError:
+            break
+    return "".join(found)
 
 
 def read_grids(text: str, file: str) -> Grids:
@@ -124,25 +164,6 @@ def _integer(text: str, file: str, line: int) -> int:
             f"{file}, line {line}: {text[:40]!r} is not a whole number. "
             "The first two columns are the process and the sentence; a header row or byte order mark is not allowed."
         ) from None
-
-
-def action_problem(action: str, before: str, after: str) -> str:
-    """What the reference says about the last three columns of a row, or nothing."""
-    if action == "NONE":
-        return "" if before == after else f"Unequal NONE locations: {before} -- {after}"
-    if action == "CREATE":
-        if before != "-":
-            return f"Invalid CREATE before_location: {before}"
-        return f"Invalid CREATE after_location: {after}" if after in ("", "-") else ""
-    if action == "DESTROY":
-        if before in ("", "-"):
-            return f"Invalid DESTROY before_location: {before}"
-        return f"Invalid DESTROY after_location: {after}" if after != "-" else ""
-    if action == "MOVE":
-        if before in ("", "-"):
-            return f"Invalid MOVE before_location: {before}"
-        return f"Invalid MOVE after_location: {after}" if after in ("", "-") else ""
-    return f"Invalid action: {action}"
 
 
 def participant_differences(answers: Grids, predictions: Grids, file: str) -> list[str]:

@@ -15,10 +15,11 @@ from typing import Any
 
 from gym.propara.check import check
 from gym.propara.convert import json_to_actions, looks_like_states, states_to_actions, template
-from gym.propara.errors import Problem, ProParaError
+from gym.propara.errors import ProParaError
 from gym.propara.grid import Grids, lines_of
+from gym.propara.problem import Problem
 from gym.propara.prompts import read_answer
-from gym.propara.repair import Repair, decode, repair
+from gym.propara.repair import Repair, decode, repair, repair_states
 from gym.propara.stream import grids_of
 
 KINDS = {
@@ -152,21 +153,14 @@ def _bound(text: str, file: str) -> None:
 
 
 def _states(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
-    body = text.removeprefix("\ufeff")
-    repairs = list(changed)
-    if body != text:
-        repairs.append(Repair(1, 1, "bom", "The byte order mark at the beginning was dropped."))
-    kept = [(number, line) for number, line in enumerate(lines_of(body), 1) if line.strip()]
-    if blank := len(list(lines_of(body))) - len(kept):
-        repairs.append(Repair(0, 0, "blank-line", f"{blank} blank line(s) were dropped."))
-    lines = {k: number for k, (number, _) in enumerate(kept, 1)}
-    body = "".join(line for _, line in kept)
-    _bound(body, file)
+    repaired = repair_states(text)
+    lines = _kept_lines(repaired.repairs, repaired.text.count("\n"))
+    _bound(repaired.text, file)
     try:
-        actions = states_to_actions(body, file)
+        actions = states_to_actions(repaired.text, file)
     except ProParaError as error:
         raise _located(error.problems, lines, file) from error
-    return _actions("states", actions, grids, file, repairs, lines)
+    return _actions("states", actions, grids, file, [*changed, *repaired.repairs], lines)
 
 
 # --- JSON ---

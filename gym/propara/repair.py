@@ -6,12 +6,13 @@ The result is canonical text that the reference would take; it is scored only af
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gym.propara.errors import Problem, ProParaError
+from gym.propara.errors import ProParaError
 from gym.propara.grid import ACTIONS, Grids, lines_of
+from gym.propara.problem import Problem
 
 _ALIASES = {
     "N/A": "NONE",
@@ -59,26 +60,52 @@ def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
 def repair(text: str, answers: Grids | None = None) -> Repaired:
     """Canonical text and what was changed. What cannot be repaired stays as it is, for gym.propara.check to report."""
     repairs: list[Repair] = []
+    names = _names(answers)
+    lines: list[str] = []
+    for number, line in _lines(text, repairs):
+        fields, found = _fields(line, number, 6)
+        repairs += found
+        if len(fields) == 6:
+            repairs += _repair_row(fields, number, names)
+        lines.append("\t".join(fields))
+    return Repaired("".join(f"{line}\n" for line in lines), tuple(repairs))
+
+
+def repair_states(text: str) -> Repaired:
+    """The same for state files of five columns; participants are repaired when they are action files."""
+    repairs: list[Repair] = []
+    lines: list[str] = []
+    for number, line in _lines(text, repairs):
+        fields, found = _fields(line, number, 5)
+        if len(fields) == 5:
+            for column, code in enumerate(_STATE_CODES):
+                old, new = fields[column], _state_cell(column, fields[column])
+                if new != old:
+                    fields[column] = new
+                    repairs.append(Repair(number, column + 1, code, f"{old!r} became {new!r}."))
+        repairs += found
+        lines.append("\t".join(fields))
+    return Repaired("".join(f"{line}\n" for line in lines), tuple(repairs))
+
+
+def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
+    """Number and text of the lines that are rows; what is dropped on the way is added to `repairs`."""
     if text.startswith("\ufeff"):
         repairs.append(Repair(1, 1, "bom", "The byte order mark at the beginning was dropped."))
         text = text[1:]
     if "\r" in text:
         repairs.append(Repair(0, 0, "line-ends", "Line ends were changed to LF."))
-    names = _names(answers)
-    lines: list[str] = []
+    first = True
     for number, raw in enumerate(lines_of(text), 1):
         line = raw.removesuffix("\n")
         if not line.strip():
             repairs.append(Repair(number, 0, "blank-line", "A blank line was dropped."))
-        elif not lines and _is_header(line):
+        elif first and _is_header(line):
+            first = False
             repairs.append(Repair(number, 0, "header", "The header row was dropped."))
         else:
-            fields, found = _fields(line, number)
-            repairs += found
-            if len(fields) == 6:
-                repairs += _repair_row(fields, number, names)
-            lines.append("\t".join(fields))
-    return Repaired("".join(f"{line}\n" for line in lines), tuple(repairs))
+            first = False
+            yield number, line
 
 
 def _is_header(line: str) -> bool:
@@ -87,12 +114,12 @@ def _is_header(line: str) -> bool:
     return len(cells) > 2 and not any(re.search(r"\d", cell) for cell in cells[:2])
 
 
-def _fields(line: str, number: int) -> tuple[list[str], list[Repair]]:
+def _fields(line: str, number: int, most: int) -> tuple[list[str], list[Repair]]:
     fields = line.split("\t")
-    if len(fields) > 6:
-        rest = fields[6:]
-        message = f"{len(rest)} column(s) after the sixth were dropped."
-        return fields[:6], [Repair(number, 7, "columns", message)]
+    if len(fields) > most:
+        more = len(fields) - most
+        message = f"{more} column{'s' if more > 1 else ''} after column {most} {'were' if more > 1 else 'was'} dropped."
+        return fields[:most], [Repair(number, most + 1, "columns", message)]
     return fields, []
 
 
@@ -126,6 +153,18 @@ def _cell(column: int, cell: str) -> str:
     return text
 
 
+_STATE_CODES = ("integer", "integer", "participant", "location", "location")
+
+
+def _state_cell(column: int, cell: str) -> str:
+    if column < 3:
+        return _cell(column, cell)
+    text = cell.strip()
+    if text.lower() in ("null", "unk"):
+        return text.lower()
+    return "-" if text in _DASHES else text
+
+
 def _names(answers: Grids | None) -> dict[int, dict[str, str]]:
     """By process, the answers' names under a key without case, quotes and blanks around semicolons."""
     if answers is None:
@@ -150,7 +189,7 @@ def _key(name: str) -> str:
 
 def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, str]]) -> str:
     """The answers' spelling where only case, blanks, quotes or the order of alternatives differ."""
-    known = names.get(int(process), {}) if process.isdecimal() else {}
+    known = names.get(int(process), {}) if process.isdecimal() and len(process) <= 18 else {}
     if raw in known.values():
         return raw
     return known.get(_key(name), name)

@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gym.propara.averages import Averages, QuestionAverage, averages_of
 from gym.propara.check import check, read_rows
-from gym.propara.errors import Corrupted, Problem, ProcessFailure, ProParaError
+from gym.propara.errors import Corrupted, ProcessFailure, ProParaError
 from gym.propara.grid import Grid, Grids, differences_message, participant_differences
-from gym.propara.scoring import Averages, QuestionAverage, QuestionScore, Scores, averages_of, score
-from gym.propara.sentences import Sentences, read_sentences
+from gym.propara.matching import QUESTIONS
+from gym.propara.problem import Problem
+from gym.propara.scoring import QuestionScore, Scores, score
+from gym.propara.sentences import Sentences, read_sentences, sentence_problems
 from gym.propara.stream import grids_of
-from gym.propara.summary import QUESTIONS, Summary, summarise
+from gym.propara.summary import Summary, summarise
 
-EVALUATOR = "2018.1"
+EVALUATOR = "2018.2"
 """Changes whenever a number of any report could: the year of the reference's rules, and our count of corrections."""
 
 if TYPE_CHECKING:
@@ -153,18 +156,25 @@ def evaluate(
     *,
     answers_file: str = "answers",
     predictions_file: str = "predictions",
+    sentences_file: str = "sentences",
 ) -> Report:
     """Score a prediction file against an answer file. Raises ProParaError with all problems at once."""
+    wrong = sentence_problems(sentences or "", sentences_file)
     try:
         prediction_grids = grids_of(predictions, predictions_file)
         answer_grids = grids_of(answers, answers_file)
     except ProParaError as error:
-        error.problems = error.problems or _problems(answers, predictions, answers_file, predictions_file)
+        found = error.problems or _problems(answers, predictions, answers_file, predictions_file)
+        error.problems = found + wrong
         raise
     if lines := participant_differences(answer_grids, prediction_grids, predictions_file):
         message = differences_message(lines, answers_file, predictions_file)
-        raise Corrupted(message, check(answer_grids, predictions, predictions_file))
-    texts: Sentences = read_sentences(sentences, "sentences") if sentences else {}
+        raise Corrupted(message, check(answer_grids, predictions, predictions_file) + wrong)
+    try:
+        texts: Sentences = read_sentences(sentences, sentences_file) if sentences else {}
+    except ProParaError as error:
+        error.problems = wrong
+        raise
     processes = tuple(
         _process(grid, prediction_grids[pid], texts.get(pid, ())) for pid, grid in answer_grids.items()
     )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gym.propara.errors import Corrupted, Crash
 from gym.propara.grid import lines_of
+
+if TYPE_CHECKING:
+    from gym.propara.problem import Problem
 
 Sentences = dict[int, tuple[str, ...]]
 
@@ -26,6 +31,27 @@ def read_sentences(text: str, file: str) -> Sentences:
     for process_id, index in sorted(found):
         sentences.setdefault(process_id, []).append(found[process_id, index])
     return {process_id: tuple(texts) for process_id, texts in sentences.items()}
+
+
+def sentence_problems(text: str, file: str) -> list[Problem]:
+    """All malformed rows, not only the first as `read_sentences` has it."""
+    from gym.propara.problem import Problem
+
+    found: list[Problem] = []
+    for number, line in enumerate(lines_of(text), 1):
+        fields = line.strip().split("\t", 3)
+        if len(fields) < 3:
+            hint = "Three: process, number, sentence; separated by tabs."
+            message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
+            found.append(Problem(file, number, len(fields), "columns", message, hint))
+            continue
+        for column, field in enumerate(fields[:2], 1):
+            try:
+                int(field)
+            except ValueError:
+                message = f"{field[:40]!r} is not a whole number."
+                found.append(Problem(file, number, column, "integer", message))
+    return found
 
 
 def sentences_missing(file: str, process_id: int) -> Corrupted:

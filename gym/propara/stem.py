@@ -10,8 +10,9 @@ The ProPara evaluator hands over a location as one word, so blanks, digits and c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _IRREGULAR = {
     form: stem
@@ -85,6 +86,8 @@ _STEP_4 = tuple(
         *("ate", "iti", "ous", "ive", "ize"),
     )
 )
+_SUFFIXES = {rules: tuple(suffix for suffix, _ in rules) for rules in (_STEP_2, _STEP_3, _STEP_4)}
+"""Most words end with none of them, which is quick to see."""
 
 
 def _shape(word: str) -> str:
@@ -98,9 +101,39 @@ def _shape(word: str) -> str:
     return "".join(shape)
 
 
-def _measure(stem: str) -> int:
-    """Porter's m: how often a consonant follows a vowel."""
+class TooDeep(Exception):
+    """The reference's stemmer would exceed Python's limit of recursion."""
+
+
+_DEPTH = 1_000
+"""Python's limit of calls within calls. The reference asks about a y by asking about the letter before it."""
+_STEM = 11
+"""Calls that stand, from its script down to its `stem`, when a location is compared. Each step below adds its own."""
+_SAFE = 950
+"""Words of so many letters hold no run of y that is too long."""
+
+
+def _mind_depth(word: str, calls: int, runs: str) -> None:
+    import re
+
+    for run in re.finditer(runs, word):
+        letters = run.end() - run.start() + (run.start() > 0)
+        if _STEM + calls + letters > _DEPTH:
+            raise TooDeep
+
+
+def _measure(stem: str, calls: int) -> int:
+    """Porter's m: how often a consonant follows a vowel. `calls` stand between the reference's `stem` and the first
+    question about a letter."""
+    if len(stem) > _SAFE and "yyyy" in stem:
+        _mind_depth(stem, calls, "y+")
     return _shape(stem).count("vc")
+
+
+def _ends_in_consonant(stem: str, calls: int) -> bool:
+    if len(stem) > _SAFE and stem.endswith("yyyy"):
+        _mind_depth(stem, calls, "y+$")
+    return _shape(stem)[-1] == "c"
 
 
 def _short(stem: str) -> bool:
@@ -111,6 +144,8 @@ def _short(stem: str) -> bool:
 
 def _first_rule(word: str, rules: tuple[tuple[str, str], ...], holds: Callable[[str, str], bool]) -> str:
     """Only the first suffix that fits counts, whether or not its condition holds."""
+    if not word.endswith(_SUFFIXES[rules]):
+        return word
     for suffix, replacement in rules:
         if word.endswith(suffix):
             stem = word[: -len(suffix)]
@@ -130,7 +165,7 @@ def _past_and_progressive(word: str) -> str:
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
+        return word[:-1] if _measure(word[:-3], 2) > 0 else word
     for suffix in ("ed", "ing"):
         stem = word.removesuffix(suffix)
         if stem != word and "v" in _shape(stem):
@@ -142,43 +177,42 @@ def _tidied(stem: str) -> str:
     """What -ed or -ing leave behind."""
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
-    if len(stem) > 1 and stem[-1] == stem[-2] and _shape(stem)[-1] == "c":
+    if len(stem) > 1 and stem[-1] == stem[-2] and _ends_in_consonant(stem, 3):
         return stem if stem[-1] in "lsz" else stem[:-1]
-    return stem + "e" if _measure(stem) == 1 and _short(stem) else stem
+    return stem + "e" if _measure(stem, 4) == 1 and _short(stem) else stem
 
 
 def _final_y(word: str) -> str:
-    fits = word.endswith("y") and len(word) > 2 and _shape(word[:-1])[-1] == "c"
+    fits = word.endswith("y") and len(word) > 2 and _ends_in_consonant(word[:-1], 3)
     return word[:-1] + "i" if fits else word
 
 
-def _double_suffixes(word: str) -> str:
-    if word.endswith("alli") and _measure(word[:-4]) > 0:
-        return _double_suffixes(word[:-2])
+def _double_suffixes(word: str, again: int = 0) -> str:
+    if word.endswith("alli") and _measure(word[:-4], 3 + again) > 0:
+        return _double_suffixes(word[:-2], again + 1)
     if word.endswith("logi"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    return _first_rule(word, _STEP_2, lambda stem, _: _measure(stem) > 0)
+        return word[:-1] if _measure(word[:-3], 5 + again) > 0 else word
+    return _first_rule(word, _STEP_2, lambda stem, _: _measure(stem, 4 + again) > 0)
 
 
 def _single_suffixes(word: str) -> str:
-    word = _first_rule(word, _STEP_3, lambda stem, _: _measure(stem) > 0)
+    word = _first_rule(word, _STEP_3, lambda stem, _: _measure(stem, 4) > 0)
     return _first_rule(
-        word, _STEP_4, lambda stem, suffix: _measure(stem) > 1 and (suffix != "ion" or stem[-1] in "st")
+        word, _STEP_4, lambda stem, suffix: _measure(stem, 4) > 1 and (suffix != "ion" or stem[-1] in "st")
     )
 
 
 def _tail(word: str) -> str:
     if word.endswith("e"):
         stem = word[:-1]
-        m = _measure(stem)
+        m = _measure(stem, 2)
         if m > 1 or (m == 1 and not _short(stem)):
             word = stem
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1], 4) > 1 else word
 
 
-@lru_cache(maxsize=16_384)
 def stem(phrase: str) -> str:
-    """The stem of a phrase in lower case."""
+    """The stem of a phrase in lower case. Raises TooDeep where the reference dies of a long run of y."""
     if phrase in _IRREGULAR:
         return _IRREGULAR[phrase]
     if len(phrase) <= 2:

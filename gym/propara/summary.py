@@ -5,12 +5,13 @@ Inputs and outputs come from the actions alone, conversions from the location st
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gym.propara.events import conversions, display_name
 from gym.propara.grid import ABSENT, Grid
 
-QUESTIONS = ("inputs", "outputs", "conversions", "moves")
+if TYPE_CHECKING:
+    from gym.propara.events import Happenings
 
 
 class Conversion(NamedTuple):
@@ -67,12 +68,6 @@ class Summary(NamedTuple):
         }
 
 
-@lru_cache(maxsize=16_384)
-def display_name(participant: str) -> str:
-    """`a; b` is shown as `a OR b`."""
-    return " OR ".join(part.strip() for part in participant.split(";"))
-
-
 def is_input(actions: list[str]) -> bool:
     """Destroyed, never created, and not moved after the last time it was destroyed."""
     if "DESTROY" not in actions or "CREATE" in actions:
@@ -88,15 +83,11 @@ def is_output(actions: list[str]) -> bool:
     return "MOVE" not in actions[: actions.index("CREATE")]
 
 
-Happening = tuple[str, str]
-"""Who and where."""
-
-
 class _Events(NamedTuple):
     """By step: what came into being and what ceased to be, in the file's order of participants."""
 
-    created: dict[int, list[Happening]]
-    destroyed: dict[int, list[Happening]]
+    created: Happenings
+    destroyed: Happenings
 
 
 def summarise(grid: Grid) -> Summary:
@@ -116,8 +107,8 @@ def summarise(grid: Grid) -> Summary:
             if is_output(actions):
                 outputs.append(name)
         _transitions(name, where, actions, events, moves)
-    conversions = _conversions(events, grid.steps)
-    return Summary(grid.process_id, tuple(inputs), tuple(outputs), conversions, tuple(moves))
+    found = tuple(Conversion(*one) for one in conversions(events.created, events.destroyed, grid.steps))
+    return Summary(grid.process_id, tuple(inputs), tuple(outputs), found, tuple(moves))
 
 
 def _transitions(name: str, where: list[str], actions: list[str], events: _Events, moves: list[Move]) -> None:
@@ -134,42 +125,3 @@ def _transitions(name: str, where: list[str], actions: list[str], events: _Event
         if action == "MOVE":
             moves.append(Move(name, before, after, step))
         before = after
-
-
-def _conversions(events: _Events, steps: int) -> tuple[Conversion, ...]:
-    """Three rules, the first that applies to a step; those that span two steps never look at the last pair of steps.
-
-    The reference keeps names and locations in sets and so in no particular order; here it is the first appearance.
-    """
-    found: list[Conversion] = []
-    for step in sorted(events.created.keys() | events.destroyed.keys()):
-        created, destroyed = events.created.get(step), events.destroyed.get(step)
-        if created and destroyed:
-            found.append(_conversion(_names(destroyed), _names(created), created + destroyed, step))
-        elif step >= steps - 1:
-            continue
-        elif destroyed and step + 1 not in events.destroyed:
-            later = events.created.get(step + 1, [])
-            if names := _without(later, destroyed):
-                found.append(_conversion(_names(destroyed), names, later + destroyed, step))
-        elif created and not destroyed and step + 1 not in events.created:
-            later = events.destroyed.get(step + 1, [])
-            if names := _without(later, created):
-                found.append(_conversion(names, _names(created), created + later, step))
-    return tuple(found)
-
-
-def _names(happenings: list[Happening]) -> list[str]:
-    return [name for name, _ in happenings]
-
-
-def _without(happenings: list[Happening], others: list[Happening]) -> list[str]:
-    known = set(_names(others))
-    return [name for name in dict.fromkeys(_names(happenings)) if name not in known]
-
-
-def _conversion(
-    destroyed: list[str], created: list[str], happenings: list[Happening], step: int
-) -> Conversion:
-    places = dict.fromkeys(where for _, where in happenings)
-    return Conversion(" AND ".join(destroyed), " AND ".join(created), " AND ".join(places), step)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gym.propara.errors import ProcessFailure
 from gym.propara.grid import ABSENT, UNKNOWN
-from gym.propara.scoring import PAIR_SCORES, by_step
+from gym.propara.matching import PAIR_SCORES, by_step
 from gym.propara.summary import Conversion, Move, Summary
 from gym.propara.terms import (
-    Terms,
     location_overlap,
     location_terms,
     participant_overlap,
     participant_terms,
 )
+
+if TYPE_CHECKING:
+    from gym.propara.terms import Terms
 
 
 @dataclass(frozen=True)

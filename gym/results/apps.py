@@ -6,4 +6,4 @@ class ResultsConfig(AppConfig):
     label = "results"
 
     def ready(self) -> None:
-        from gym.results import scores  # noqa: F401  it listens for finished runs
+        from gym.results import keeping, scores  # noqa: F401  they listen for runs finished, and about to be deleted

@@ -4,57 +4,113 @@ from __future__ import annotations
 
 from typing import Any
 
-from gym.results.leaderboard import Board, Cell, Mean
+from gym.evaluations.shown import MASKED_WORDS
+from gym.results.cells import Board, Cell, Column, Mean, Row
+from gym.results.rules import rule_json
+from gym.results.stats import Spread
 from gym.results.tables import Table
 
 LONG_HEADER = (
     "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", "n_items",
-    "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "p_above_chance_one_sided", "ties",
-    "too_close", "not_evaluable",
+    "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "p_above_chance_uncorrected", "p_holm", "ties",
+    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind",
 )  # fmt: skip
+MOST_NAMED = 5
+"""Cells, rows or weights that a note names; of more it says how many there are."""
 
 
 def note(board: Board) -> str:
     """What every table and export says about its numbers."""
     rule = board.options.rule
-    weights = "unweighted" if not board.is_weighted else "weighted"
-    seeds = " Rows with several seeds: mean over seeds." if board.options.group else ""
+    weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
-    return (
+    parts = [
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
-        f"over {n} {'suite' if n == 1 else 'suites'}. 95% intervals: Wilson; of means, MOVER. "
-        f"Ties count as failed.{seeds}"
-    )
+        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, MOVER. "
+        "Ties count as failed."
+    ]
+    if any(len(row.models) > 1 for row in board.rows):
+        parts.append("Rows with several seeds: mean over seeds, no interval.")
+    if board.other_policies:
+        cells = [f"{row.label} on {column.key} ({policy})" for row, column, policy in board.other_policies]
+        parts.append(f"Not under the default policy: {_some(cells)}.")
+    if board.masked:
+        names = [row.label for row in board.masked]
+        parts.append(f"Not surprisals: {_some(names)}. {MASKED_WORDS}")
+    return " ".join(parts)
+
+
+def weights_said(board: Board) -> dict[str, str]:
+    """A column for wide files: {"weights": "a:2,b:0.5"}; nothing where all are 1."""
+    named = [f"{column.key}:{column.weight:g}" for column in board.columns if column.weight != 1]
+    return {"weights": ",".join(named)} if named else {}
+
+
+def _weights(board: Board) -> str:
+    """In brackets: (weights a:2,b:0.5; others 1)"""
+    named = weights_said(board).get("weights")
+    others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
+    return f" (weights {named}{others})" if named else ""
+
+
+def _some(names: list[str]) -> str:
+    left = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def wide(board: Board) -> Table:
     """One row per model, a column per suite: rates 0..1, as printed in papers."""
     fixed = ("model", "SG score", "ci_low_95", "ci_high_95", "suites run")
+    between = ("seeds", "sd between seeds", "members") if board.options.group else ()
+    policies = ("other policies",) if board.other_policies else ()
     tags = tuple(f"tag {tag}" for tag in board.tags)
-    suites = tuple(column.suite.slug for column in board.columns)
+    suites = tuple(column.key for column in board.columns)
     rows = tuple(
         (
-            row.name,
-            *_mean(row.score),
+            row.label,
+            *mean_and_interval(row.score),
             row.score.n if row.score else 0,
+            *((*seeds(row.score.spread if row.score else None), members(row)) if between else ()),
+            *((_policies(row, board),) if policies else ()),
             *(mean.rate if mean else None for mean in row.tags),
             *(cell.rate if cell else None for cell in row.cells),
         )
         for row in board.rows
     )
-    header = (*fixed, *tags, *suites)
-    return Table("Models on suites", header, rows, (False, *([True] * (len(header) - 1))), note(board))
+    header = (*fixed, *between, *policies, *tags, *suites)
+    texts = {"model", "members", "other policies"}
+    return Table("Models on suites", header, rows, tuple(name not in texts for name in header), note(board))
 
 
-def _mean(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
-    return (mean.rate, mean.low, mean.high) if mean else (None, None, None)
+def _policies(row: Row, board: Board) -> str:
+    """Cells of the row that are not under the default policy: "npi: bos=never"."""
+    cells = zip(board.columns, row.cells, strict=True)
+    return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
+
+
+def members(row: Row) -> str:
+    """Short names of the models that a row stands for."""
+    return " ".join(model.slug for model in row.models)
+
+
+def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
+    return (mean.rate, *_interval(mean)) if mean else (None, None, None)
+
+
+def _interval(known: Mean | Cell) -> tuple[float | None, float | None]:
+    """Its 95% interval. Over several seeds there is none: `low` and `high` are then the least and the greatest."""
+    return (known.low, known.high) if known.spread is None else (None, None)
+
+
+def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
+    return (spread.n, spread.deviation) if spread else (None, None)
 
 
 def long_rows(board: Board) -> list[tuple[Any, ...]]:
     """One row per model and suite that has a result; see LONG_HEADER."""
     return [
         (
-            row.model.slug if len(row.models) == 1 else row.name,
+            members(row),
             row.name,
             column.suite.slug,
             column.revision.number,
@@ -68,13 +124,16 @@ def long_rows(board: Board) -> list[tuple[Any, ...]]:
             cell.passed,
             cell.judged,
             cell.rate,
-            cell.low,
-            cell.high,
+            *_interval(cell),
             cell.chance,
             cell.chance_p,
+            board.p_holm.get(cell.run),
             cell.ties,
             cell.too_close,
             cell.not_evaluable,
+            *seeds(cell.spread),
+            cell.said_policy,
+            score_kind(row, cell),
         )
         for row in board.rows
         for column, cell in zip(board.columns, row.cells, strict=True)
@@ -82,72 +141,100 @@ def long_rows(board: Board) -> list[tuple[Any, ...]]:
     ]
 
 
+def score_kind(row: Row, cell: Cell) -> str:
+    """What the model's bits are; empty for uploads, which do not say."""
+    return "" if cell.uploaded else "pseudo-log-likelihood" if row.is_masked else "surprisal"
+
+
 def as_json(board: Board, address: str) -> dict[str, Any]:
     """Everything on the page; rates are 0..1, what is missing is null."""
     return {
         "address": address,
-        "rule": {
-            "key": board.options.rule.key,
-            "label": board.options.rule.label,
-            "counts": board.options.rule.counts,
-        },
-        "note": note(board),
-        "suites": [
-            {
-                "slug": column.suite.slug,
-                "title": column.suite.title,
-                "revision": column.revision.number,
-                "sha256": column.revision.sha256,
-                "tags": list(column.tags),
-                "weight": column.weight,
-                "chance": column.chance,
-            }
-            for column in board.columns
-        ],
-        "models": [
-            {
-                "model": [model.slug for model in row.models],
-                "name": row.name,
-                "parameters": row.model.parameters,
-                "score": _mean_json(row.score),
-                "tags": {tag: _mean_json(mean) for tag, mean in zip(board.tags, row.tags, strict=True)},
-                "suites": {
-                    column.suite.slug: _cell_json(cell)
-                    for column, cell in zip(board.columns, row.cells, strict=True)
-                },
-            }
-            for row in board.rows
-        ],
+        **head_json(board),
+        "models": [row_json(board, row) for row in board.rows],
     }
 
 
-def _mean_json(mean: Mean | None) -> dict[str, Any] | None:
+def head_json(board: Board) -> dict[str, Any]:
+    """What holds for all rows: rule, note, suites with their weights."""
+    return {
+        "rule": rule_json(board.options.rule),
+        "note": note(board),
+        "suites": [_column_json(column) for column in board.columns],
+    }
+
+
+def _column_json(column: Column) -> dict[str, Any]:
+    return {
+        "key": column.key,
+        "slug": column.suite.slug,
+        "title": column.suite.title,
+        "revision": column.revision.number,
+        "sha256": column.revision.sha256,
+        "tags": list(column.tags),
+        "weight": column.weight,
+        "chance": column.chance,
+    }
+
+
+def row_json(board: Board, row: Row) -> dict[str, Any]:
+    """A model, or the seeds of one."""
+    return {
+        "model": [model.slug for model in row.models],
+        "name": row.name,
+        "parameters": row.model.parameters,
+        "perplexity": row.model.perplexity,
+        "score": mean_json(row.score),
+        "tags": {tag: mean_json(mean) for tag, mean in zip(board.tags, row.tags, strict=True)},
+        "suites": {
+            column.key: cell_json(board, row, cell)
+            for column, cell in zip(board.columns, row.cells, strict=True)
+        },
+    }
+
+
+def mean_json(mean: Mean | None) -> dict[str, Any] | None:
     if mean is None:
         return None
     return {
         "rate": mean.rate,
-        "interval": [mean.low, mean.high],
+        "interval": _limits(mean),
         "suites_run": mean.n,
         "suites": mean.of,
-        "seeds": mean.spread.n if mean.spread else None,
-        "deviation_between_seeds": mean.spread.deviation if mean.spread else None,
+        **_spread_json(mean.spread),
     }
 
 
-def _cell_json(cell: Cell | None) -> dict[str, Any] | None:
+def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | None:
     if cell is None:
         return None
     return {
-        "run": cell.run,
+        "run": cell.run if cell.spread is None else None,
         "rate": cell.rate,
-        "interval": [cell.low, cell.high],
+        "interval": _limits(cell),
         "passed": cell.passed,
         "judged": cell.judged,
         "n_items": cell.n,
         "chance": cell.chance,
-        "p_above_chance_one_sided": cell.chance_p,
+        "p_above_chance_uncorrected": cell.chance_p,
+        "p_holm": board.p_holm.get(cell.run),
         "ties": cell.ties,
         "too_close": cell.too_close,
         "not_evaluable": cell.not_evaluable,
         "source": "uploaded" if cell.uploaded else "computed",
+        "policy": cell.said_policy,
+        "score_kind": score_kind(row, cell),
+        **_spread_json(cell.spread),
+    }
+
+
+def _limits(known: Mean | Cell) -> list[float] | None:
+    return [known.low, known.high] if known.spread is None else None
+
+
+def _spread_json(spread: Spread | None) -> dict[str, Any]:
+    return {
+        "seeds": spread.n if spread else None,
+        "deviation_between_seeds": spread.deviation if spread else None,
+        "range_of_seeds": [spread.least, spread.greatest] if spread else None,
     }

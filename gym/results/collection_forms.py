@@ -8,12 +8,11 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.results.collections import TAKEN, frozen_revision
 from gym.results.models import Collection
 from suites.models import SuiteRevision
-from suites.selectors import visible_to as visible_suites
 
 _LINE = re.compile(r"^(?P<slug>[-\w]+)(?:\s+r?(?P<number>\d{1,9}))?$")
-TAKEN = {"new"}
 
 
 class CollectionForm(forms.ModelForm):
@@ -57,19 +56,14 @@ class CollectionForm(forms.ModelForm):
         return text
 
     def _read(self, text: str) -> tuple[list[SuiteRevision], list[str]]:
-        frozen = SuiteRevision.objects.filter(
-            suite__in=visible_suites(self.user), state=SuiteRevision.State.FROZEN
-        ).select_related("suite")
         found: dict[int, SuiteRevision] = {}
         problems = []
         for number, line in enumerate(text.splitlines()[:1000], start=1):
             if not line.strip():
                 continue
             match = _LINE.match(line.strip())
-            rows = frozen.filter(suite__slug=match["slug"]).order_by("-number") if match else None
-            if rows is not None and match and match["number"]:
-                rows = rows.filter(number=int(match["number"]))
-            row = rows.first() if rows is not None else None
+            wanted = int(match["number"]) if match and match["number"] else None
+            row = frozen_revision(self.user, match["slug"], wanted) if match else None
             if row is None:
                 problems.append(
                     f"Line {number}: there is no frozen revision “{line.strip()[:80]}” that you may see."

@@ -13,18 +13,29 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.evaluations.selectors import latest_done
+from gym.evaluations.selectors import newest_done
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download, file_download
 from gym.results import collections
 from gym.results.citing import bibtex
 from gym.results.collection_forms import CollectionForm, as_lines
+from gym.results.export_views import too_much
 from gym.results.exports.bundle import bundle
+from gym.results.exports.frames import FRAMES
+from gym.results.exports.limits import Budget, TooMuch, require_room, rows_at_least
 from gym.results.leaderboard import Board, leaderboard
 from gym.results.leaderboard_views import board_context, board_file, run_missing
 from gym.results.models import Collection
 from gym.results.options import Options, read_options
 from gym.results.rules import RULES
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
+
+ROOM = Room("collection", "api-collection", "collection-list", "Collections", collections.visible_collections)
+
+BY_SUITE = (
+    "Take the tables suite by suite as CSV, which has no limit: /exports/tokens.csv?suite=NAME and so on."
+)
 
 
 @require_safe
@@ -36,7 +47,8 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """The collection's own leaderboard. Context: collection, revisions, may_change, citation, and board_context."""
+    """The collection's own leaderboard. Context: collection, revisions, may_change, may_manage, may_see_people,
+    citation, and board_context."""
     collection = _visible(request, slug)
     revisions = collections.revisions_of(collection, request.user)
     board = leaderboard(request.user, read_options(request.GET), revisions)
@@ -44,9 +56,10 @@ def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "collection": collection,
         "revisions": revisions,
         "may_change": collections.can_change(request.user, collection),
-        "citation": _citation(request, collection) if collection.is_published else "",
-        **board_context(request, board, collection.get_absolute_url()),
-        "figures": [],
+        "may_manage": collections.can_manage(request.user, collection),
+        "may_see_people": not collection.is_published and may_read(request.user, collection),
+        "citation": citation_of(request, collection) if collection.is_published else "",
+        **board_context(request, board, collection.get_absolute_url(), collection=collection.slug),
     }
     return render(request, "results/collection.html", context)
 
@@ -70,11 +83,13 @@ def collection_new(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: form, collection."""
+    """Context: form, collection, n_hidden (entries that this user cannot list, which stay)."""
     collection = _changeable(request, slug)
     initial = {"suites": as_lines(collections.revisions_of(collection, request.user))}
     data = request.POST if request.method == "POST" else None
     form = CollectionForm(data, instance=collection, initial=initial, user=request.user)
+    n_hidden = len(collections.hidden_revisions(collection, request.user))
+    form.fields["suites"].required = not n_hidden
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("title", "description", "reference")}
         collections.change_collection(
@@ -85,7 +100,7 @@ def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
         )
         messages.success(request, "Saved.")
         return redirect(collection)
-    context = {"form": form, "collection": collection}
+    context = {"form": form, "collection": collection, "n_hidden": n_hidden}
     return render(request, "results/collection_form.html", context, status=_status(request))
 
 
@@ -113,12 +128,20 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
     """zip (everything), bib, and the forms of a leaderboard."""
-    collection = _visible(request, slug)
+    try:
+        return file_of(request, _visible(request, slug), form, read_options(request.GET))
+    except TooMuch as error:
+        return too_much(request, error)
+
+
+def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
+    """zip, bib, or a form of the leaderboard under these options. Raises TooMuch."""
+    slug = collection.slug
     if form == "bib":
-        return download(_citation(request, collection), f"{slug}.bib", "application/x-bibtex")
+        return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")
     if form == "zip":
-        return file_download(_bundle(request, collection), f"{slug}.zip", "application/zip")
-    board = _board(request, collection, read_options(request.GET))
+        return file_download(bundle_of(request, collection), f"{slug}.zip", "application/zip")
+    board = board_of(request, collection, options)
     address = request.build_absolute_uri(f"{collection.get_absolute_url()}?{board.options.query()}")
     return board_file(board, form, address, slug)
 
@@ -128,18 +151,18 @@ def collection_download(request: HttpRequest, slug: str, form: str) -> HttpRespo
 def collection_run_missing(request: HttpRequest, slug: str) -> HttpResponse:
     collection = _visible(request, slug)
     return run_missing(
-        request, lambda options: _board(request, collection, options), collection.get_absolute_url()
+        request, lambda options: board_of(request, collection, options), collection.get_absolute_url()
     )
 
 
-def _board(request: HttpRequest, collection: Collection, options: Options) -> Board:
+def board_of(request: HttpRequest, collection: Collection, options: Options) -> Board:
     return leaderboard(request.user, options, collections.revisions_of(collection, request.user))
 
 
-def _bundle(request: HttpRequest, collection: Collection) -> Any:
+def bundle_of(request: HttpRequest, collection: Collection) -> Any:
     revisions = collections.revisions_of(collection, request.user)
-    done = latest_done(visible_runs(request.user).filter(revision__in=revisions))
-    runs = visible_runs(request.user).filter(pk__in=[run.pk for run in done]).order_by("pk")
+    runs = newest_done(visible_runs(request.user).filter(revision__in=revisions)).order_by("pk")
+    require_room(sum(rows_at_least(what, runs) for what in FRAMES), BY_SUITE)
     facts = {
         "collection": collection.slug,
         "title": collection.title,
@@ -148,10 +171,11 @@ def _bundle(request: HttpRequest, collection: Collection) -> Any:
         "sha256_of_list": collection.sha256 or collections.digest(revisions),
     }
     boards = [leaderboard(request.user, Options(rule=rule), revisions) for rule in RULES.values()]
-    return bundle(facts, revisions, list(runs.prefetch_related("scores")), boards)
+    some = runs.defer("region_summary").prefetch_related("scores").iterator(chunk_size=100)
+    return bundle(facts, revisions, some, boards, Budget(BY_SUITE))
 
 
-def _citation(request: HttpRequest, collection: Collection) -> str:
+def citation_of(request: HttpRequest, collection: Collection) -> str:
     when = collection.published_at or collection.created
     return bibtex(
         key=collection.slug,

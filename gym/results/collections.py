@@ -1,6 +1,6 @@
 """Use cases and reads of collections.
 
-An unpublished collection is its owner's and staff's alone. Publishing asks that everybody may see every suite in it;
+An unpublished collection is its people's and staff's alone. Publishing asks that everybody may see every suite in it;
 from then on list and address stay, and neither can be taken back.
 """
 
@@ -16,8 +16,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gym.results.models import Collection, CollectionEntry
+from gym.sharing.permissions import may_edit, owns
+from gym.sharing.selectors import worked_on_by
 from suites.models import SuiteRevision, Visibility
-from suites.selectors import visible_to as visible_suites
+from suites.selectors import listed_for, revisions_for
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -25,14 +27,16 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 MAX_ENTRIES = 500
+TAKEN = frozenset({"new"})
+"""Short names that are pages of the site."""
 
 
 def visible_collections(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """Published ones, and one's own."""
+    """Published ones, and those one works on."""
     collections = Collection.objects.select_related("owner")
     if user.is_authenticated and user.is_staff:
         return collections
-    mine = Q(owner=user) if user.is_authenticated else Q()
+    mine = worked_on_by(user, "collection") if user.is_authenticated else Q()
     return (
         collections.filter(Q(published_at__isnull=False) | mine)
         if mine
@@ -41,18 +45,28 @@ def visible_collections(user: User | AnonymousUser) -> QuerySet[Collection]:
 
 
 def revisions_of(collection: Collection, user: User | AnonymousUser) -> list[SuiteRevision]:
-    """The collection's revisions that this user may see, in its order, with suite and tags."""
-    rows = SuiteRevision.objects.filter(
-        collection_entries__collection=collection, suite__in=visible_suites(user)
-    )
+    """The collection's revisions whose suites are in this user's lists, in its order, with suite and tags. A list never
+    tells the address of somebody else's unlisted suite."""
+    rows = SuiteRevision.objects.filter(collection_entries__collection=collection, suite__in=listed_for(user))
     ordered = rows.select_related("suite").order_by("collection_entries__position")
     return list(ordered.prefetch_related("suite__tags"))
 
 
+def hidden_revisions(collection: Collection, user: User | AnonymousUser) -> dict[int, SuiteRevision]:
+    """Place in the collection -> revision, of those that `revisions_of` does not list for this user."""
+    entries = collection.entries.select_related("revision__suite").order_by("position")
+    listed = {row.pk for row in revisions_of(collection, user)}
+    return {k: row.revision for k, row in enumerate(entries) if row.revision_id not in listed}
+
+
 def can_change(user: User | AnonymousUser, collection: Collection) -> bool:
-    """Owner and staff, until it is published."""
-    mine = user.is_authenticated and (user.is_staff or collection.owner_id == user.pk)
-    return bool(mine and not collection.is_published)
+    """Owner, staff and collaborators who may edit, until it is published."""
+    return not collection.is_published and may_edit(user, collection)
+
+
+def can_manage(user: User | AnonymousUser, collection: Collection) -> bool:
+    """Publish and delete: owner and staff, until it is published."""
+    return not collection.is_published and owns(user, collection)
 
 
 def make_collection(
@@ -66,10 +80,12 @@ def make_collection(
 ) -> Collection:
     """A draft of a collection."""
     _require_usable(revisions, actor)
+    collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
+    if slug in TAKEN:
+        raise ValidationError({"slug": "This name is taken by a page of the site."})
+    collection.full_clean()
     with transaction.atomic():
-        collection = Collection.objects.create(
-            slug=slug, title=title, description=description, reference=reference, owner=actor
-        )
+        collection.save()
         _fill(collection, revisions)
     return collection
 
@@ -81,20 +97,57 @@ def change_collection(
     title: str,
     description: str,
     reference: str,
-    revisions: Sequence[SuiteRevision],
+    revisions: Sequence[SuiteRevision] | None,
 ) -> None:
+    """`revisions`: all there are to be, in order; None leaves them as they are. Entries of suites that are not in the
+    actor's lists now keep their places: nobody takes out what they cannot see."""
     _require_change(collection, actor)
-    _require_usable(revisions, actor)
+    _require_usable(revisions or [], actor)
     with transaction.atomic():
+        _locked(collection)
+        if revisions is not None:
+            revisions = _with_hidden(collection, revisions, actor)
         collection.title, collection.description, collection.reference = title, description, reference
         collection.save(update_fields=["title", "description", "reference"])
-        collection.entries.all().delete()
-        _fill(collection, revisions)
+        if revisions is not None:
+            collection.entries.all().delete()
+            _fill(collection, revisions)
+
+
+def add_revision(collection: Collection, revision: SuiteRevision, *, actor: User) -> CollectionEntry:
+    """At the end of the list; a revision that is there already stays where it is."""
+    _require_change(collection, actor)
+    _require_usable([revision], actor)
+    with transaction.atomic():
+        locked = _locked(collection)
+        there = locked.entries.filter(revision=revision).first()
+        if there is not None:
+            return there
+        if locked.entries.count() >= MAX_ENTRIES:
+            raise ValidationError(f"A collection has at most {MAX_ENTRIES} suites.")
+        last = locked.entries.order_by("-position").first()
+        return CollectionEntry.objects.create(
+            collection=locked, revision=revision, position=last.position + 1 if last else 0
+        )
+
+
+def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: User) -> None:
+    _require_change(collection, actor)
+    with transaction.atomic():
+        _locked(collection).entries.filter(revision=revision).delete()
+
+
+def frozen_revision(user: User | AnonymousUser, slug: str, number: int | None = None) -> SuiteRevision | None:
+    """A frozen revision of a suite this user may see, the newest one without a number."""
+    rows = revisions_for(user).filter(suite__slug=slug, state=SuiteRevision.State.FROZEN)
+    if number is not None:
+        rows = rows.filter(number=number)
+    return rows.select_related("suite").order_by("-number").first()
 
 
 def publish_collection(collection: Collection, *, actor: User) -> None:
     """Make it public and unchangeable."""
-    _require_change(collection, actor)
+    _require_manage(collection, actor)
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)
         if locked.is_published:
@@ -113,8 +166,9 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
 
 
 def delete_collection(collection: Collection, *, actor: User) -> None:
-    _require_change(collection, actor)
-    collection.delete()
+    _require_manage(collection, actor)
+    with transaction.atomic():
+        _locked(collection).delete()
 
 
 def digest(revisions: Sequence[SuiteRevision]) -> str:
@@ -129,16 +183,47 @@ def _fill(collection: Collection, revisions: Sequence[SuiteRevision]) -> None:
     )
 
 
+def _with_hidden(
+    collection: Collection, revisions: Sequence[SuiteRevision], actor: User
+) -> list[SuiteRevision]:
+    """These, and what the actor cannot list where it was, or at the end of a list that became shorter."""
+    hidden = hidden_revisions(collection, actor)
+    kept = {row.pk for row in hidden.values()}
+    found = [row for row in revisions if row.pk not in kept]
+    for place, row in hidden.items():
+        found.insert(place, row)
+    if len(found) > MAX_ENTRIES:
+        raise ValidationError(
+            f"A collection has at most {MAX_ENTRIES} suites, those you cannot see included."
+        )
+    return found
+
+
+def _locked(collection: Collection) -> Collection:
+    """The row as it is now, locked; what was published meanwhile is refused."""
+    locked = Collection.objects.select_for_update().get(pk=collection.pk)
+    if locked.is_published:
+        raise PermissionDenied("a published collection stays as it is")
+    return locked
+
+
 def _require_change(collection: Collection, actor: User) -> None:
     if not can_change(actor, collection):
         raise PermissionDenied("a published collection stays as it is; others are their owner's")
+
+
+def _require_manage(collection: Collection, actor: User) -> None:
+    if not can_manage(actor, collection):
+        raise PermissionDenied(
+            "its owner publishes and deletes a collection, and a published one stays as it is"
+        )
 
 
 def _require_usable(revisions: Sequence[SuiteRevision], actor: User) -> None:
     if len(revisions) > MAX_ENTRIES:
         raise ValidationError(f"A collection has at most {MAX_ENTRIES} suites.")
     allowed = set(
-        visible_suites(actor).filter(pk__in=[row.suite_id for row in revisions]).values_list("pk", flat=True)
+        listed_for(actor).filter(pk__in=[row.suite_id for row in revisions]).values_list("pk", flat=True)
     )
     if any(not row.is_frozen or row.suite_id not in allowed for row in revisions):
-        raise ValidationError("Collections hold frozen revisions of suites that you may see.")
+        raise ValidationError("Collections hold frozen revisions of suites in your lists.")

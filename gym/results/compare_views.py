@@ -6,171 +6,193 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count, Prefetch
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from gym.evaluations.models import PredictionResult, SuiteRun
-from gym.evaluations.selectors import latest_done
-from gym.evaluations.selectors import visible_to as visible_runs
-from gym.evaluations.shown import bare_sentences, has_tokens, shown_sentence
-from gym.results.compare import MAX_SIDES, Side, item_rows, over_suites, pairs_of, side_of, suite_rows
-from gym.results.leaderboard import newest_revisions
-from gym.results.options import Options, read_options
+from gym.evaluations.shown import bare_sentences, has_tokens, in_order, shown_sentence
+from gym.results import comparisons
+from gym.results.alike import counted, in_words
+from gym.results.compare import Side, tests_in_words
+from gym.results.compare_choices import Choices, read_choices
+from gym.results.compare_figures import items_figure, suites_figure
+from gym.results.comparisons import OnAllSuites, OnASuite
+from gym.results.figures import Figure
 from gym.results.rules import RULES
-from models_registry.models import RegisteredModel
+from gym.results.run_figures import item_figure
+from gym.results.stats import CORRECTIONS
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Prediction, Suite, SuiteRevision
-from suites.selectors import listed_for
+from suites.models import SuiteRevision
 from suites.selectors import visible_to as visible_suites
 from suites.shown import critical_regions
 
 ITEMS_PER_PAGE = 200
+PAIRS_PER_PAGE = 100
 
 
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
-    """`?model=a&model=b` all suites; `&suite=s` one; `&r=1&r=2` two revisions; `&item=3` one item to the tokens.
+    """`?model=a&model=b` all suites, or `&suite=s&suite=t` these; `&suite=s` one; `&base=a` against that model;
+    `&r=1&r=2` two revisions; `&item=3` one item to the tokens.
 
-    Context: options, rules, models, all_models, too_many; with a suite: suite, revisions, sides, pairs, items
-    (a page of ItemRow), only, n_differ; with an item also lenses; without: suite_rows, total."""
-    options = read_options(request.GET)
-    models = _models(request, options)
+    Context: choices, options, rules, correction, corrections, models, all_models; with a suite: suite, revisions,
+    wrong_revisions, found (OnASuite), items (a page of ItemRow), only, sort, orders; with an item also lenses;
+    without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests; figure (or None, as for
+    more suites than a page has)."""
+    choices = read_choices(request)
     context: dict[str, Any] = {
-        "options": options,
+        "choices": choices,
+        "options": choices.options,
         "rules": list(RULES.values()),
-        "models": models,
+        "correction": choices.correction,
+        "corrections": list(CORRECTIONS.values()),
+        "models": choices.models,
         "all_models": visible_models(request.user)
         .filter(runs__completed_at__isnull=False)
         .distinct()
         .order_by("name"),
-        "too_many": len(options.models) > MAX_SIDES,
-        "unknown": [slug for slug in options.models if slug not in {model.slug for model in models}],
     }
-    if len(options.suites) == 1:
-        return _on_a_suite(request, options, models, context)
-    if len(models) > 1:
-        context |= _on_all_suites(request, options, models)
+    if len(choices.options.suites) == 1:
+        return _on_a_suite(request, choices, context)
+    if len(choices.models) > 1:
+        found = _on_all_suites(request, choices)
+        per_page = suites_per_page(choices)
+        few = len(found.rows) <= per_page
+        labels = [model.name for model in found.models]
+        context |= {
+            "found": found,
+            "suite_rows": Paginator(found.rows, per_page).get_page(request.GET.get("page")),
+            "unlike": [(in_words(row, labels), n) for row, n in counted(row.unlike for row in found.rows)],
+            "tests": tests_in_words(found.pairs),
+            "figure": suites_figure(found, choices) if few else None,
+        }
     return render(request, "results/compare.html", context)
 
 
-def _models(request: HttpRequest, options: Options) -> list[RegisteredModel]:
-    wanted = options.models[:MAX_SIDES]
-    found = {model.slug: model for model in visible_models(request.user).filter(slug__in=wanted)}
-    return [found[slug] for slug in wanted if slug in found]
+def suites_per_page(choices: Choices) -> int:
+    """Every pair of runs on a page takes ten thousand resamples."""
+    return max(1, PAIRS_PER_PAGE // max(1, len(choices.models) - 1))
 
 
-def _with_results(runs: Any) -> list[SuiteRun]:
-    """The newest finished run of each revision and model, outcomes included."""
-    rows = PredictionResult.objects.select_related("prediction").order_by("position")
-    newest = [run.pk for run in latest_done(runs)]
-    found = SuiteRun.objects.filter(pk__in=newest).select_related("revision__suite", "model")
-    return list(found.defer("provenance").prefetch_related(Prefetch("prediction_results", queryset=rows)))
+def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
+    return comparisons.on_all_suites(
+        request.user,
+        choices.models,
+        choices.options.rule,
+        choices.correction,
+        tag=choices.options.tag,
+        suites=choices.options.suites,
+    )
 
 
-def _on_all_suites(
-    request: HttpRequest, options: Options, models: Sequence[RegisteredModel]
-) -> dict[str, Any]:
-    revisions = newest_revisions(listed_for(request.user))
-    if options.tag:
-        revisions = [row for row in revisions if options.tag in {tag.name for tag in row.suite.tags.all()}]
-    runs = _with_results(visible_runs(request.user).filter(revision__in=revisions, model__in=models))
-    by_cell = {(run.revision_id, run.model_id): run for run in runs}
-    counts = Prediction.objects.filter(revision__in=revisions).values_list("revision").annotate(n=Count("pk"))
-    rows = suite_rows(revisions, models, by_cell, options.rule, dict(counts))
-    return {
-        "suite_rows": rows,
-        "total": over_suites(rows),
-        "n_both": sum(row.pair is not None for row in rows),
-    }
+def suites_chart(request: HttpRequest) -> Figure:
+    """The chart of `?model=a,b`."""
+    choices = read_choices(request)
+    _require_all(choices.unknown, choices.left_out)
+    if len(choices.models) < 2:
+        raise Http404("Name two models at least.")
+    found = _on_all_suites(request, choices)
+    _require_all(found.unknown)
+    if len(found.rows) > suites_per_page(choices):
+        raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
+    figure = suites_figure(found, choices)
+    if figure is None:
+        raise Http404("There is no suite that these models have both run.")
+    return figure
 
 
-def _on_a_suite(
-    request: HttpRequest, options: Options, models: Sequence[RegisteredModel], context: dict[str, Any]
-) -> HttpResponse:
-    suite = get_object_or_404(visible_suites(request.user), slug=options.suites[0])
-    revisions = _revisions(request, suite)
-    sides = _sides(request, options, revisions, models)
-    rows = item_rows(sides)
+def items_chart(request: HttpRequest) -> Figure:
+    """The chart of `?model=a,b&suite=s`, or of two revisions."""
+    choices = read_choices(request)
+    if len(choices.options.suites) != 1:
+        raise Http404("Name one suite.")
+    suite = get_object_or_404(visible_suites(request.user), slug=choices.options.suites[0])
+    revisions, wrong = choices.revisions_of(suite)
+    _require_all(choices.unknown, choices.left_out, wrong)
+    found = _found(request, choices, revisions)
+    _require_all(found.left_out)
+    figure = items_figure(found, choices)
+    if figure is None:
+        raise Http404("These runs have no margins to compare.")
+    return figure
+
+
+def _require_all(*left_out: Sequence[str]) -> None:
+    """A chart has nobody to tell what it leaves out."""
+    names = [name for some in left_out for name in some]
+    if names:
+        raise Http404(f"Not there, or too much for one chart: {', '.join(names)[:200]}.")
+
+
+def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision]) -> OnASuite:
+    if not revisions:
+        raise Http404("This suite has no frozen revision, and so no results.")
+    return comparisons.on_a_suite(
+        request.user,
+        revisions,
+        choices.models,
+        choices.options.rule,
+        choices.correction,
+        baseline=choices.baseline,
+    )
+
+
+def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any]) -> HttpResponse:
+    suite = get_object_or_404(visible_suites(request.user), slug=choices.options.suites[0])
+    revisions, wrong = choices.revisions_of(suite)
+    found = _found(request, choices, revisions)
     only = "differ" if request.GET.get("only") == "differ" else ""
-    shown = [row for row in rows if row.differs] if only else rows
+    wanted = [row for row in found.items if row.differs] if only else found.items
+    shown, sort = in_order(wanted, request.GET.get("sort", ""), _orders(found))
+    labels = [side.label for side in found.sides]
     context |= {
         "suite": suite,
         "revision": revisions[0],
         "revisions": revisions,
-        "all_revisions": suite.revisions.filter(state=SuiteRevision.State.FROZEN).order_by("-number"),
-        "sides": sides,
-        "not_run": _not_run(revisions, models, sides),
-        "pairs": pairs_of(sides),
+        "wrong_revisions": wrong,
+        "all_revisions": comparisons.frozen_of(suite),
+        "found": found,
+        "sides": found.sides,
+        "pairs": found.pairs,
+        "unlike": [(in_words(row, labels), 1) for row in found.unlike],
+        "tests": tests_in_words(found.pairs),
+        "figure": items_figure(found, choices),
         "items": Paginator(shown, ITEMS_PER_PAGE).get_page(request.GET.get("page")),
-        "n_items": len(rows),
-        "n_differ": sum(row.differs for row in rows),
+        "n_items": len(found.items),
+        "n_differ": found.n_differ,
         "only": only,
+        "sort": sort,
+        "orders": [f"s{k}" for k in range(1, len(found.sides) + 1)],
     }
     if "item" in request.GET:
-        return _on_an_item(request, sides, context)
+        return _on_an_item(request, found, context)
     return render(request, "results/compare_suite.html", context)
 
 
-def _revisions(request: HttpRequest, suite: Suite) -> list[SuiteRevision]:
-    """The revisions of `r=`, at most two; the newest frozen one without."""
-    frozen = suite.revisions.filter(state=SuiteRevision.State.FROZEN)
-    numbers = [int(text) for text in request.GET.getlist("r")[:2] if text.isdecimal() and len(text) < 9]
-    found = list(frozen.filter(number__in=numbers).order_by("number")) if numbers else []
-    newest = frozen.order_by("-number").first()
-    if newest is None:
-        raise Http404("This suite has no frozen revision, and so no results.")
-    return found or [newest]
-
-
-def _sides(
-    request: HttpRequest,
-    options: Options,
-    revisions: Sequence[SuiteRevision],
-    models: Sequence[RegisteredModel],
-) -> list[Side]:
-    runs = _with_results(visible_runs(request.user).filter(revision__in=revisions, model__in=models))
-    by_cell = {(run.revision_id, run.model_id): run for run in runs}
-    counts = dict(
-        Prediction.objects.filter(revision__in=revisions).values_list("revision").annotate(n=Count("pk"))
+def _orders(found: OnASuite) -> dict[str, Any]:
+    """Items by number, or under side `s1` by margin, by what they count where there is no common margin."""
+    column = (
+        2
+        if found.same_bits and any(cell and cell[2] is not None for row in found.items for cell in row.cells)
+        else 1
     )
-    wanted = [(revision, model) for model in models for revision in revisions]
-    return [
-        side_of(
-            by_cell[revision.pk, model.pk],
-            model.name if len(revisions) == 1 else f"{model.name}, r{revision.number}",
-            options.rule,
-            counts.get(revision.pk, 0),
-        )
-        for revision, model in wanted
-        if (revision.pk, model.pk) in by_cell
-    ][:MAX_SIDES]
+    orders: dict[str, Any] = {"item": lambda row: row.item}
+    for k in range(len(found.sides)):
+        orders[f"s{k + 1}"] = lambda row, k=k: row.cells[k][column] if row.cells[k] else None
+    return orders
 
 
-def _not_run(
-    revisions: Sequence[SuiteRevision], models: Sequence[RegisteredModel], sides: Sequence[Side]
-) -> list[str]:
-    seen = {(side.run.revision_id, side.run.model_id) for side in sides}
-    return [
-        f"{model.name} on r{revision.number}"
-        for model in models
-        for revision in revisions
-        if (revision.pk, model.pk) not in seen
-    ]
-
-
-def _on_an_item(request: HttpRequest, sides: Sequence[Side], context: dict[str, Any]) -> HttpResponse:
+def _on_an_item(request: HttpRequest, found: OnASuite, context: dict[str, Any]) -> HttpResponse:
     text = request.GET["item"]
-    numbers = list(dict.fromkeys(row.item for row in item_rows(sides)))
-    if not text.lstrip("-").isdecimal() or len(text) > 12 or int(text) not in numbers:
+    rows = {row.item: row for row in found.items}
+    if not text.lstrip("-").isdecimal() or len(text) > 12 or int(text) not in rows:
         raise Http404("No run of this comparison has such an item.")
-    item = int(text)
+    item, numbers = int(text), list(rows)
     place = numbers.index(item)
     context |= {
         "item": item,
-        "row": next(row for row in item_rows(sides) if row.item == item),
-        "lenses": [_lens(side, item) for side in sides],
+        "row": rows[item],
+        "lenses": [_lens(side, item) for side in found.sides],
         "previous": numbers[place - 1] if place else None,
         "next": numbers[place + 1] if place + 1 < len(numbers) else None,
     }
@@ -185,11 +207,13 @@ def _lens(side: Side, item: int) -> dict[str, Any]:
         .order_by("sentence__position")
     ) or bare_sentences(revision, item)
     critical = critical_regions(revision)
+    sentences = [shown_sentence(row, revision, critical) for row in scores]
     return {
+        "figure": None if run.filling else item_figure(run, item, sentences),
         "side": side,
         "run": run,
         "revision": revision,
-        "sentences": [shown_sentence(row, revision, critical) for row in scores],
+        "sentences": sentences,
         "has_bits": bool(run.region_summary),
         "has_tokens": has_tokens(run),
     }

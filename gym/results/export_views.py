@@ -4,114 +4,160 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from gym.evaluations import report
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import latest_done, listed_runs
+from gym.evaluations.selectors import listed_runs, newest_done
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import csv_stream, download, file_download
 from gym.results.exports.cite import citation
 from gym.results.exports.evaluated import evaluated_json
 from gym.results.exports.frames import FRAMES, parquet_file, rows_of
+from gym.results.exports.limits import Budget, TooMuch, require_room, rows_at_least
 from gym.results.exports.pairs import blimp_jsonl, lm_eval_files
 from gym.results.exports.refusal import Refused
 from suites.models import SuiteRevision
-from suites.selectors import document_of
-from suites.selectors import visible_to as visible_suites
+from suites.selectors import document_of, revisions_for
 
+AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model= or ?run=."
 SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
 
 
 @require_safe
-def export_table(request: HttpRequest, what: str, form: str) -> HttpResponse:
-    """regions, tokens, outcomes or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`; nothing: everything
-    listed. Of each model on each revision the newest finished run, and with `?all=1` every run."""
+def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase:
+    """regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`; nothing:
+    everything listed. Of each model on each revision the newest finished run, and with `?all=1` every run."""
     if what not in FRAMES or form not in {"csv", "parquet"}:
         raise Http404(f"Tables are {', '.join(FRAMES)}, as csv or parquet.")
-    runs, stem = _runs(request)
+    given = {
+        name: request.GET.get(name, "").replace("\0", "\ufffd")[:200]
+        for name in ("run", "suite", "r", "model")
+    }
+    try:
+        return table_file(request.user, what, form, given, every=is_on(request, "all"))
+    except TooMuch as error:
+        return too_much(request, error)
+
+
+def is_on(request: HttpRequest, name: str) -> bool:
+    """`?name`, `?name=1`, but not `?name=0`."""
+    return request.GET.get(name, "0").lower() not in {"0", "false"}
+
+
+def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every: bool) -> HttpResponseBase:
+    """`given`: run, suite, r, model, as far as they are said. Raises TooMuch."""
+    key = given.get("run", "")
+    if key:
+        done = visible_runs(user).filter(completed_at__isnull=False)
+        return run_table(get_object_or_404(done, key=key[:24]), what, form)
+    runs, stem = _runs(user, given, every)
+    if form == "parquet":
+        require_room(rows_at_least(what, runs), AS_CSV)
+    return _table(what, form, runs.iterator(chunk_size=100), stem)
+
+
+def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
+    """A table of one finished run; its name says what its bits are, and whether some follow. Raises TooMuch."""
+    stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
+    if run.score_kind != "surprisal":
+        stem += "-pseudo-log-likelihood"
+    if run.filling and what in {"regions", "tokens"}:
+        stem += "-incomplete"
+    return _table(what, form, [run], stem)
+
+
+def _table(what: str, form: str, runs: Iterable[SuiteRun], stem: str) -> HttpResponseBase:
     frame = FRAMES[what]
     if form == "csv":
         return csv_stream(f"{stem}-{what}.csv", frame.header, rows_of(frame, runs))
-    return file_download(
-        parquet_file(frame, runs), f"{stem}-{what}.parquet", "application/vnd.apache.parquet"
-    )
+    file = parquet_file(frame, Budget(AS_CSV).through(rows_of(frame, runs)))
+    return file_download(file, f"{stem}-{what}.parquet", "application/vnd.apache.parquet")
 
 
-def _runs(request: HttpRequest) -> tuple[Any, str]:
-    def given(name: str) -> str:
-        return request.GET.get(name, "").replace("\0", "\ufffd")[:200]
-
-    if key := given("run"):
-        run = get_object_or_404(visible_runs(request.user).filter(completed_at__isnull=False), key=key[:24])
-        return [run], f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
-    named = given("suite") or given("model")
-    runs: QuerySet[SuiteRun] = (visible_runs if given("suite") else listed_runs)(request.user)
-    if given("suite"):
-        runs = runs.filter(revision__suite__slug=given("suite"))
-    if given("r"):
-        runs = runs.filter(revision__number=_number(given("r")))
-    if given("model"):
-        runs = runs.filter(model__slug=given("model"))
-    if "all" in request.GET:
-        wanted = [run.pk for run in runs.filter(completed_at__isnull=False)]
-    else:
-        wanted = [run.pk for run in latest_done(runs)]
-    if named and not wanted:
+def _runs(user: Any, given: dict[str, str], every: bool) -> tuple[QuerySet[SuiteRun], str]:
+    suite, number, model = (given.get(name, "") for name in ("suite", "r", "model"))
+    named = suite or model
+    runs: QuerySet[SuiteRun] = (visible_runs if suite else listed_runs)(user)
+    if suite:
+        runs = runs.filter(revision__suite__slug=suite)
+    if number:
+        runs = runs.filter(revision__number=_number(number))
+    if model:
+        runs = runs.filter(model__slug=model)
+    found = runs.filter(completed_at__isnull=False) if every else newest_done(runs)
+    if named and not found.exists():
         raise Http404("No finished run fits, or none that you may see.")
-    found = visible_runs(request.user).filter(pk__in=wanted).order_by("pk").prefetch_related("scores")
-    return found.iterator(chunk_size=20), named or "everything"
+    light = found.select_related(None).select_related("revision__suite", "model")
+    light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
+    return light, named or "everything"
 
 
 @require_safe
 def export_evaluated(request: HttpRequest, key: str) -> HttpResponse:
     """The run as evaluated suite JSON for syntaxgym-core."""
-    run = get_object_or_404(visible_runs(request.user).filter(completed_at__isnull=False), key=key)
-    metric = str(run.policy.get("metric", "sum"))
+    run = finished_run(request.user, key)
     try:
-        if run.filling:
-            raise Refused(
-                "evaluated JSON",
-                ["The regions that no prediction looks at are still being scored. Try again when they are."],
-            )
-        text = evaluated_json(
-            document_of(run.revision), report.result_of(run), metric=metric, model=run.model.name
-        )
+        return evaluated_file(run)
     except Refused as refusal:
         return _refuse(request, refusal, run.revision)
+
+
+def finished_run(user: Any, key: str) -> SuiteRun:
+    return get_object_or_404(visible_runs(user).filter(completed_at__isnull=False), key=key)
+
+
+def evaluated_file(run: SuiteRun) -> HttpResponse:
+    """Raises Refused."""
+    if run.filling:
+        raise Refused(
+            "evaluated JSON",
+            ["The regions that no prediction looks at are still being scored. Try again when they are."],
+        )
+    metric = str(run.policy.get("metric", "sum"))
+    text = evaluated_json(
+        document_of(run.revision), report.result_of(run), metric=metric, model=run.model.name
+    )
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     return download(text, f"{stem}-evaluated.json", "application/json")
 
 
 @require_safe
-def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
+def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponseBase:
     """blimp.jsonl, lm-eval.zip (a task folder) or bib, of one frozen revision."""
     revision = get_object_or_404(
-        SuiteRevision.objects.select_related("suite__owner").filter(
-            suite__in=visible_suites(request.user), state=SuiteRevision.State.FROZEN
-        ),
+        revisions_for(request.user).filter(state=SuiteRevision.State.FROZEN).select_related("suite__owner"),
         suite__slug=slug,
         number=number,
     )
-    stem, address = f"{slug}-r{number}", request.build_absolute_uri(revision.get_absolute_url())
-    if form == "bib":
-        return download(citation(revision, address), f"{stem}.bib", "application/x-bibtex")
-    document = document_of(revision)
     try:
-        if form == "blimp.jsonl":
-            text = blimp_jsonl(document, slug, number, revision.join_policy)
-            return download(text, f"{stem}.jsonl", "application/jsonl")
-        if form == "lm-eval.zip":
-            files = lm_eval_files(document, slug, number, revision.join_policy, address)
-            return file_download(io.BytesIO(zipped(files)), f"{stem}-lm-eval.zip", "application/zip")
+        address = request.build_absolute_uri(revision.get_absolute_url())
+        return suite_file(revision, form, address, request.user)
     except Refused as refusal:
         return _refuse(request, refusal, revision)
-    raise Http404(f"A revision can be had as {', '.join(SUITE_FORMS)} here.")
+
+
+def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
+    """One of SUITE_FORMS, of a frozen revision, for this reader; `address` is that of its page. Raises Refused."""
+    if form not in SUITE_FORMS:
+        raise Http404(f"A revision can be had as {', '.join(SUITE_FORMS)} here.")
+    slug, number = revision.suite.slug, revision.number
+    stem = f"{slug}-r{number}"
+    if form == "bib":
+        return download(citation(revision, address, user), f"{stem}.bib", "application/x-bibtex")
+    document = document_of(revision)
+    if form == "blimp.jsonl":
+        text = blimp_jsonl(document, slug, number, revision.join_policy)
+        return download(text, f"{stem}.jsonl", "application/jsonl")
+    files = lm_eval_files(document, slug, number, revision.join_policy, address)
+    return file_download(io.BytesIO(zipped(files)), f"{stem}-lm-eval.zip", "application/zip")
 
 
 def zipped(files: dict[str, str]) -> bytes:
@@ -127,6 +173,11 @@ def _refuse(request: HttpRequest, refusal: Refused, revision: SuiteRevision) -> 
     """409: the thing is there, but this format cannot say it. Context: refusal, revision, suite."""
     context = {"refusal": refusal, "revision": revision, "suite": revision.suite}
     return render(request, "results/refused.html", context, status=409)
+
+
+def too_much(request: HttpRequest, error: TooMuch) -> HttpResponse:
+    """413 and what to do. Context: error."""
+    return render(request, "results/too_much.html", {"error": error}, status=413)
 
 
 def _number(text: str) -> int:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from gym.results.board_tables import LONG_HEADER, long_rows, note
+from gym.evaluations.statistics import Interval
+from gym.evaluations.svg import Markup
+from gym.results.board_tables import LONG_HEADER, long_rows, mean_and_interval, note, seeds, weights_said
+from gym.results.cells import Board, Mean
 from gym.results.draw.heat import heat_chart
 from gym.results.draw.rows import RowMark, interval_rows
 from gym.results.draw.xy import Point, xy_chart
 from gym.results.figures import Figure
-from gym.results.leaderboard import Board, leaderboard
+from gym.results.leaderboard import leaderboard
 from gym.results.options import Options
 from gym.results.profile import (
     against_field,
@@ -19,6 +23,7 @@ from gym.results.profile import (
     robust_pairs,
     robustness,
     row_of,
+    strengths_and_weaknesses,
     tag_rows,
 )
 from gym.results.rules import Rule
@@ -29,11 +34,12 @@ def _query(board: Board, **more: str) -> dict[str, str]:
     return dict(parse_qsl(board.options.query())) | more
 
 
-def heat_figure(board: Board) -> Figure:
+def heat_figure(board: Board, **of: str) -> Figure:
+    """Rates as colours; `of` is the collection, if the board is one's."""
     draw = partial(
         heat_chart,
-        [row.name for row in board.rows],
-        [column.suite.slug for column in board.columns],
+        [row.label for row in board.rows],
+        [column.key for column in board.columns],
         [[cell.rate if cell else None for cell in row.cells] for row in board.rows],
         "Models on suites",
         note=f"Scoring rule: {board.options.rule.label}.",
@@ -44,18 +50,16 @@ def heat_figure(board: Board) -> Figure:
         draw,
         LONG_HEADER,
         long_rows(board),
-        _query(board),
+        _query(board, **of),
         note(board),
+        board.options.rule,
     )
 
 
-def scores_figure(board: Board) -> Figure:
+def scores_figure(board: Board, **of: str) -> Figure:
     """SG scores with their intervals."""
     known = [(row, row.score) for row in board.rows if row.score is not None]
-    marks = [
-        RowMark(row.name, mean.rate, mean.low, mean.high, note=f"{mean.n} of {mean.of} suites")
-        for row, mean in known
-    ]
+    marks = [RowMark(row.label, *mean_and_interval(mean), note=_over(mean)) for row, mean in known]
     draw = partial(
         interval_rows,
         marks,
@@ -63,9 +67,31 @@ def scores_figure(board: Board) -> Figure:
         unit="mean suite accuracy",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    rows = [(row.name, mean.rate, mean.low, mean.high, mean.n, mean.of) for row, mean in known]
-    header = ("model", "sg_score", "ci_low_95", "ci_high_95", "suites_run", "suites")
-    return Figure("leaderboard-scores", "SG score", draw, header, rows, _query(board), note(board))
+    weights = weights_said(board)
+    rows = [
+        (row.label, *mean_and_interval(mean), mean.n, mean.of, *seeds(mean.spread), *weights.values())
+        for row, mean in known
+    ]
+    header = (
+        "model", "sg_score", "ci_low_95", "ci_high_95", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
+    )  # fmt: skip
+    query = _query(board, **of)
+    return Figure(
+        "leaderboard-scores", "SG score", draw, header, rows, query, note(board), board.options.rule
+    )
+
+
+def _of(
+    board: Board,
+    model: RegisteredModel,
+    kind: str,
+    title: str,
+    draw: Callable[..., Markup],
+    header: tuple[str, ...],
+    rows: Sequence[Sequence[Any]],
+) -> Figure:
+    """A chart of one model's page."""
+    return Figure(kind, title, draw, header, rows, _query(board, of=model.slug), rule=board.options.rule)
 
 
 def tags_figure(board: Board, model: RegisteredModel) -> Figure:
@@ -88,7 +114,7 @@ def tags_figure(board: Board, model: RegisteredModel) -> Figure:
     header = (
         "tag", "rate", "ci_low_95", "ci_high_95", "suites_run", "suites", "mean_of_other_models", "other_models",
     )  # fmt: skip
-    return Figure("model-tags", title, draw, header, rows, _query(board, of=model.slug))
+    return _of(board, model, "model-tags", title, draw, header, rows)
 
 
 def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
@@ -96,22 +122,49 @@ def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
     found = robustness(board)
     marks = []
     for row in found:
-        more = f"{row.n} pairs"
-        marks.append(RowMark(row.model, row.without, note=f"without modifier, {more}"))
-        marks.append(RowMark("", row.with_modifier, series=1, note=f"{row.model} with modifier, {more}"))
+        name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
+        before, after = change.without_interval, change.with_interval
+        said = f"without modifier, {more}, {row.items_without} items"
+        marks.append(RowMark(name, change.without, before.low, before.high, note=said))
+        said = f"{name} with modifier, {more}, {row.items_with} items"
+        marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=said))
     draw = partial(
         interval_rows,
         marks,
         "Without and with modifier",
         unit="mean suite accuracy",
-        note=f"Scoring rule: {board.options.rule.label}; no interval: pairs are few",
+        note=f"Scoring rule: {board.options.rule.label}",
         series=("without modifier", "with modifier"),
     )
-    rows = [(r.model, r.n, r.without, r.with_modifier, r.with_modifier - r.without) for r in found]
-    header = ("model", "pairs", "rate_without_modifier", "rate_with_modifier", "difference")
-    return Figure(
-        "model-pairs", "Without and with modifier", draw, header, rows, _query(board, of=model.slug)
-    )
+    rows = [
+        (
+            r.row.label, r.n, r.items_without, r.items_with, r.change.without, *_limits(r.change.without_interval),
+            r.change.with_modifier, *_limits(r.change.with_interval), r.change.difference,
+            *_limits(r.change.difference_interval),
+        )
+        for r in found
+    ]  # fmt: skip
+    header = (
+        "model", "pairs", "items_without", "items_with",
+        "rate_without_modifier", "ci_low_95_without_modifier", "ci_high_95_without_modifier",
+        "rate_with_modifier", "ci_low_95_with_modifier", "ci_high_95_with_modifier",
+        "difference", "difference_ci_low_95", "difference_ci_high_95",
+    )  # fmt: skip
+    title = "Without and with modifier"
+    return _of(board, model, "model-pairs", title, draw, header, rows)
+
+
+def _over(mean: Mean) -> str:
+    suites = f"{mean.n} of {mean.of} suites"
+    if mean.spread is None:
+        return suites
+    deviation = mean.spread.deviation
+    more = "" if deviation is None else f", standard deviation {deviation:.3f}"
+    return f"mean of {mean.spread.n} seeds{more}; {suites}"
+
+
+def _limits(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
 
 
 def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
@@ -122,7 +175,7 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         if row.score and (value := getattr(row.model, by)) and value > 0
     ]
     points = [
-        Point(x, row.score.rate, row.name, row.score.low, row.score.high, strong=row.model.pk == model.pk)
+        Point(x, row.score.rate, row.label, row.score.low, row.score.high, strong=row.model.pk == model.pk)
         for row, x in known
         if row.score
     ]
@@ -142,7 +195,7 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         if row.score
     ]
     header = ("model", by, "sg_score", "ci_low_95", "ci_high_95", "suites_run")
-    return Figure(f"model-{by}", title, draw, header, rows, _query(board, of=model.slug))
+    return _of(board, model, f"model-{by}", title, draw, header, rows)
 
 
 def steps_figure(board: Board, model: RegisteredModel) -> Figure:
@@ -152,15 +205,16 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
         (
             "SG score",
             [
-                Point(step, row.score.rate, row.name, row.score.low, row.score.high)
+                Point(step, row.score.rate, row.label, row.score.low, row.score.high)
                 for step, row in found
                 if row.score
             ],
         )
     ]
     for k, tag in enumerate(board.tags[:7]):
-        means = [(step, row.name, row.tags[k]) for step, row in found]
-        series.append((tag, [Point(step, mean.rate, name) for step, name, mean in means if mean]))
+        means = [(step, row.label, row.tags[k]) for step, row in found]
+        points = [Point(step, mean.rate, name) for step, name, mean in means if mean]
+        series += [(tag, points)] if points else []
     title = f"{model.name}: checkpoints"
     draw = partial(
         xy_chart,
@@ -175,7 +229,7 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
         (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row
     ]
     header = ("series", "step", "model", "rate", "ci_low_95", "ci_high_95")
-    return Figure("model-steps", title, draw, header, rows, _query(board, of=model.slug))
+    return _of(board, model, "model-steps", title, draw, header, rows)
 
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
@@ -185,8 +239,7 @@ def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, A
     own = row_of(board, model)
     if own is None:
         return {"figures": [], "own": None}
-    ranked = against_field(board, model)
-    half = min(5, (len(ranked) + 1) // 2)
+    strengths, weaknesses = strengths_and_weaknesses(against_field(board, model))
     figures = [tags_figure(board, model)] if board.tags else []
     figures += [steps_figure(board, model)] if checkpoints(board, model) else []
     figures += [pairs_figure(board, model)] if robust_pairs(board, [model]) else []
@@ -196,7 +249,7 @@ def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, A
     return {
         "own": own,
         "figures": figures,
-        "strengths": [row for row in ranked[:half] if row.difference > 0],
-        "weaknesses": [row for row in reversed(ranked[half:]) if row.difference < 0][:5],
+        "strengths": strengths,
+        "weaknesses": weaknesses,
         "pairs": robust_pairs(board, [model]),
     }

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from gym.conversations import case_views as agent_cases
+from gym.conversations import views as agents
+from gym.conversations.selectors import visible_to as visible_agent_suites
+from gym.conversations.trend import KIND as AGENT_TREND
+from gym.conversations.trend import suite_trend
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import latest_done
 from gym.evaluations.selectors import visible_to as visible_runs
-from gym.results import field_figures, run_figures
+from gym.evaluations.shown import shown_sentence
+from gym.lmchallenge.site import compare_views as lmc
+from gym.propara.site import submission_views as submissions
+from gym.propara.site import views as propara
+from gym.results import compare_views, field_figures, run_figures
+from gym.results.cells import Board
+from gym.results.collections import revisions_of, visible_collections
+from gym.results.export_views import is_on
 from gym.results.figures import Figure, figure_file
-from gym.results.leaderboard import Board, leaderboard
+from gym.results.leaderboard import leaderboard
 from gym.results.options import read_options
 from gym.results.rules import rule_of
 from gym.results.selectors import scored_runs
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
-from suites.models import SuiteRevision
-from suites.selectors import visible_to as visible_suites
+from suites.selectors import revisions_for
+from suites.shown import critical_regions
 
 
 def _run(request: HttpRequest) -> SuiteRun:
@@ -32,7 +45,7 @@ def _regions(request: HttpRequest) -> Figure:
     run = _run(request)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
-    return run_figures.regions_figure(run, items="items" in request.GET)
+    return run_figures.regions_figure(run, items=is_on(request, "items"))
 
 
 def _margins(request: HttpRequest) -> Figure:
@@ -42,9 +55,21 @@ def _margins(request: HttpRequest) -> Figure:
     return run_figures.margins_figure(run, result)
 
 
+def _item(request: HttpRequest) -> Figure:
+    run = _run(request)
+    item = _number(request.GET.get("item", ""))
+    scores = run.sentence_scores.filter(sentence__item=item).select_related("sentence")
+    critical = critical_regions(run.revision)
+    shown = [shown_sentence(row, run.revision, critical) for row in scores.order_by("sentence__position")]
+    figure = None if run.filling else run_figures.item_figure(run, item, shown)
+    if figure is None:
+        raise Http404("This run has no such item with tokens.")
+    return figure
+
+
 def _models(request: HttpRequest) -> Figure:
     revision = get_object_or_404(
-        SuiteRevision.objects.select_related("suite").filter(suite__in=visible_suites(request.user)),
+        revisions_for(request.user).select_related("suite"),
         suite__slug=request.GET.get("suite", "").replace("\0", "")[:80],
         number=_number(request.GET.get("r", "")),
     )
@@ -53,37 +78,60 @@ def _models(request: HttpRequest) -> Figure:
     return run_figures.models_figure(revision, scored_runs(runs, rule), rule)
 
 
-def _board(request: HttpRequest) -> Board:
-    return leaderboard(request.user, read_options(request.GET))
+def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
+    """Of the leaderboard, or of the collection that the query names."""
 
+    def kind(request: HttpRequest) -> Figure:
+        slug = request.GET.get("collection", "").replace("\0", "")[:80]
+        if not slug:
+            return build(leaderboard(request.user, read_options(request.GET)))
+        collection = get_object_or_404(visible_collections(request.user), slug=slug)
+        revisions = revisions_of(collection, request.user)
+        return build(leaderboard(request.user, read_options(request.GET), revisions), collection=slug)
 
-def _heat(request: HttpRequest) -> Figure:
-    return field_figures.heat_figure(_board(request))
-
-
-def _scores(request: HttpRequest) -> Figure:
-    return field_figures.scores_figure(_board(request))
+    return kind
 
 
 def _of(build: Callable[[Board, RegisteredModel], Figure]) -> Callable[[HttpRequest], Figure]:
     def kind(request: HttpRequest) -> Figure:
         slug = request.GET.get("of", "").replace("\0", "")[:80]
-        return build(_board(request), get_object_or_404(visible_models(request.user), slug=slug))
+        options = replace(read_options(request.GET), group=False)  # these are about one model, not its seeds
+        board = leaderboard(request.user, options)
+        return build(board, get_object_or_404(visible_models(request.user), slug=slug))
 
     return kind
+
+
+def _agent_trend(request: HttpRequest) -> Figure:
+    slug = request.GET.get("suite", "").replace("\0", "")[:80]
+    suite = get_object_or_404(visible_agent_suites(request.user), slug=slug)
+    found = suite_trend(suite, request.user)
+    if found is None:
+        raise Http404("There are fewer than two runs to draw.")
+    return found
 
 
 KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
     "run-regions": _regions,
     "run-margins": _margins,
+    "run-item": _item,
     "suite-models": _models,
-    "leaderboard-heat": _heat,
-    "leaderboard-scores": _scores,
+    "leaderboard-heat": _of_board(field_figures.heat_figure),
+    "leaderboard-scores": _of_board(field_figures.scores_figure),
     "model-tags": _of(field_figures.tags_figure),
     "model-pairs": _of(field_figures.pairs_figure),
     "model-parameters": _of(lambda board, model: field_figures.size_figure(board, model, "parameters")),
     "model-perplexity": _of(lambda board, model: field_figures.size_figure(board, model, "perplexity")),
     "model-steps": _of(field_figures.steps_figure),
+    "compare-suites": compare_views.suites_chart,
+    "compare-items": compare_views.items_chart,
+    "lmc-search": lmc.search_chart,
+    "lmc-learning": lmc.learning_chart,
+    "propara-board": propara.board_chart,
+    "propara-actions": submissions.actions_chart,
+    "agent-matrix": agents.matrix_chart,
+    "agent-trend": agent_cases.trend_chart,
+    AGENT_TREND: _agent_trend,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import reverse
 
 from gym.evaluations.svg import Markup, element
-from gym.results.leaderboard import Board, Cell, Column, Mean, Row
+from gym.results.cells import Board, Cell, Column, Mean, Row
 from gym.templatetags.gym import rate_step
 from gym.templatetags.numbers import percent
 
@@ -61,7 +61,8 @@ def _suites(mean: Mean) -> str:
 def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
     look = {"at": " cell-chance", "below": " cell-below"}.get(cell.against, "")
     up = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
-    parts = [element("b", None, f"{_whole(cell.rate)}", *up)]
+    own = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
+    parts = [element("b", None, f"{_whole(cell.rate)}", *up, *own)]
     if not dense:
         small = (
             f"{_whole(cell.low)}–{_whole(cell.high)}"
@@ -88,7 +89,7 @@ def words_of(cell: Cell) -> str:
         deviation = (
             "" if cell.spread.deviation is None else f", standard deviation {percent(cell.spread.deviation)}"
         )
-        return f"{percent(cell.rate)}, mean of {cell.spread.n} seeds{deviation}"
+        return f"{percent(cell.rate)}, mean of {cell.spread.n} seeds{deviation}{_policy(cell)}"
     words = [
         percent(cell.rate),
         f"{cell.passed} of {cell.judged} held",
@@ -105,7 +106,11 @@ def words_of(cell: Cell) -> str:
     words += [f"{count} {name}" for count, name in counts if count]
     if cell.uploaded:
         words.append("uploaded")
-    return ", ".join(words)
+    return ", ".join(words) + _policy(cell)
+
+
+def _policy(cell: Cell) -> str:
+    return f", not the default policy: {cell.policy}" if cell.policy else ""
 
 
 def _missing(row: Row, column: Column) -> Markup:

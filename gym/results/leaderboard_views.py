@@ -13,10 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.exports import csv_download, download, json_download
 from gym.results import board_tables, services
+from gym.results.cells import Board
 from gym.results.exports.cite import EXPORT_TABLES
 from gym.results.field_figures import heat_figure, scores_figure
 from gym.results.heatmap import DENSE, body_rows
-from gym.results.leaderboard import Board, leaderboard
+from gym.results.leaderboard import leaderboard
 from gym.results.options import Options, read_options
 from gym.results.rules import RULES
 from gym.results.tables import latex, markdown
@@ -35,8 +36,9 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
     return render(request, "results/leaderboard.html", board_context(request, board, reverse("leaderboard")))
 
 
-def board_context(request: HttpRequest, board: Board, address: str) -> dict[str, Any]:
-    """What templates/results/_board.html needs; `address` is the page's own, without query."""
+def board_context(request: HttpRequest, board: Board, address: str, **of: str) -> dict[str, Any]:
+    """What templates/results/_board.html needs; `address` is the page's own, without query; `of` says to figures which
+    collection it is."""
     options = board.options
     return {
         "board": board,
@@ -45,14 +47,37 @@ def board_context(request: HttpRequest, board: Board, address: str) -> dict[str,
         "rules": list(RULES.values()),
         "note": board_tables.note(board),
         "dense": board.n_cells > DENSE,
-        "n_runnable": len(services.missing_pairs(board, request.user)) if board.n_missing else 0,
+        "n_runnable": len(services.missing_pairs(board, request.user)),
         "heads": _heads(board),
+        "sorts": _sorts(options),
         "query": options.query(),
         "address": address,
         "export_tables": EXPORT_TABLES,
         "whole_site": address == reverse("leaderboard"),
-        "figures": [heat_figure(board), scores_figure(board)] if board.rows and board.columns else [],
+        "figures": [heat_figure(board, **of), scores_figure(board, **of)]
+        if board.rows and board.columns
+        else [],
     }
+
+
+SORTS = {
+    "-sg": "best score first",
+    "sg": "lowest score first",
+    "name": "by name",
+    "-parameters": "largest model first",
+    "parameters": "smallest model first",
+    "missing": "fewest missing first",
+    "-missing": "most missing first",
+}
+
+
+def _sorts(options: Options) -> list[tuple[str, str]]:
+    """(order, words) of the form; with the order of a column where the address has one."""
+    known = dict(SORTS)
+    if options.sort not in known:
+        down, name = options.sort.startswith("-"), options.sort.removeprefix("-").partition(":")[2]
+        known[options.sort] = f"by {name or 'name'}, {'greatest' if down else 'least'} first"
+    return list(known.items())
 
 
 def _heads(board: Board) -> dict[str, Any]:
@@ -67,7 +92,7 @@ def _heads(board: Board) -> dict[str, Any]:
         "name": (options.query(sort="name" if options.sort != "name" else "-name"), link("name")[1]),
         "sg": link("sg"),
         "tags": [(tag, *link(f"tag:{tag}")) for tag in board.tags],
-        "suites": [(column, *link(f"suite:{column.suite.slug}")) for column in board.columns],
+        "suites": [(column, *link(f"suite:{column.key}")) for column in board.columns],
     }
 
 
@@ -89,9 +114,9 @@ def board_file(board: Board, form: str, address: str, stem: str = "leaderboard")
         return csv_download(f"{stem}-long.csv", board_tables.LONG_HEADER, board_tables.long_rows(board))
     table = board_tables.wide(board)
     if form == "csv":
-        return csv_download(
-            f"{stem}.csv", ("rule", *table.header), ((board.options.rule.key, *row) for row in table.rows)
-        )
+        said = {"rule": board.options.rule.key} | board_tables.weights_said(board)
+        rows = ((*said.values(), *row) for row in table.rows)
+        return csv_download(f"{stem}.csv", (*said, *table.header), rows)
     if form == "md":
         return download(markdown(table), f"{stem}.md", "text/markdown")
     return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from gym.results.leaderboard import GROUP, Board, Mean, Row
+from gym.evaluations.statistics import Interval
+from gym.results.board_rows import group_of, tagged
+from gym.results.cells import Board, Cell, Column, Mean, Row
+from gym.results.stats import rate_difference, weighted_mean
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
@@ -28,14 +32,17 @@ class TagRow:
 
 @dataclass(frozen=True)
 class SuiteAgainstField:
+    """A model's cell on a suite; `field` is the mean of the rates of `n` other models."""
+
     revision: SuiteRevision
-    run: str
-    rate: float
-    low: float
-    high: float
+    cell: Cell
     field: float
     n: int
     rank: int
+
+    @property
+    def rate(self) -> float:
+        return self.cell.rate
 
     @property
     def difference(self) -> float:
@@ -43,18 +50,40 @@ class SuiteAgainstField:
 
 
 @dataclass(frozen=True)
-class RobustPair:
-    """A suite without and with modifier under one model."""
+class Change:
+    """A rate without and with modifier, and by how much it changes, each with its 95% interval. The two suites have
+    items of their own."""
 
-    model: str
-    plain: str
-    modified: str
     without: float
+    without_interval: Interval
     with_modifier: float
+    with_interval: Interval
 
     @property
     def difference(self) -> float:
         return self.with_modifier - self.without
+
+    @cached_property
+    def difference_interval(self) -> Interval:
+        return rate_difference(self.without, self.without_interval, self.with_modifier, self.with_interval)
+
+
+@dataclass(frozen=True)
+class RobustPair:
+    """A suite without and with modifier under one model."""
+
+    row: Row
+    plain: Column
+    modified: Column
+    before: Cell
+    after: Cell
+
+    @cached_property
+    def change(self) -> Change:
+        before, after = self.before, self.after
+        return Change(
+            before.rate, Interval(before.low, before.high), after.rate, Interval(after.low, after.high)
+        )
 
 
 def row_of(board: Board, model: RegisteredModel) -> Row | None:
@@ -85,74 +114,84 @@ def against_field(board: Board, model: RegisteredModel) -> list[SuiteAgainstFiel
             continue
         rank = 1 + sum(rate > cell.rate for rate in rates)
         mean = sum(rates) / len(rates)
-        found.append(
-            SuiteAgainstField(
-                column.revision, cell.run, cell.rate, cell.low, cell.high, mean, len(rates), rank
-            )
-        )
+        found.append(SuiteAgainstField(column.revision, cell, mean, len(rates), rank))
     return sorted(found, key=lambda row: (-row.difference, row.revision.suite.title))
+
+
+def strengths_and_weaknesses(
+    ranked: Sequence[SuiteAgainstField],
+) -> tuple[list[SuiteAgainstField], list[SuiteAgainstField]]:
+    """Furthest above and furthest below the others, at most five each, and never the same suite twice."""
+    half = min(5, (len(ranked) + 1) // 2)
+    strengths = [row for row in ranked[:half] if row.difference > 0]
+    return strengths, [row for row in reversed(ranked[half:]) if row.difference < 0][:5]
 
 
 def robust_pairs(board: Board, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
     """Pairs of suites without and with modifier that the same model has run."""
-    places = {column.suite.slug: k for k, column in enumerate(board.columns)}
+    places = {column.key: k for k, column in enumerate(board.columns)}
     wanted = {model.pk for model in models} if models is not None else None
     pairs = []
-    for slug, k in places.items():
-        match = MODIFIED.match(slug)
+    for key, k in places.items():
+        match = MODIFIED.match(key)
         if match is None or match["plain"] not in places:
             continue
         plain = places[match["plain"]]
         for row in board.rows:
             before, after = row.cells[plain], row.cells[k]
             if before and after and (wanted is None or row.model.pk in wanted):
-                pairs.append(RobustPair(row.name, match["plain"], slug, before.rate, after.rate))
+                pairs.append(RobustPair(row, board.columns[plain], board.columns[k], before, after))
     return pairs
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """One model over all its pairs, as in the paper's stability figure."""
+    """One model over all its `n` pairs, as in the paper's stability figure: means of their rates."""
 
-    model: str
+    row: Row
     n: int
-    without: float
-    with_modifier: float
+    items_without: int
+    items_with: int
+    change: Change
 
 
 def robustness(board: Board) -> list[Robustness]:
-    """Means over the pairs that a model has run, most robust first."""
-    by_model: dict[str, list[RobustPair]] = {}
+    """Means over the pairs that a model has run, best first."""
+    by_model: dict[int, list[RobustPair]] = {}
     for pair in robust_pairs(board):
-        by_model.setdefault(pair.model, []).append(pair)
+        by_model.setdefault(pair.row.model.pk, []).append(pair)
     rows = [
         Robustness(
-            name,
+            pairs[0].row,
             len(pairs),
-            sum(pair.without for pair in pairs) / len(pairs),
-            sum(pair.with_modifier for pair in pairs) / len(pairs),
+            sum(pair.before.n for pair in pairs),
+            sum(pair.after.n for pair in pairs),
+            Change(*_mean_of([pair.before for pair in pairs]), *_mean_of([pair.after for pair in pairs])),
         )
-        for name, pairs in by_model.items()
+        for pairs in by_model.values()
     ]
-    return sorted(rows, key=lambda row: -row.without)
+    return sorted(rows, key=lambda row: -row.change.without)
+
+
+def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
+    found = weighted_mean(
+        [cell.rate for cell in cells], [Interval(cell.low, cell.high) for cell in cells], [1.0] * len(cells)
+    )
+    assert found is not None  # there are cells, and their weights are 1
+    return found
 
 
 def checkpoints(board: Board, model: RegisteredModel) -> list[tuple[float, Row]]:
     """(training step, row) of the checkpoints of this model's group, in order; empty below two of them."""
-    group = _tagged(model, GROUP)
-    if not group:
+    group = group_of(model)
+    if group is None:
         return []
     found = []
     for row in board.rows:
-        step = _number(_tagged(row.model, STEP))
-        if _tagged(row.model, GROUP) == group and step is not None:
+        step = _number(tagged(row.model, STEP))
+        if group_of(row.model) == group and step is not None:
             found.append((step, row))
     return sorted(found, key=lambda pair: pair[0]) if len(found) > 1 else []
-
-
-def _tagged(model: RegisteredModel, prefix: str) -> str:
-    tags = (str(tag) for tag in model.tags)
-    return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
 
 
 def _number(text: str) -> float | None:

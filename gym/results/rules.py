@@ -45,6 +45,10 @@ def rule_of(key: str) -> Rule:
     return RULES.get(key, EACH)
 
 
+def rule_json(rule: Rule) -> dict[str, str]:
+    return {"key": rule.key, "label": rule.label, "counts": rule.counts}
+
+
 @dataclass(frozen=True)
 class Judged:
     """One prediction over the items of a run, in the order of the items. Margins are bits."""

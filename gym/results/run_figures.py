@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from gym.evaluations.charts import Markup, Series, margin_strip, region_chart
 from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.evaluations.shown import ShownSentence, ShownToken
+from gym.results.board_rows import told_apart
 from gym.results.draw.rows import RowMark, interval_rows
+from gym.results.draw.strip import StripRow, StripToken, token_strip
 from gym.results.figures import Figure
 from gym.results.rules import Rule
 from gym.results.selectors import Scored
@@ -77,27 +81,81 @@ def margins_figure(run: SuiteRun, result: PredictionResult) -> Figure:
     return Figure("run-margins", title, draw, ("item_number", "outcome", "margin_bits"), rows, query)
 
 
+def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) -> Figure | None:
+    """The tokens of one item, a strip per condition; None without tokens."""
+    known = [sentence for sentence in sentences if sentence.score.tokens]
+    if not known:
+        return None
+    columns = [("start", False)]
+    columns += [(f"{region.number} {region.name}", region.critical) for region in known[0].regions]
+    columns.append(("end", False))
+    strips = [
+        StripRow(
+            sentence.condition,
+            [
+                [_strip(token) for token in sentence.specials if token.start == 0],
+                *([_strip(token) for token in region.tokens] for region in sentence.regions),
+                [_strip(token) for token in sentence.specials if token.start > 0],
+            ],
+        )
+        for sentence in known
+    ]
+    title = f"{run.model.name} on {run.revision.suite.title}, item {item}"
+    blanks = any("·" in token.text for strip in strips for tokens in strip.columns for token in tokens)
+    note = "·: a blank that belongs to the token." if blanks else ""
+    draw = partial(token_strip, strips, columns, title, note=note)
+    header = (
+        "condition", "region_number", "region_name", "token", "start", "end", "surprisal_bits", "special",
+        "straddles_regions",
+    )  # fmt: skip
+    rows = [
+        (sentence.condition, number, name, token.text or token.token, token.start, token.end, token.bits,
+         token.special, token.straddles)
+        for sentence in known
+        for number, name, tokens in (
+            *((region.number, region.name, region.tokens) for region in sentence.regions),
+            (None, "outside regions", sentence.specials),
+        )
+        for token in tokens
+    ]  # fmt: skip
+    return Figure("run-item", title, draw, header, rows, {"run": run.key, "item": str(item)})
+
+
+def _strip(token: ShownToken) -> StripToken:
+    """Blanks as a dot, which the font of papers has; it lacks the open box of the pages."""
+    text = (token.text or token.token).replace(" ", "·")
+    return StripToken(
+        text, token.bits, token.special, token.straddles, f"characters {token.start}–{token.end}"
+    )
+
+
 def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule) -> Figure:
     """Pass rates of all models on one suite."""
     known = [score for score in scores if score.rate is not None]
     title = f"{revision.suite.title} r{revision.number}"
+    names = told_apart([(score.run.model.name, score.run.model.slug) for score in known])
     marks = [
-        RowMark(score.run.model.name, score.rate, score.low, score.high, score.chance, note=_held(score))
-        for score in known
+        RowMark(name, score.rate, score.low, score.high, score.chance, note=_held(score))
+        for name, score in zip(names, known, strict=True)
     ]
 
     def draw(*, standalone: bool) -> Markup:
-        return interval_rows(marks, title, note=f"Rule: {rule.label}", standalone=standalone)
+        return interval_rows(marks, title, note=f"Scoring rule: {rule.label}", standalone=standalone)
 
     header = (
-        "model", "rule", "n_items", "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance",
+        "model", "rule", "n_items", "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "policy",
     )  # fmt: skip
     rows: list[tuple[Any, ...]] = [
-        (s.run.model.slug, rule.key, s.n, s.passed, s.judged, s.rate, s.low, s.high, s.chance) for s in known
-    ]
+        (
+            s.run.model.slug, rule.key, s.n, s.passed, s.judged, s.rate, s.low, s.high, s.chance,
+            s.policy or ("" if s.run.is_uploaded else "default"),
+        )
+        for s in known
+    ]  # fmt: skip
     query = {"suite": revision.suite.slug, "r": str(revision.number), "rule": rule.key}
-    return Figure("suite-models", title, draw, header, rows, query, "95% Wilson intervals.")
+    return Figure("suite-models", title, draw, header, rows, query, "95% Wilson intervals.", rule)
 
 
 def _held(score: Scored) -> str:
-    return f"{score.passed} of {score.judged} held"
+    held = f"{score.passed} of {score.judged} held"
+    return f"{held}; {score.policy}, not the default policy" if score.policy else held

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from django.db.models import prefetch_related_objects
 
 from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.evaluations.policies import departures
 from gym.results.models import RunScore
 from gym.results.rules import RULES, Rule
+from gym.results.stats import holm_of_known
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,12 @@ class Scored:
     rule: Rule
     results: list[PredictionResult]
     score: RunScore | None
+    p_holm: float | None = None
+
+    @property
+    def policy(self) -> str:
+        """What the run has otherwise than the default policy."""
+        return departures(self.run.policy, self.run.revision)
 
     @property
     def rate(self) -> float | None:
@@ -54,6 +62,10 @@ class Scored:
         return self.score.ties if self.score else 0
 
     @property
+    def too_close(self) -> int:
+        return self.score.too_close if self.score else 0
+
+    @property
     def not_evaluable(self) -> int:
         return self.score.not_evaluable if self.score else 0
 
@@ -66,11 +78,19 @@ def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
     return sorted(scored, key=lambda row: (row.rate is None, -(row.rate or 0.0), row.run.model.name))
 
 
+def scored(run: SuiteRun, rule: Rule) -> Scored:
+    """One run under a rule, without its results; its `scores` should be prefetched."""
+    return Scored(run, rule, [], _score(run, rule))
+
+
 def under_every_rule(run: SuiteRun) -> list[Scored]:
-    """One run under each of the rules."""
+    """One run under each of the rules; `p_holm` is corrected for these rules."""
     results = list(run.prediction_results.select_related("prediction"))
     by_rule = {row.rule: row for row in run.scores.all()}
-    return [Scored(run, rule, results, by_rule.get(rule.key)) for rule in RULES.values()]
+    scores = [by_rule.get(key) for key in RULES]
+    corrected = holm_of_known([score.chance_p if score else None for score in scores])
+    rows = zip(RULES.values(), scores, corrected, strict=True)
+    return [Scored(run, rule, results, score, p) for rule, score, p in rows]
 
 
 def _score(run: SuiteRun, rule: Rule) -> RunScore | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.services import queue_run
 from gym.jobs.errors import TooManyJobs
-from gym.results.leaderboard import Board
+from gym.results.cells import Board
+from gym.results.models import RunScore
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from suites.models import SuiteRevision
@@ -37,15 +38,36 @@ class Queued:
 
 
 def missing_pairs(board: Board, user: User | AnonymousUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
-    """Cells without a result that this user could have computed: the model is hosted, ready and may be run."""
-    runnable = set(runnable_by(user).values_list("pk", flat=True)) if user.is_authenticated else set()
-    return [
-        (column.revision, model)
-        for row in board.rows
-        for model in row.models
-        for column, cell in zip(board.columns, row.cells, strict=True)
-        if cell is None and model.pk in runnable
-    ]
+    """Models on suites of this table that have no rate under its rule, and that this user could have computed: the
+    model is hosted, ready and may be run. Seeds count one by one, and results that a filter hides are there."""
+    if not user.is_authenticated:
+        return []
+    models = {model.pk for row in board.rows for model in row.models}
+    runnable = set(runnable_by(user).filter(pk__in=models).values_list("pk", flat=True))
+    if board.options.source or board.options.group:
+        there = _with_rate(board, runnable)
+        wanted = [(model, column) for row in board.rows for model in row.models for column in board.columns]
+        lacking = [(m, c) for m, c in wanted if (c.revision.pk, m.pk) not in there]
+    else:
+        lacking = [
+            (row.model, column)
+            for row in board.rows
+            for column, cell in zip(board.columns, row.cells, strict=True)
+            if cell is None
+        ]
+    return [(column.revision, model) for model, column in lacking if model.pk in runnable]
+
+
+def _with_rate(board: Board, models: Iterable[int]) -> set[tuple[int, int]]:
+    """(revision, model) with a rate under the board's rule, wherever it comes from."""
+    rows = RunScore.objects.filter(
+        rule=board.options.rule.key,
+        rate__isnull=False,
+        run__completed_at__isnull=False,
+        run__revision__in=[column.revision.pk for column in board.columns],
+        run__model__in=models,
+    )
+    return set(rows.values_list("run__revision_id", "run__model_id"))
 
 
 def queue_missing(board: Board, *, actor: User) -> Queued:

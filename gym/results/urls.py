@@ -1,11 +1,13 @@
 from django.urls import path
 
 from gym.results import collection_views, compare_views, export_views, figure_views, leaderboard_views
+from gym.sharing.views import people_urls
 
 urlpatterns = [
     path("collections/", collection_views.collection_list, name="collection-list"),
     path("collections/new/", collection_views.collection_new, name="collection-new"),
     path("collections/<slug:slug>/", collection_views.collection_detail, name="collection-detail"),
+    *people_urls(collection_views.ROOM, "collections/<slug:slug>/"),
     path("collections/<slug:slug>/edit/", collection_views.collection_edit, name="collection-edit"),
     path("collections/<slug:slug>/publish/", collection_views.collection_publish, name="collection-publish"),
     path("collections/<slug:slug>/delete/", collection_views.collection_delete, name="collection-delete"),

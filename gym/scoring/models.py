@@ -12,7 +12,7 @@ from gym.evaluations.models import new_key
 from models_registry.models import RegisteredModel
 
 KEEP = timedelta(hours=24)
-"""As long as they count for the daily cap; after that they are deleted."""
+"""After that, requests and their scores are deleted."""
 
 
 class ScoreRequest(models.Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
@@ -16,9 +15,3 @@ if TYPE_CHECKING:
 def visible_to(user: User) -> QuerySet[ScoreRequest]:
     rows = ScoreRequest.objects.select_related("model", "job")
     return rows if user.is_staff else rows.filter(owner=user.pk)
-
-
-def sentences_since(user: User, moment: datetime) -> list[tuple[datetime, int]]:
-    """(when, how many sentences) of what this account sent since then."""
-    rows = ScoreRequest.objects.filter(owner=user, created__gt=moment)
-    return list(rows.values_list("created", "n_sentences"))

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
@@ -16,6 +15,7 @@ from gym.jobs import services as jobs
 from gym.jobs.models import FINAL_STATES, Job
 from gym.scoring.models import KEEP, ScoreRequest
 from models_registry import permissions
+from models_registry.backends.policies import refusal
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 
@@ -42,14 +42,15 @@ def queue_scores(
         raise ValidationError(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
         )
+    if reason := refusal(model.backend, policy):
+        raise ValidationError(f"{model.name}: {reason}")
     characters = sum(map(len, texts))
     if characters > MAX_CHARACTERS:
         raise ValidationError(
             f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send them in parts."
         )
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(pk=actor.pk)  # as for runs
-        limits.check_sentences(actor, len(texts))
+        limits.charge(actor, len(texts))
         ScoreRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()
         request = ScoreRequest.objects.create(
             owner=actor, model=model, policy=policy.to_dict(), texts=list(texts), n_sentences=len(texts)

@@ -6,7 +6,7 @@ from gym.evaluations.cache_care import drop_spent_chunks, trim
 from gym.jobs.context import JobContext
 from gym.jobs.registry import handler
 
-DOCTOR, TIDY = "doctor", "tidy_storage"
+DOCTOR, TIDY, CLEAN = "doctor", "tidy_storage", "clean_up"
 
 
 @handler(DOCTOR)
@@ -31,3 +31,11 @@ def tidy_storage(context: JobContext) -> None:
     context.log(
         f"{trimmed.removed} scored sentences taken away, {trimmed.left} left; {chunks} plans of finished runs dropped."
     )
+
+
+@handler(CLEAN)
+def clean_up(context: JobContext) -> None:
+    """Delete old jobs and runs, as the payload says."""
+    from gym.staff.cleaning import clean_up
+
+    clean_up(context)

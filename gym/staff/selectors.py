@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
+from functools import reduce
+from operator import or_
 from typing import Any
+from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from gym.evaluations.cache_care import spent_chunks
-from gym.evaluations.limits import DAY, run_limit, sentence_limit
-from gym.evaluations.models import ScoreCache, SentenceScore, SuiteRun
-from gym.jobs.models import ACTIVE_STATES, Job, State
+from gym.evaluations.limits import run_limit, sentence_limit, use_columns
+from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
 from gym.staff.actors import DOCTOR, TIDY
+from gym.staff.storage import storage
 from models_registry.models import RegisteredModel
 
 FAILURE_DAYS = 7
 MOST_FAILURES = 2_000
-MOST_JOBS = 100
+MOST_JOBS = 50
+"""On one page, and steered at once."""
 _CHANGING = re.compile(r"\b[0-9a-f]{8,}\b|0x[0-9a-f]+|\d+", re.IGNORECASE)
 
 
@@ -61,56 +61,27 @@ def job_counts() -> dict[str, int]:
     return {str(state): 0 for state in State.values} | dict(rows)
 
 
-def listed_jobs(state: str) -> QuerySet[Job]:
-    """The newest jobs in a state."""
-    return Job.objects.filter(state=state).select_related("owner").order_by("-created")[:MOST_JOBS]
+def listed_jobs(state: str, words: str = "") -> QuerySet[Job]:
+    """Jobs in a state, the newest first; each word is part of title, kind, message, owner or number."""
+    rows = Job.objects.filter(state=state).select_related("owner").order_by("-created")
+    for word in words.split()[:8]:
+        found = Q(title__icontains=word) | Q(kind__icontains=word) | Q(error__icontains=word)
+        found |= Q(owner__username__icontains=word)
+        number = _number(word)
+        rows = rows.filter(found | Q(pk=number) if number else found)
+    return rows
+
+
+def _number(word: str) -> UUID | None:
+    try:
+        return UUID(word)
+    except ValueError:
+        return None
 
 
 def waiting_models() -> QuerySet[RegisteredModel]:
     waiting = RegisteredModel.objects.filter(status=RegisteredModel.Status.UNAPPROVED)
     return waiting.select_related("owner").order_by("created")
-
-
-@dataclass(frozen=True)
-class Storage:
-    cached: int  # scored sentences
-    budget: int  # 0 = no limit
-    runs: int
-    run_sentences: int
-    spent_chunks: int
-    folders: list[tuple[str, int]]  # name, bytes
-
-    @property
-    def percent(self) -> int | None:
-        return min(100, self.cached * 100 // self.budget) if self.budget else None
-
-    @property
-    def over(self) -> int:
-        return max(0, self.cached - self.budget) if self.budget else 0
-
-
-def storage() -> Storage:
-    """How much is kept."""
-    folders = [("Model directory", settings.GYM_MODEL_DIR), ("Data directory", settings.VAR_DIR)]
-    return Storage(
-        cached=ScoreCache.objects.count(),
-        budget=settings.GYM_SCORE_CACHE_SENTENCES,
-        runs=SuiteRun.objects.count(),
-        run_sentences=SentenceScore.objects.count(),
-        spent_chunks=spent_chunks().count(),
-        folders=[(name, _size(path)) for name, path in folders if path.is_dir()],
-    )
-
-
-def _size(folder: Path, most: int = 20_000) -> int:
-    """Bytes of the files below a folder, of so many files at most."""
-    total = 0
-    for number, path in enumerate(folder.rglob("*")):
-        if number >= most:
-            break
-        if path.is_file() and not path.is_symlink():
-            total += path.stat().st_size
-    return total
 
 
 @dataclass(frozen=True)
@@ -134,41 +105,28 @@ class UserUse:
 
 
 def busiest_users(most: int = 20) -> list[UserUse]:
-    """Those who queued most sentences in the last day, have jobs under way, keep most runs, or limits of their own."""
-    users = get_user_model().objects.filter(is_active=True)
-    recent = Q(source=SuiteRun.Source.COMPUTED, created__gt=timezone.now() - DAY)
-    by_runs = {
-        row["owner"]: row
-        for row in SuiteRun.objects.order_by()
-        .values("owner")
-        .annotate(n=Count("pk"), recent=Sum("n_sentences", filter=recent))
-    }
-    active = dict(
-        Job.objects.filter(state__in=ACTIVE_STATES).order_by().values_list("owner").annotate(Count("id"))
-    )
+    """Those who have jobs under way, queued most sentences in the last day, keep most runs, or have own limits."""
     own = (
         Q(max_active_jobs__isnull=False) | Q(max_sentences_per_day__isnull=False) | Q(max_runs__isnull=False)
     )
-    interesting = users.filter(Q(pk__in=_known(by_runs)) | Q(pk__in=_known(active)) | own)
-    uses = [
-        UserUse(
-            user,
-            active.get(user.pk, 0),
-            by_runs.get(user.pk, {}).get("recent") or 0,
-            by_runs.get(user.pk, {}).get("n", 0),
-        )
-        for user in interesting
+    users = get_user_model().objects.filter(is_active=True).annotate(**use_columns())
+    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(used_runs__gt=0) | own)
+    return [
+        UserUse(user, user.used_jobs, user.used_sentences, user.used_runs)
+        for user in busy.order_by("-used_jobs", "-used_sentences", "-used_runs", "username")[:most]
     ]
-    return sorted(uses, key=lambda use: (-use.active, -use.sentences, -use.runs, use.user.username))[:most]
-
-
-def _known(ids: Iterable[int | None]) -> list[int]:
-    return [pk for pk in ids if pk is not None]
 
 
 def last_job(kind: str) -> Job | None:
-    """The newest job of a kind that staff asks for (DOCTOR, TIDY)."""
-    return Job.objects.filter(kind=kind).order_by("-created").first()
+    """The newest job of a kind that staff asks for (DOCTOR, TIDY, CLEAN)."""
+    return last_jobs(kind).get(kind)
+
+
+def last_jobs(*kinds: str) -> dict[str, Job]:
+    """The newest job of each kind, in one query; without the kinds that nobody asked for."""
+    newest = [Job.objects.filter(kind=kind).order_by("-created").values("pk")[:1] for kind in kinds]
+    wanted = reduce(or_, (Q(pk=Subquery(rows)) for rows in newest))
+    return {job.kind: job for job in Job.objects.filter(wanted)}
 
 
 def doctor_lines(job: Job | None) -> list[tuple[str, str]]:
@@ -181,4 +139,13 @@ def doctor_lines(job: Job | None) -> list[tuple[str, str]]:
     return lines
 
 
-__all__ = ["DOCTOR", "TIDY", "busiest_users", "doctor_lines", "job_counts", "last_job", "listed_jobs"]
+__all__ = [
+    "DOCTOR",
+    "TIDY",
+    "busiest_users",
+    "doctor_lines",
+    "job_counts",
+    "last_job",
+    "listed_jobs",
+    "storage",
+]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue, request_cancel, retry
-from gym.staff.actors import DOCTOR, TIDY
+from gym.staff.actors import CLEAN, DOCTOR, TIDY
+from gym.staff.cleaning import check_days
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
-TITLES = {DOCTOR: "Look for what is missing", TIDY: "Tidy up the storage"}
+TITLES = {
+    DOCTOR: "Look for what is missing",
+    TIDY: "Tidy up the storage",
+    CLEAN: "Delete what is old",
+}
+OLD = ("jobs", "runs")
 ACTS = {"cancel": request_cancel, "requeue": retry}
 
 
@@ -41,6 +47,18 @@ def steer_jobs(ids: Sequence[UUID], act: str, *, actor: User) -> tuple[int, list
 
 def ask_for(kind: str, *, actor: User) -> Job:
     """Queue a job of staff's (DOCTOR, TIDY), unless one is under way already."""
+    return _ask(kind, {}, actor)
+
+
+def ask_to_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
+    """Queue the deletion of OLD things that ended more than so many days ago; see cleaning.py for what stays."""
+    chosen = [name for name in OLD if name in what]
+    if not chosen or len(chosen) != len(set(what)):
+        raise ValidationError(f"Choose what goes: {' or '.join(OLD)}.")
+    return _ask(CLEAN, {"days": check_days(days), "what": chosen}, actor)
+
+
+def _ask(kind: str, payload: dict[str, Any], actor: User) -> Job:
     require_staff(actor)
     under_way = Job.objects.filter(kind=kind, state__in=ACTIVE_STATES).first()
-    return under_way or enqueue(kind, {}, owner=actor, title=TITLES[kind])
+    return under_way or enqueue(kind, payload, owner=actor, title=TITLES[kind])

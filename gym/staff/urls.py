@@ -6,5 +6,6 @@ urlpatterns = [
     path("", views.staff, name="staff"),
     path("jobs/", views.staff_jobs, name="staff-jobs"),
     path("doctor/", views.staff_doctor, name="staff-doctor"),
+    path("clean-up/", views.staff_clean_up, name="staff-clean-up"),
     path("tidy/", views.staff_tidy, name="staff-tidy"),
 ]

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.jobs.errors import TooManyJobs
-from gym.jobs.models import State
+from gym.jobs.models import Job, State
 from gym.jobs.selectors import queue_summary, workers
-from gym.staff import selectors, services
-from gym.staff.actors import DOCTOR, TIDY
+from gym.staff import cleaning, selectors, services
+from gym.staff.actors import CLEAN, DOCTOR, TIDY
+from gym.staff.forms import AgeForm, CleanUpForm
 
 
 @login_required
 @require_safe
 def staff(request: HttpRequest) -> HttpResponse:
-    """Context: workers, summary, counts, state, jobs, failures, storage, users, waiting, doctor, lines, tidy."""
+    """Context: workers, summary, counts, state, q, page (of jobs), failures, storage, users, waiting, doctor, lines,
+    tidy, may (what else of the admin this person may open)."""
     services.require_staff(request.user)
     counts = selectors.job_counts()
     state = request.GET.get("state", "")
     if state not in State.values:
         state = next((name for name in ("running", "queued", "failed") if counts[name]), "running")
-    doctor = selectors.last_job(DOCTOR)
+    words = request.GET.get("q", "").replace("\0", "").strip()
+    found = Paginator(selectors.listed_jobs(state, words), selectors.MOST_JOBS)
+    if not words:
+        found.count = counts[state]
+    asked = selectors.last_jobs(DOCTOR, TIDY)
+    doctor = asked.get(DOCTOR)
+    there = workers()
     context = {
-        "workers": workers(),
-        "summary": queue_summary(),
+        "workers": there,
+        "summary": queue_summary(there),
         "counts": counts,
         "state": state,
-        "jobs": selectors.listed_jobs(state),
+        "q": words,
+        "page": found.get_page(request.GET.get("page")),
         "acts": ["cancel"] if state in ("running", "queued") else ["requeue"],
         "can_steer": state != "done",
         "failures": selectors.recent_failures(),
@@ -43,7 +55,11 @@ def staff(request: HttpRequest) -> HttpResponse:
         "waiting": selectors.waiting_models(),
         "doctor": doctor,
         "lines": selectors.doctor_lines(doctor),
-        "tidy": selectors.last_job(TIDY),
+        "tidy": asked.get(TIDY),
+        "may": {
+            "jobs": request.user.has_perm("jobs.view_job"),
+            "users": request.user.has_perm("accounts.view_user"),
+        },
     }
     return render(request, "staff/staff.html", context)
 
@@ -70,27 +86,57 @@ def staff_jobs(request: HttpRequest) -> HttpResponse:
     elif not problems:
         messages.info(request, "No job was ticked.")
     state = request.POST.get("state", "")
-    query = f"?state={state}" if state in State.values else ""
-    return redirect(f"{reverse('staff')}{query}#jobs")
+    kept = {"state": state if state in State.values else "", "q": request.POST.get("q", "")}
+    query = urlencode({name: value for name, value in kept.items() if value})
+    return redirect(f"{reverse('staff')}?{query}#jobs")
 
 
 @login_required
 @require_POST
 def staff_doctor(request: HttpRequest) -> HttpResponse:
     """Queue the doctor's checks."""
-    return _ask(request, DOCTOR, "doctor")
+    return _ask(request, lambda: services.ask_for(DOCTOR, actor=request.user), "doctor")
 
 
 @login_required
 @require_POST
 def staff_tidy(request: HttpRequest) -> HttpResponse:
     """Queue tidying up."""
-    return _ask(request, TIDY, "storage")
+    return _ask(request, lambda: services.ask_for(TIDY, actor=request.user), "storage")
 
 
-def _ask(request: HttpRequest, kind: str, section: str) -> HttpResponse:
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def staff_clean_up(request: HttpRequest) -> HttpResponse:
+    """What would be deleted of what is old; POST with `confirm` queues it. Context: age, form, days, jobs, runs (how
+    many), sentences, oldest (the first runs), last (the newest such job)."""
+    services.require_staff(request.user)
+    posted = request.method == "POST"
+    given = request.POST if posted else request.GET
+    age = AgeForm(given if "days" in given else {"days": cleaning.USUAL_DAYS})
+    days = age.cleaned_data["days"] if age.is_valid() else cleaning.USUAL_DAYS
+    form = CleanUpForm(request.POST if posted else None)
+    if posted and form.is_valid():
+        what = form.cleaned_data["what"]
+        return _ask(request, lambda: services.ask_to_clean_up(days, what, actor=request.user), "storage")
+    before = cleaning.moment(days)
+    context = {
+        "age": age,
+        "form": form,
+        "days": days,
+        **cleaning.totals(before),
+        "oldest": cleaning.old_runs(before).select_related("model", "revision__suite", "owner")[
+            : cleaning.SHOWN
+        ],
+        "last": selectors.last_job(CLEAN),
+    }
+    status = 400 if posted or not age.is_valid() else 200
+    return render(request, "staff/clean_up.html", context, status=status)
+
+
+def _ask(request: HttpRequest, ask: Callable[[], Job], section: str) -> HttpResponse:
     try:
-        services.ask_for(kind, actor=request.user)
+        ask()
     except TooManyJobs as error:
         messages.error(request, str(error))
     else:

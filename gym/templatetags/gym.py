@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from gym.evaluations import charts
+from gym.evaluations.models import SuiteRun
+from gym.evaluations.shown import owner_name as owner_of_run
 from gym.evaluations.svg import Markup
 from gym.templatetags import icons
 from gym.templatetags.numbers import (
@@ -26,10 +28,12 @@ from gym.templatetags.numbers import (
     plain_value,
     points,
     quarter,
+    score,
     signed,
 )
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_view
+from suites.shown import owner_name as owner_of_suite
 
 register = template.Library()
 for _filter in (
@@ -43,6 +47,7 @@ for _filter in (
     plain_value,
     points,
     quarter,
+    score,
     signed,
 ):
     register.filter(_filter)
@@ -52,6 +57,12 @@ for _filter in (
 def seen_by(model: RegisteredModel | None, user: Any) -> RegisteredModel | None:
     """The model, or None where this user may not know of it"""
     return model if model is not None and can_view(user, model) else None
+
+
+@register.filter
+def owner_for(thing: Any, user: Any) -> str:
+    """Whose a suite or a run is, as far as this user may know; empty when the account is gone"""
+    return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
 
 
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
@@ -173,6 +184,7 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
     "broken": ("badge-bad", "cross", "does not work"),
     "unchecked": ("badge-busy", "spinner", "being checked"),
     "unapproved": ("badge-warn", "clock", "waits for staff"),
+    "refused": ("badge-bad", "cross", "refused"),
     "pass": ("badge-good", "check", "passed"),
     "fail": ("badge-bad", "cross", "failed"),
     "error": ("badge-warn", "alert", "error"),
@@ -224,16 +236,16 @@ def item_texts(run: Any, items: Any) -> dict[int, str]:
 
 
 @register.filter
-def suite_score(run: Any) -> Any:
-    """The SuiteScore of a finished run"""
-    from gym.evaluations.selectors import score_of
+def under(run: Any, rule: Any) -> Any:
+    """A finished run under a scoring rule (gym.results.selectors.Scored)"""
+    from gym.results.selectors import scored
 
-    return score_of(run) if run.is_done else None
+    return scored(run, rule) if run.is_done else None
 
 
 @register.filter
 def result_at(score: Any, position: int) -> Any:
-    """A SuiteScore's result of the prediction at this place; nothing when an upload did not judge it"""
+    """A Scored's result of the prediction at this place; nothing when an upload did not judge it"""
     return next((row for row in score.results if row.position == position), None)
 
 
@@ -264,15 +276,9 @@ def against_chance(score: Any) -> str:
     return "above" if low > chance else "below" if high < chance else "at"
 
 
-@register.filter
-def first_chance(scores: Sequence[Any]) -> float | None:
-    """The chance level of a suite: the same in all its scores"""
-    return next((score.chance for score in scores if score is not None), None)
-
-
 @register.inclusion_tag("includes/rate.html")
 def rate(score: Any, bar: bool = True) -> dict[str, Any]:
-    """A pass rate with its interval; takes a SuiteScore or a PredictionResult"""
+    """A pass rate with its interval; takes a Scored, a Cell or a PredictionResult"""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),
@@ -351,14 +357,16 @@ def _piece(piece: Any, revision: Any) -> dict[str, Any]:
 
 
 @register.inclusion_tag("includes/sort_heading.html", takes_context=True)
-def sort_heading(context: Any, key: str, label: str, current: str, numeric: bool = False) -> dict[str, Any]:
+def sort_heading(
+    context: Any, key: str, label: str, current: str, numeric: bool = False, anchor: str = ""
+) -> dict[str, Any]:
     """A heading that sorts on the server: first click as fits the column, second click the other way round"""
     order = {key: "ascending", f"-{key}": "descending"}.get(current, "")
     wanted = f"-{key}" if (order == "ascending" or (numeric and not order)) else key
     query = context["request"].GET.copy()
     query.pop("page", None)
     query["sort"] = wanted
-    return {"label": label, "order": order, "numeric": numeric, "href": f"?{query.urlencode()}"}
+    return {"label": label, "order": order, "numeric": numeric, "href": f"?{query.urlencode()}{anchor}"}
 
 
 @register.inclusion_tag("includes/when.html")

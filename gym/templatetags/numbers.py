@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 NOTHING = "–"
+NARROW = "\u202f"
 
 
 def number_or_none(value: Any) -> float | None:
@@ -14,7 +15,7 @@ def number_or_none(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 
@@ -26,6 +27,12 @@ def bits(value: Any, places: int = 2) -> str:
         return NOTHING
     text = f"{number:.{places}f}"
     return text[1:] if text.startswith("-") and not float(text) else text.replace("-", "−")
+
+
+def score(value: Any, places: int = 3) -> str:
+    """A precision, recall or F1 as printf and so the evaluators in use round it: 0.5545, which is stored as a little
+    less, -> 0.554 (floatformat rounds the digits as written, and gives 0.555)."""
+    return bits(value, places)
 
 
 def signed(value: Any, places: int = 2) -> str:
@@ -46,7 +53,7 @@ def percent(value: Any, places: int = 1) -> str:
 def grouped(value: Any) -> str:
     """50257 -> 50 257, with narrow blanks that do not break"""
     number = number_or_none(value)
-    return NOTHING if number is None else f"{int(number):,}".replace(",", "\u202f")
+    return NOTHING if number is None else f"{int(number):,}".replace(",", NARROW)
 
 
 def compact(value: Any) -> str:
@@ -103,7 +110,7 @@ def plain_value(value: Any) -> str:
     if value is None or value == "":
         return NOTHING
     if isinstance(value, int):
-        return grouped(value)
+        return f"{value:,}".replace(",", NARROW)  # a float would lose digits of large ones
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):

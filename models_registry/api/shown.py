@@ -10,6 +10,7 @@ from gym.api.requests import Body
 from models_registry import permissions
 from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
+from models_registry.services import MAX_REASON
 
 MODEL: dict[str, Any] = {
     "slug": "demo-gpt2",
@@ -50,11 +51,17 @@ NEW = {
 class ModelSerializer(serializers.ModelSerializer):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
+    status_reason = serializers.SerializerMethodField(help_text="why it was refused is its owner's to read")
 
     class Meta:
         model = RegisteredModel
         fields = list(MODEL)
         read_only_fields = fields
+
+    def get_status_reason(self, model: RegisteredModel) -> str:
+        refused = model.status == RegisteredModel.Status.REFUSED
+        hidden = refused and not permissions.can_manage(self.context["request"].user, model)
+        return "" if hidden else model.status_reason
 
 
 class ModelDetailSerializer(ModelSerializer):
@@ -81,6 +88,10 @@ class BackendSerializer(serializers.Serializer):
         help_text="staff looks at models of this kind before they are loaded"
     )
     schema = serializers.DictField()
+
+
+class RefusalBody(Body):
+    reason = serializers.CharField(max_length=MAX_REASON, help_text="its owner reads it")
 
 
 class ModelCard(Body):

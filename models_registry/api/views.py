@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, check_match, etag_of, one
+from gym.api.base import ApiView, ListView, etag_of, held, one
 from gym.api.errors import Trouble, invalid
 from gym.api.operations import operation
 from models_registry import permissions, services
@@ -23,6 +23,7 @@ from models_registry.api.shown import (
     ModelDetailSerializer,
     ModelSerializer,
     NewModel,
+    RefusalBody,
 )
 from models_registry.backends import BACKENDS, BackendSpec
 from models_registry.filters import ModelFilter
@@ -91,9 +92,9 @@ class ModelDetail(ApiView):
         """Only the fields sent are changed; what the model is stays as registered."""
         model = editable(request, slug)
         given = self.given()
-        check_match(request, etag_of(shown(request, model)))
-        services.edit_card(model, actor=request.user, **given)
-        data = shown(request, model_of(request, slug))
+        with held(request, model, lambda: shown(request, model)):
+            services.edit_card(model, actor=request.user, **given)
+            data = shown(request, model_of(request, slug))
         return Response(data, headers={"ETag": etag_of(data)})
 
 
@@ -113,6 +114,23 @@ class ModelApprove(ApiView):
         model = model_of(request, slug)
         services.approve_model(model, actor=request.user)
         return _queued(request, model)
+
+
+class ModelRefuse(ApiView):
+    @operation(
+        "Refuse a model",
+        takes=RefusalBody,
+        sends={"reason": "Its licence does not allow it here."},
+        answers=ModelDetailSerializer,
+        example=DETAIL | {"status": "refused", "status_reason": "Its licence does not allow it here."},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Staff does not let a waiting model be loaded. The reason is its `status_reason`."""
+        model = model_of(request, slug)
+        if not permissions.can_approve(request.user):
+            raise PermissionDenied("only staff refuses models")
+        services.refuse_model(model, self.given()["reason"], actor=request.user)
+        return Response(shown(request, model))
 
 
 def _queued(request: Request, model: RegisteredModel) -> Response:

@@ -265,6 +265,8 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
     error = ERROR_BITS[name]
     if half:
+        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
         reader, seen = prepare_bfloat16(model, device)
         error = max(error, seen)
     else:

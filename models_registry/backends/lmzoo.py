@@ -17,6 +17,7 @@ from typing import Any
 
 from models_registry.backends.base import BackendError, ModelFacts, Surroundings
 from models_registry.backends.lmzoo_commands import CommandFailed, Unsupported, run_command
+from models_registry.backends.policies import require_possible
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 from models_registry.engine.token_rules import TokenRules, read_spec
@@ -110,8 +111,7 @@ class LMZooBackend:
         return [self._without_end(known[text], policy) for text in texts]
 
     def _require_possible(self, policy: ScoringPolicy) -> None:
-        if policy.whitespace == "trailing":
-            raise BackendError("LM Zoo containers do not tell what the whitespace correction needs.")
+        require_possible("lmzoo", policy)
         if policy.bos == "always" and not self.starts:
             raise BackendError("This container puts no start token before a sentence.")
         if policy.bos == "never" and self.starts:

@@ -25,6 +25,7 @@ from models_registry.backends.loading import (
     read_tokenizer,
     versions,
 )
+from models_registry.backends.policies import require_possible
 from models_registry.backends.tuning import prepare_masked, spellings
 from models_registry.engine.bounds import ERROR_BITS
 from models_registry.engine.needs import needed_tokens
@@ -59,9 +60,9 @@ class _Encoded(NamedTuple):
 class MaskedBackend:
     """A loaded model with its tokenizer. Threads that score at once wait for each other.
 
-    The frame that the tokenizer puts around a text ([CLS] and [SEP]) is always there, whatever the policy
-    says about start and end tokens; its tokens are given, never scored. There is no whitespace correction:
-    it is about left-to-right prediction.
+    The frame that the tokenizer puts around a text ([CLS] and [SEP]) is always there; its tokens are given,
+    never scored. Policies that ask for something else are refused, and so is the whitespace correction: it is
+    about left-to-right prediction.
     """
 
     def __init__(
@@ -82,7 +83,9 @@ class MaskedBackend:
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
         """One result per text in order; repeated texts are computed once. Bits are -log2 p(token | the other
-        tokens), by the backend's method. With `needed`, other tokens are left pending."""
+        tokens), by the backend's method. With `needed`, other tokens are left pending. Raises BackendError when
+        the policy cannot be followed."""
+        require_possible("masked", policy)
         with self._one_at_a_time:
             return self._score(texts, policy, needed)
 

@@ -22,6 +22,7 @@ from models_registry.backends.openai_wire import (
     explained,
     read_choice,
 )
+from models_registry.backends.policies import require_possible
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
@@ -84,8 +85,7 @@ class OpenAIBackend:
 
     def _around(self, policy: ScoringPolicy) -> tuple[str, str]:
         """What is put before and after each text."""
-        if policy.whitespace == "trailing":
-            raise BackendError("A completion server does not tell what the whitespace correction needs.")
+        require_possible("openai", policy)
         if policy.eos and not self._eos:
             raise BackendError("The end token of this model is not known.", "Register it with an end token.")
         if policy.bos == "never" and self._started:

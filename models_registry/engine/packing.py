@@ -7,18 +7,24 @@ same fp32 either way; values differ within fp32 noise.
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-POSITIONS = 128
-"""Rows per product for which weights are packed and timed."""
+from models_registry.engine.vocabulary import WORDS, PartedHead
+
+POSITIONS = 512
+"""Rows per product for which weights are packed and timed: those of a whole chunk. Stock products gain more from many
+rows than packed ones."""
 GAIN = 1.1
 """Packing must be this much faster, because it gives up weights shared between processes by mmap."""
 _REPEATS = 4
+_TRIM_EVERY = 8
 
 
 class PackedLinear(nn.Module):
@@ -81,18 +87,24 @@ def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tens
 
 @torch.inference_mode()
 def measure(model: nn.Module) -> Measured:
-    """Time each distinct shape of linear layer, stock and packed in turn, and add up over all layers."""
-    counts: dict[tuple[str, tuple[int, ...]], list[Any]] = {}
+    """Time each distinct shape of linear layer, stock and packed in turn, and add up over all layers. The head is
+    timed by parts of the vocabulary, as it is run."""
+    shapes: dict[tuple[str, tuple[int, ...]], tuple[float, Any, torch.Tensor]] = {}
+    head = _head(model)
     for _, _, layer, weight in _linears(model):
-        counts.setdefault((type(layer).__name__, tuple(weight.shape)), []).append((layer, weight))
+        parts, run = 1.0, layer
+        if layer is head:
+            parts, weight = len(weight) / WORDS, weight[:WORDS]
+            run = partial(nn.functional.linear, weight=weight)
+        key = (type(layer).__name__, tuple(weight.shape))
+        shapes[key] = (shapes.get(key, (0.0,))[0] + parts, run, weight)
     stock = packed = 0.0
-    for (_, shape), layers in counts.items():
-        layer, weight = layers[0]
+    for (_, shape), (count, run, weight) in shapes.items():
         x = torch.zeros(1, POSITIONS, shape[1]).normal_(generator=torch.Generator().manual_seed(0))
-        rival = PackedLinear(weight, layer.bias, torch.float32)
-        times = [(_seconds(layer, x), _seconds(rival, x)) for _ in range(_REPEATS)][1:]
-        stock += len(layers) * min(a for a, _ in times)
-        packed += len(layers) * min(b for _, b in times)
+        rival = PackedLinear(weight, getattr(run, "bias", None), torch.float32)
+        times = [(_seconds(run, x), _seconds(rival, x)) for _ in range(_REPEATS)][1:]
+        stock += count * min(a for a, _ in times)
+        packed += count * min(b for _, b in times)
     return Measured(stock, packed)
 
 
@@ -106,15 +118,38 @@ def _seconds(layer: Any, x: torch.Tensor) -> float:
 def pack(model: nn.Module, dtype: torch.dtype = torch.float32) -> int:
     """Replace the model's linear layers in place; returns how many. Each original weight is let go as soon as
     its copy is there; a weight tied to the embedding stays for the embedding. The head stays fp32."""
-    whole: Any = model
-    head = whole.get_output_embeddings() if hasattr(whole, "get_output_embeddings") else None
+    head = _head(model)
     count = 0
     for parent, name, layer, weight in _linears(model):
-        own = torch.float32 if layer is head else dtype
-        setattr(parent, name, PackedLinear(weight, layer.bias, own))
+        if layer is head:
+            setattr(
+                parent,
+                name,
+                PartedHead(layer, lambda weight, bias: PackedLinear(weight, bias, torch.float32)),
+            )
+        else:
+            setattr(parent, name, PackedLinear(weight, layer.bias, dtype))
         count += 1
         del layer, weight
+        if count % _TRIM_EVERY == 0:
+            trim()
+    trim()
     return count
+
+
+def _head(model: Any) -> Any:
+    """The model's output projection, if it says which."""
+    return model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
+
+
+def trim() -> None:
+    """Hand memory that is free but held back to the system (glibc): replaced weights leave holes between those
+    that stay."""
+    try:
+        give_back = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # another C library
+        return
+    give_back(0)
 
 
 def fuse_gelu(model: nn.Module) -> int:

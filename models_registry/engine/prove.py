@@ -17,6 +17,7 @@ from models_registry.engine import blocks
 from models_registry.engine.execute import Computed, Floats, compute
 from models_registry.engine.narrow import Narrow
 from models_registry.engine.reader import Reader
+from models_registry.engine.vocabulary import parts_of
 
 TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
 HALF_TOLERANCE_BITS = 0.25
@@ -123,6 +124,7 @@ def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allow
     inner = model.get_decoder() if hasattr(model, "get_decoder") else body
     ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
     for reader.body, reader.head in ways:
+        reader.parts = parts_of(reader.head, reader.device)
         try:
             gap = apart(_bits(reader, probes, budget=_WIDE), plain)
         except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
@@ -132,6 +134,7 @@ def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allow
                 return
             problem = f"a difference of {gap:.2g} bits"
     reader.body = reader.head = None
+    reader.parts = []
     reader.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
 
 

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from models_registry.engine.narrow import PAYS, Narrow
+from models_registry.engine.vocabulary import ROWS, Part, look_by_parts
 
 ROWS_PER_BLOCK = 128
 """Vocabulary rows per projection on a CPU: 25 MB of fp32 logits for 50,000 words, below the size from which
@@ -29,6 +30,7 @@ class Reader:
     model       the whole transformers model, called as model(input_ids=, attention_mask=).logits
     vocabulary  columns of its logits; 0 = not known
     body, head  its two parts, when head(body) was shown to be the model; else None: the model runs whole
+    parts       the head by parts of the vocabulary, where that is all it is (see `engine.vocabulary`); else none
     tree        whether it was shown to take tree attention masks and position ids
     reach       longest text in tokens for which that holds (a sliding window sees no farther); None = any
     blocks      queries per block of tree attention (see `engine.blocks`); 0 = by one mask for the whole chunk
@@ -42,6 +44,7 @@ class Reader:
     vocabulary: int = 0
     body: Callable[..., Any] | None = None
     head: Callable[[torch.Tensor], torch.Tensor] | None = None
+    parts: list[Part] = field(default_factory=list)
     tree: bool = False
     reach: int | None = None
     blocks: int = 0
@@ -73,6 +76,8 @@ class Reader:
     @property
     def block(self) -> int:
         """Vocabulary rows per projection."""
+        if self.parts:
+            return ROWS
         kind = self.device.type if self.device.type in _BLOCK_BYTES else "cpu"
         return max(16, min(_LARGEST_BLOCK[kind], _BLOCK_BYTES[kind] // (4 * max(self.vocabulary, 1))))
 
@@ -105,6 +110,14 @@ def look(
     for start in range(0, states.shape[0], reader.block):
         rows = states[start : start + reader.block]
         low, high = np.searchsorted(edge_row, (start, start + rows.shape[0]))
+        if reader.parts:
+            nats, kept = look_by_parts(
+                reader.parts, rows, edge_row[low:high] - start, edge_token[low:high], sets
+            )
+            bits.append(nats.mul_(_PER_NAT).clamp_min_(0.0))
+            if kept is not None:
+                mass.append(kept.mul_(_PER_NAT).clamp_min_(0.0))
+            continue
         logs = torch.log_softmax(reader.logits(rows), 1)
         own = to_device(edge_row[low:high] - start, logs.device)
         picked = logs[own, to_device(edge_token[low:high], logs.device)]

@@ -1,8 +1,12 @@
-/* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. */
+/* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. What a table's
+   data-copy-note says (scoring rule, intervals) goes into a line below it. */
 
 export function tableText(table) {
   const clean = (cell) => (cell.dataset.copy ?? cell.dataset.value ?? cell.innerText).replace(/\s+/g, " ").trim();
-  return [...table.rows].map((row) => [...row.cells].map(clean).join("\t")).join("\n");
+  const rows = [...table.rows].map((row) => [...row.cells].map(clean));
+  const note = table.dataset.copyNote;
+  if (note) rows.push([note, ...Array(rows[0].length - 1).fill("")]);
+  return rows.map((row) => row.join("\t")).join("\n");
 }
 
 function textOf(element) {

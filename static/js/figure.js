@@ -8,7 +8,6 @@ function enhance(figure) {
   if (!marks.length || !readout) return;
   let current = -1;
   readout.hidden = false;
-  readout.textContent = `${marks.length} marks: point at one, or walk through them with the arrow keys.`;
   box.tabIndex = 0;
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `${box.querySelector("svg > title")?.textContent ?? "Chart"}. Arrow keys read its marks.`);
@@ -31,6 +30,9 @@ function enhance(figure) {
   box.addEventListener("pointerover", (event) => {
     const index = marks.indexOf(event.target.closest("g:has(> title)"));
     if (index >= 0) read(index);
+  });
+  box.addEventListener("focus", () => {
+    if (current < 0) readout.textContent = marks.length === 1 ? "One mark: an arrow key reads it." : `${marks.length} marks: the arrow keys walk through them.`;
   });
   box.addEventListener("blur", () => marks[current]?.classList.remove("is-read"));
 }

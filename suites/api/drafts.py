@@ -37,7 +37,7 @@ from suites.api.shown import (
 from suites.api.views import editable, revision_of, suite_of
 from suites.formats import inherit
 from suites.models import Suite, SuiteRevision
-from suites.selectors import document_of, findings_of
+from suites.selectors import document_of, findings_of, revisions_for
 
 
 def draft_of(suite: Suite) -> SuiteRevision:
@@ -197,9 +197,9 @@ class Lint(ApiView):
     def get(self, request: Request, slug: str) -> Response:
         """Of the draft, else of the newest revision, else of the one asked for."""
         suite = suite_of(request, slug)
-        newest = suite.revisions.order_by("-number").first()
+        newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)
-        return Response(findings(revision_of(suite, number)))
+        return Response(findings(revision_of(request, suite, number)))
 
     @operation(
         "Put a finding aside",

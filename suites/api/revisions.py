@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from django.db.models import Count
-from django.http import Http404, HttpResponse
+from django.http import Http404
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import AddressDecides, ApiView, ListView, one
 from gym.api.operations import TEXT, operation
+from gym.results.export_views import suite_file
 from suites import services
 from suites.api import examples
 from suites.api.sent import ErrataBody
@@ -22,13 +24,15 @@ from suites.api.shown import (
 )
 from suites.api.views import editable, revision_of, suite_of
 from suites.diff import diff
-from suites.models import SuiteRevision
-from suites.selectors import document_of
+from suites.models import Suite, SuiteRevision
+from suites.selectors import document_of, revisions_for
 from suites.views import DOWNLOADS, export_text
 
+OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"}
 
-def detailed(suite_id: int, number: int) -> SuiteRevision:
-    rows = SuiteRevision.objects.filter(suite=suite_id).select_related("suite")
+
+def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
+    rows = revisions_for(request.user, suite).select_related("suite")
     return one(rows.annotate(n_sentences=Count("sentences")), number=number)
 
 
@@ -36,7 +40,8 @@ class RevisionList(ListView):
     @operation("List revisions", answers=RevisionSerializer, many=True, example=examples.REVISION)
     def get(self, request: Request, slug: str) -> Response:
         """Newest first."""
-        return self.page(suite_of(request, slug).revisions.order_by("-number"), RevisionSerializer)
+        revisions = revisions_for(request.user, suite_of(request, slug))
+        return self.page(revisions.order_by("-number"), RevisionSerializer)
 
 
 class Revision(ApiView):
@@ -44,7 +49,7 @@ class Revision(ApiView):
     def get(self, request: Request, slug: str, number: int) -> Response:
         """What a revision is made of, less its sentences."""
         suite = suite_of(request, slug)
-        return Response(RevisionDetailSerializer(detailed(suite.pk, number)).data)
+        return Response(RevisionDetailSerializer(detailed(request, suite, number)).data)
 
     @operation(
         "Say what is wrong with a revision",
@@ -56,8 +61,8 @@ class Revision(ApiView):
     def patch(self, request: Request, slug: str, number: int) -> Response:
         """Readers see it with the revision, whose sentences stay as they are."""
         suite = editable(request, slug)
-        services.set_errata(revision_of(suite, number), self.given()["errata"], actor=request.user)
-        return Response(RevisionDetailSerializer(detailed(suite.pk, number)).data)
+        services.set_errata(revision_of(request, suite, number), self.given()["errata"], actor=request.user)
+        return Response(RevisionDetailSerializer(detailed(request, suite, number)).data)
 
 
 class RevisionSentences(ListView):
@@ -66,7 +71,7 @@ class RevisionSentences(ListView):
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
         """One row per item and condition, in the document's order."""
-        revision = revision_of(suite_of(request, slug), number)
+        revision = revision_of(request, suite_of(request, slug), number)
         return self.page(revision.sentences.order_by("position"), SentenceSerializer)
 
 
@@ -80,15 +85,25 @@ class Export(ApiView):
         media={
             "text/csv": (TEXT, "item_number,condition_name,region_number,region_name,content\n"),
             "text/tab-separated-values": (TEXT, "item\tcondition\tSubject\tVerb\n"),
+            "application/jsonl": (
+                TEXT,
+                '{"sentence_good": "The woman plays.", "sentence_bad": "The woman play."}\n',
+            ),
+            "application/x-bibtex": (TEXT, "@misc{agreement_orc_r2,\n}\n"),
+            "application/zip": ({"type": "string", "format": "binary"}, ""),
         },
     )
-    def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:
+    def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
         """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long) or
-        tsv (wide); it decides the media type."""
-        if form not in DOWNLOADS:
+        tsv (wide); of frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) and bib. It
+        decides the media type. 409 where a format cannot say what the suite says."""
+        revision = revision_of(request, suite_of(request, slug), number)
+        if form in DOWNLOADS:
+            return export_text(revision, form)
+        if form not in OTHER_PROGRAMS or not revision.is_frozen:
             raise Http404
-        revision = revision_of(suite_of(request, slug), number)
-        return export_text(revision, form)
+        address = request.build_absolute_uri(revision.get_absolute_url())
+        return suite_file(revision, OTHER_PROGRAMS[form], address, request.user)
 
 
 class Diff(ApiView):
@@ -96,7 +111,7 @@ class Diff(ApiView):
     def get(self, request: Request, slug: str, a: int, b: int) -> Response:
         """What changed from revision `a` to revision `b`."""
         suite = suite_of(request, slug)
-        old, new = (document_of(revision_of(suite, number)) for number in (a, b))
+        old, new = (document_of(revision_of(request, suite, number)) for number in (a, b))
         found = diff(old, new)
         data = asdict(found)
         data["predictions"] = [

@@ -16,7 +16,7 @@ from suites.drafts import BadEdits
 from suites.editing import EditError
 from suites.formats import MAX_BYTES, Problem, SuiteDocument, SuiteFormatError
 from suites.formulas import FormulaError
-from suites.models import FrozenRevision, JoinPolicy, Suite, SuiteCollaborator, Visibility
+from suites.models import FrozenRevision, JoinPolicy, Suite, Visibility
 from suites.new_forms import read_file
 from suites.services import NothingToFreeze
 
@@ -106,17 +106,6 @@ class EditsBody(Body):
         min_value=0, max_value=2**31 - 1, help_text="of the draft that the edits were made on"
     )
     edits = Edit(many=True)
-
-
-class PersonBody(Body):
-    username = serializers.CharField(max_length=150)
-    role = serializers.ChoiceField(SuiteCollaborator.Role.choices)
-
-
-class RoleBody(Body):
-    role = serializers.ChoiceField(
-        [*SuiteCollaborator.Role.choices, ("owner", "owns the suite")], help_text="owner: hand the suite over"
-    )
 
 
 class RevisionQuery(Query):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from suites.models import Sentence, Suite, SuiteCollaborator, SuiteRevision, Tag
+from suites.models import Sentence, Suite, SuiteRevision, Tag
+from suites.permissions import may_know_owner
 
 CARD = ("title", "language", "licence", "reference", "bibtex", "description", "comment")
 
@@ -43,7 +44,7 @@ class RevisionDetailSerializer(RevisionSerializer):
 
 
 class SuiteSerializer(serializers.ModelSerializer):
-    owner = serializers.CharField(source="owner.username")
+    owner = serializers.SerializerMethodField(help_text="user name; null in an unlisted suite of others")
     tags = serializers.SlugRelatedField("name", many=True, read_only=True)
     n_items = serializers.IntegerField(help_text="of the newest revision, as the other counts")
     n_sentences = serializers.IntegerField()
@@ -67,6 +68,9 @@ class SuiteSerializer(serializers.ModelSerializer):
         ]
         read_only_fields = fields
 
+    def get_owner(self, suite: Suite) -> str | None:
+        return suite.owner.username if may_know_owner(self.context["request"].user, suite) else None
+
 
 class SuiteDetailSerializer(SuiteSerializer):
     revisions = RevisionSerializer(many=True, help_text="newest first")
@@ -89,16 +93,6 @@ class SentenceSerializer(serializers.ModelSerializer):
     class Meta:
         model = Sentence
         fields = ["item", "condition", "contents"]
-        read_only_fields = fields
-
-
-class PersonSerializer(serializers.ModelSerializer):
-    username = serializers.CharField(source="user.username")
-    role = serializers.ChoiceField([*SuiteCollaborator.Role.values, "owner"])
-
-    class Meta:
-        model = SuiteCollaborator
-        fields = ["username", "role"]
         read_only_fields = fields
 
 

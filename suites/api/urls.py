@@ -1,14 +1,15 @@
 from django.urls import path
 
-from suites.api import drafts, formulas, people, revisions, views
+from gym.sharing.api import people_api
+from suites.api import drafts, formulas, revisions, views
+from suites.sharing_views import ROOM
 
 urlpatterns = [
     path("suites/", views.SuiteList.as_view(), name="api-suites"),
     path("suites/<slug:slug>/", views.SuiteDetail.as_view(), name="api-suite"),
     path("suites/<slug:slug>/copy/", views.SuiteCopy.as_view(), name="api-suite-copy"),
     path("suites/<slug:slug>/new-address/", views.SuiteAddress.as_view(), name="api-suite-new-address"),
-    path("suites/<slug:slug>/people/", people.People.as_view(), name="api-people"),
-    path("suites/<slug:slug>/people/<user:username>/", people.Person.as_view(), name="api-person"),
+    *people_api(ROOM, "suites/<slug:slug>/"),
     path("suites/<slug:slug>/draft/", drafts.Draft.as_view(), name="api-draft"),
     path("suites/<slug:slug>/draft/cells/", drafts.DraftCells.as_view(), name="api-draft-cells"),
     path("suites/<slug:slug>/freeze/", drafts.Freeze.as_view(), name="api-freeze"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Prefetch
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, check_match, etag_of, one
+from gym.api.base import ApiView, ListView, etag_of, held, one
 from gym.api.errors import Trouble, invalid
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
@@ -22,7 +22,7 @@ from suites.api.sent import CardBody, CopyBody, NewSuite, NewSuiteFile, document
 from suites.api.shown import SuiteDetailSerializer, SuiteSerializer, TagSerializer
 from suites.filters import SuiteFilter
 from suites.models import Suite, SuiteRevision, Tag, Visibility
-from suites.selectors import listed_for, visible_to, with_shape
+from suites.selectors import listed_for, revisions_for, visible_to, with_shape
 
 BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}
 SENDS = {"application/json": examples.NEW, "multipart/form-data": examples.MULTIPART}
@@ -40,20 +40,23 @@ def editable(request: Request, slug: str) -> Suite:
     return suite
 
 
-def revision_of(suite: Suite, number: int) -> SuiteRevision:
-    revision = one(suite.revisions.all(), number=number)
+def revision_of(request: Request, suite: Suite, number: int) -> SuiteRevision:
+    """404 for a draft that is not for this person, as for one that is not there."""
+    revision = one(revisions_for(request.user, suite), number=number)
     revision.suite = suite
     return revision
 
 
-def detail(suite: Suite) -> dict[str, Any]:
-    row = with_shape(Suite.objects.filter(pk=suite.pk)).select_related("owner")
-    return dict(SuiteDetailSerializer(row.prefetch_related("revisions").get()).data)
+def detail(request: Request, suite: Suite) -> dict[str, Any]:
+    row = with_shape(Suite.objects.filter(pk=suite.pk), request.user).select_related("owner")
+    revisions = Prefetch("revisions", queryset=revisions_for(request.user))
+    found = row.prefetch_related(revisions).get()
+    return dict(SuiteDetailSerializer(found, context={"request": request}).data)
 
 
 def created(request: Request, suite: Suite) -> Response:
     place = reverse("api-suite", args=[suite.slug], request=request)
-    return Response(detail(suite), status=201, headers={"Location": place})
+    return Response(detail(request, suite), status=201, headers={"Location": place})
 
 
 class SuiteList(ListView):
@@ -63,7 +66,8 @@ class SuiteList(ListView):
     @operation("List suites", answers=SuiteSerializer, many=True, example=examples.SUITE)
     def get(self, request: Request) -> Response:
         """Suites that are listed for you: public ones, your own, and those you work on."""
-        return self.page(with_shape(listed_for(request.user)).select_related("owner"), SuiteSerializer)
+        suites = with_shape(listed_for(request.user), request.user).select_related("owner")
+        return self.page(suites.prefetch_related("collaborations"), SuiteSerializer)
 
     @operation(
         "Create a suite",
@@ -95,7 +99,7 @@ class SuiteDetail(ApiView):
     @operation("Read a suite", answers=SuiteDetailSerializer, example=examples.DETAIL)
     def get(self, request: Request, slug: str) -> Response:
         """The card of a suite and its revisions."""
-        return Response(detail(suite_of(request, slug)))
+        return Response(detail(request, suite_of(request, slug)))
 
     @operation(
         "Change a suite's card",
@@ -109,10 +113,9 @@ class SuiteDetail(ApiView):
         """Only the fields sent are changed. Making a suite unlisted, or no longer so, changes its address."""
         suite = editable(request, slug)
         given = self.given()
-        if "If-Match" in request.headers:
-            check_match(request, etag_of(detail(suite)))
-        services.edit_card(suite, actor=request.user, **given)
-        data = detail(suite)
+        with held(request, suite, lambda: detail(request, suite)):
+            services.edit_card(suite, actor=request.user, **given)
+            data = detail(request, suite)
         return Response(data, headers={"ETag": etag_of(data)})
 
     @operation("Delete a suite", status=204)
@@ -136,7 +139,7 @@ class SuiteCopy(ApiView):
         suite = suite_of(request, slug)
         given = self.given()
         if "revision" in given:
-            revision = revision_of(suite, given["revision"])
+            revision = revision_of(request, suite, given["revision"])
         else:
             found = suite.latest_frozen or suite.draft
             if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.urls import reverse
 
 from gym.accounts.farewell import FORMER_MEMBER
 from gym.accounts.models import ApiToken, User
@@ -11,6 +12,7 @@ from gym.evaluations import services
 from gym.evaluations.models import SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.secrets import sealed
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator
 from tests.factories import make_model, make_revision, make_suite
@@ -107,6 +109,14 @@ def test_a_private_model_goes_and_a_public_or_used_one_stays(client, people, ali
     assert SuiteRun.objects.get().model == used
 
 
+def test_a_model_that_stays_keeps_no_key_of_its_owner(client, alice):
+    model = make_model(alice, slug="open")
+    RegisteredModel.objects.filter(pk=model.pk).update(secrets=sealed({}, {"api_key": "sk-alices"}))
+    assert b"without its secrets" in client.get(reverse("account-delete")).content
+    delete(client)
+    assert RegisteredModel.objects.get().secrets == {}
+
+
 def test_suites_of_others_stay_as_they_are(client, people, alice):
     suite = make_suite(people.bob, visibility="private", collaborator=alice)
     delete(client)
@@ -143,7 +153,7 @@ def test_the_page_takes_as_many_queries_for_many_things_as_for_few(
     for number in range(10):
         make_suite(alice, name=f"mine{number}", visibility="private", frozen=False)
         services.queue_run(revision, model, actor=alice)
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(24):
         assert client.get(DELETE).status_code == 200
 
 

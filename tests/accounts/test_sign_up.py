@@ -79,3 +79,15 @@ def test_one_address_makes_only_so_many_accounts_an_hour(client, db, settings):
     assert refused.status_code == 429
     assert 1700 < int(refused["Retry-After"]) <= 1800
     assert User.objects.count() == 2
+
+
+def test_who_loses_the_race_for_a_name_is_told(client, db, monkeypatch):
+    class SomebodyElseIsFaster:
+        def take(self, address: str) -> None:
+            User.objects.create_user("erin")
+
+    monkeypatch.setattr("gym.accounts.views.throttle.sign_up_by_address", SomebodyElseIsFaster)
+    response = sign_up(client)
+    assert response.status_code == 400
+    assert "This name is taken." in response.content.decode()
+    assert "_auth_user_id" not in client.session

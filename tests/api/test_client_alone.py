@@ -9,7 +9,9 @@ import sys
 import pytest
 
 from gym.client import ApiError
+from gym.client.cli import FORMATS
 from gym.client.commands import run
+from gym.client.values import Run
 from tests.conftest import ROOT
 
 
@@ -25,6 +27,29 @@ def test_the_folder_works_where_it_is_copied_to(tmp_path):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "--server" in done.stdout
+
+
+@pytest.mark.parametrize(("least", "status"), [(0.0, 1), (0.8, 1), (None, 0)])
+def test_a_gate_that_tests_nothing_does_not_open(capsys, least, status):
+    """A suite without predictions has nothing that could be below the rate."""
+    from argparse import Namespace
+    from types import SimpleNamespace
+
+    done = Run("key", "bare", 1, "m", "done", (), 0, 0, "", {})
+    client = SimpleNamespace(
+        start_run=lambda *args, **more: done,
+        wait=lambda *args, **more: done,
+        transport=SimpleNamespace(server="http://here"),
+    )
+    given = Namespace(suite="bare", policy=[], model=["m"], timeout=1.0, json=False, fail_under=least)
+    assert run(client, given) == status
+    assert "no predictions: nothing was tested" in capsys.readouterr().out
+
+
+def test_every_format_of_the_site_can_be_asked_for():
+    from suites.api.revisions import DOWNLOADS, OTHER_PROGRAMS
+
+    assert set(FORMATS) == {*DOWNLOADS, *OTHER_PROGRAMS}
 
 
 def test_into_a_suite_that_is_not_there_says_how_to_make_it(tmp_path):

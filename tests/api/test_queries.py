@@ -7,9 +7,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from gym.conversations import services as conversations
+from gym.conversations.models import AgentRun, AgentServer, AgentSuite
 from gym.evaluations.services import queue_run
 from gym.jobs.testing import run_pending
 from suites import services
+from tests.conversations import site as agents
 from tests.factories import make_model, make_suite
 
 LISTS = (
@@ -22,6 +25,11 @@ LISTS = (
     "runs/?state=done&sort=created",
     "leaderboard/",
     "jobs/",
+    "collections/",
+    "agents/",
+    "agent-suites/",
+    "agent-runs/",
+    "agent-suites/t0/cases/",
     "uploads/",
     "suites/s0/revisions/",
     "suites/s0/people/",
@@ -42,14 +50,39 @@ DETAILS = (
     "runs/RUN/",
     "runs/RUN/results/",
     "me/",
+    "compare/?model=m0,m0-0",
+    "compare/s0/?model=m0,m0-0",
+    "compare/s0/items/?model=m0,m0-0",
+    "models/m0-0/profile/",
+    "queue/",
+    "collections/c0/",
+    "agents/a0/",
+    "agent-suites/t0/",
+    "agent-suites/t0/matrix/",
+    "agent-suites/t0/cases/CASE/",
+    "agent-runs/AGENTRUN/",
+    "agent-compare/?first=AGENTRUN&second=AGENTRUN",
 )
 MOST = 10
 
 
 def grow(client, people, start: int, n: int, items: int) -> None:
     for number in range(start, start + n):
+        agents.make_server(people.alice, f"a{number}", ready=False)
+        agents.make_suite(people.alice, f"t{number}", {"hello": agents.GOOD, f"case{number}": agents.GOOD})
+    run_pending()
+    for number in range(start, start + n):
+        server = AgentServer.objects.get(model__slug=f"a{number}")
+        conversations.queue_run(AgentSuite.objects.get(slug="t0"), server, actor=people.alice)
         suite = make_suite(people.alice, name=f"s{number}", items=items, collaborator=people.bob)
         services.set_tags(suite, ["all", f"tag{number}"])
+        collection = {
+            "slug": f"c{number}",
+            "title": "C",
+            "suites": [{"suite": f"s{one}"} for one in range(number + 1)],
+        }
+        made = client.post("/api/v1/collections/", collection, content_type="application/json")
+        assert made.status_code == 201
         services.open_draft(suite, actor=people.alice)
         make_model(people.alice, slug=f"m{number}")
         for other in range(min(number + 1, 2)):
@@ -59,6 +92,12 @@ def grow(client, people, start: int, n: int, items: int) -> None:
         file = SimpleUploadedFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
         assert client.post("/api/v1/uploads/", {"file": file}).status_code == 201
     run_pending()
+
+
+def _named(address: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        address = address.replace(name, value)
+    return address
 
 
 def counted(client, address: str) -> tuple[int, int]:
@@ -74,7 +113,10 @@ def test_lists_and_details_take_few_queries_whatever_their_length(client, people
     client.force_login(people.alice)
     grow(client, people, 0, 2, items=2)
     run = client.get("/api/v1/runs/?suite=s0&source=computed").json()["results"][0]["id"]
-    addresses = [address.replace("RUN", run) for address in (*LISTS, *DETAILS)]
+    agent_run = AgentRun.objects.order_by("pk").first()
+    case = agent_run.suite.cases.get(name="hello")
+    names = {"AGENTRUN": agent_run.key, "RUN": run, "CASE": str(case.pk)}
+    addresses = [_named(address, names) for address in (*LISTS, *DETAILS)]
     few = {address: counted(client, address) for address in addresses}
     grow(client, people, 2, 6, items=2)
     for address in addresses:

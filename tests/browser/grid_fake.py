@@ -146,6 +146,8 @@ class Sheet:
 
     def open(self) -> None:
         self.page.goto(self.url)
+        if (offer := self.page.get_by_role("button", name="Open a draft")).count():
+            offer.click()
         self.page.wait_for_selector("[data-ready=yes]")
 
     def press(self, *keys: str) -> None:

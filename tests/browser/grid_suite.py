@@ -65,6 +65,7 @@ class Suite:
         self.told: dict[str, list[dict[str, Any]]] = {}
         self.down = False
         self.slow_preview = 0.0
+        self.error_bound = 0.0  # margins below this are too close to call
         self.slow_patch = 0.0
         self.lose_answer = False
         self.html = ""
@@ -158,7 +159,7 @@ class Suite:
             rows.append(
                 {"item": row["item"], "condition": row["condition"], "bits": values, "total": sum(values)}
             )
-        outcomes, margins = [], []
+        outcomes, margins, close = [], [], []
         for text in body["predictions"]:
             codes, gaps = [], []
             for item in body["items"]:
@@ -172,7 +173,8 @@ class Suite:
                     gaps.append(None)
             outcomes.append(codes)
             margins.append(gaps)
-        return 200, {"rows": rows, "outcomes": outcomes, "margins": margins}
+            close.append([None if gap is None else 0 < abs(gap) < self.error_bound for gap in gaps])
+        return 200, {"rows": rows, "outcomes": outcomes, "margins": margins, "too_close": close}
 
     def lint(self, body: dict[str, Any]) -> tuple[int, Any]:
         if "ignore" in body:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import zipfile
+
+from tests.browser.axe import violations
 
 CASE = """\
 agent: echo
@@ -44,15 +47,126 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_role("link", name="Failure modes").click()
     assert page.get_by_text("2 of 2 failures").is_visible()
     page.get_by_text("Rename or merge").click()
-    page.get_by_label("Name").fill("Says goodbye instead")
+    page.get_by_label("Name", exact=True).fill("Says goodbye instead")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", name="Says goodbye instead").wait_for()
+
+    # A model names what failed; the page follows it by itself, and can be left without it again.
+    page.get_by_role("button", name="Name the failures").click()
+    page.get_by_text("2 of 2 failures were sorted by Embedded agents").wait_for(timeout=60_000)
+    page.get_by_role("heading", name="It speaks of ‘goodbye’.").wait_for()
+    assert violations(page) == {}
+    page.get_by_role("button", name="Group without the model").click()
+    page.get_by_role("heading", name="Says goodbye instead").wait_for()
+
+    # A second run: the suite now shows a trend, and the two can be compared.
+    page.get_by_role("link", name="Browser manners").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_url("**/agents/runs/*/")
+    page.get_by_text("cases passed").wait_for(timeout=60_000)
+    assert page.get_by_text("pass^k").first.is_visible()
+    assert page.get_by_text("not told").first.is_visible()
+    assert violations(page) == {}
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("Fisher's exact test").wait_for()
+    page.get_by_role("link", name="Browser manners").click()
+    page.get_by_role("heading", name="Over time").wait_for()
+    assert violations(page) == {}
+
+
+ODD = {
+    "greets/windows.hocon": CASE.replace("\n", "\r\n").encode(),
+    "greets/mark.hocon": b"\xef\xbb\xbf" + CASE.encode(),
+    "blank-first.hocon": b"\n\n" + CASE.encode() + b"\n# end",
+    "other.json": b'{"agent": "echo", "interactions": [{"text": "hi"}]}',
+}
+
+
+def test_a_folder_comes_in_and_goes_out_byte_for_byte_even_when_it_was_edited(signed_in, tmp_path):
+    page = signed_in
+    for name, data in {**ODD, "README.md": b"# no case"}.items():
+        (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "folder" / name).write_bytes(data)
+    page.goto("/agents/new/")
+    page.get_by_label("Title").fill("Folder")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/agents/folder/")
+    page.get_by_role("link", name=re.compile("Import")).first.click()
+    page.get_by_label("Or a folder").set_input_files(tmp_path / "folder")
+    page.get_by_text("4 of 5 files are test cases.").wait_for()
+    assert violations(page) == {}
+    page.get_by_role("button", name="Import").click()
+    page.get_by_text("4 cases imported.").wait_for()
+
+    # Opening a case and saving it untouched changes no byte of it.
+    for name in ("greets/windows", "greets/mark", "blank-first"):
+        page.goto("/agents/folder/")
+        page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_role("link", name="Edit").click()
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_url(re.compile(r"/cases/\d+/$"))
+    page.goto("/agents/folder/")
+    with page.expect_download() as download:
+        page.get_by_role("link", name=re.compile("Download")).click()
+    archive = zipfile.ZipFile(download.value.path())
+    assert {name: archive.read(name) for name in archive.namelist()} == ODD
 
 
 def test_a_case_as_a_form_with_the_keyboard(signed_in):
     page = signed_in
-    page.goto("/agents/demo-conversations/")
-    page.get_by_role("link", name="manners/varies").click()
+    page.goto("/agents/new/")
+    page.get_by_label("Title").fill("Keyboard")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/agents/keyboard/")
+    page.get_by_role("link", name=re.compile("New case")).first.click()
+    page.get_by_label("Name").fill("greets")
+    page.get_by_label(re.compile("Test case")).fill(CASE)
+    page.get_by_role("button", name="Save").click()
     page.wait_for_url(re.compile(r"/cases/\d+/$"))
-    assert page.get_by_text("FLAKY greeting").first.is_visible()
-    assert page.get_by_text("Nothing to remark").is_visible() or page.get_by_text("checks in").is_visible()
+    page.get_by_role("link", name="Edit").press("Enter")
+    page.get_by_role("link", name="Edit as a form").press("Enter")
+    page.wait_for_url("**/form/")
+    assert violations(page) == {}
+
+    # From field to field with Tab alone, each with its label, in the order in which they are read.
+    page.get_by_label("Agent", exact=True).focus()
+
+    def here() -> str:
+        return page.evaluate("(document.activeElement.labels?.[0] ?? document.activeElement).innerText")
+
+    def walk_to(last: str) -> list[str]:
+        passed = [here()]
+        while passed[-1] != last and len(passed) < 20:
+            page.keyboard.press("Tab")
+            passed.append(here())
+            if passed[-1] == "Success ratio":
+                page.keyboard.press("ControlOrMeta+A")
+                page.keyboard.type("3/4")
+        return passed
+
+    turn = [
+        "What is said", "What must be true of the answer", "Private data sent along", "Seconds for this turn",
+        "The next turn", "Chat filter",
+    ]  # fmt: skip
+    top = ["Agent", "Connections", "Success ratio", "Seconds for the whole test"]
+    more = "Headers and how the agent reaches others"
+    assert walk_to("Add a turn") == [*top, more, *turn, "Save", "Add a turn"]
+    page.keyboard.press("Enter")
+    page.get_by_role("group", name="Turn 2").wait_for()
+    assert here() == "What is said"
+    page.keyboard.type("and goodbye")
+    page.get_by_text("1 check in 2 turns").wait_for()
+    assert walk_to("Save") == [*turn, "Save"]
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/cases/\d+/$"))
+
+    # The text of the case is what was typed, and what was not touched is still there.
+    page.get_by_role("link", name="Edit").press("Enter")
+    text = page.get_by_label(re.compile("Test case")).input_value()
+    assert 'success_ratio: "3/4"' in text
+    assert [line.strip() for line in text.splitlines() if "text:" in line] == [
+        'text: "FLAKY greeting"',
+        "text: {",
+        'text: "and goodbye"',
+    ]
+    assert 'keywords: "Hello"' in text

@@ -121,6 +121,22 @@ def test_a_changed_text_changes_its_item_soon(sheet):
     assert sheet.page.get_by_text("1 of 4 items hold").is_visible()
 
 
+def test_a_margin_inside_the_numeric_error_is_too_close_to_call(sheet):
+    sheet.suite.error_bound = 3.0
+    preview(sheet)
+    cell = sheet.cell(0, 4)
+    assert cell.inner_text().startswith("−1.0≈")
+    assert cell.get_attribute("title") == "failed, by −1.0 bits, too close to call"
+    assert cell.locator("[data-read]").inner_text() == cell.get_attribute("title")
+    assert sheet.page.get_by_text("4 too close to call (≈)").is_visible()
+
+
+def test_a_margin_beyond_the_numeric_error_is_called(sheet):
+    preview(sheet)
+    assert "≈" not in sheet.cell(0, 4).inner_text()
+    assert sheet.page.get_by_text("too close to call").count() == 0
+
+
 def test_typing_never_waits_for_the_preview(sheet):
     preview(sheet)
     sheet.suite.slow_preview = 2.0

@@ -17,7 +17,7 @@ def test_the_heat_map_is_walked_by_keyboard_and_read_in_words(page):
     page.goto("/leaderboard/")
     page.locator("#board tbody td[tabindex='0']").focus()
     assert focused(page).startswith("mean 100.0%")
-    for key in ("ArrowRight",) * 4 + ("ArrowDown",):
+    for key in ("ArrowRight",) * 5 + ("ArrowDown",):
         page.keyboard.press(key)
     readout = page.locator("[data-heatmap-readout]")
     assert "Demo 5-gram, Centre embedding: 50.0%, 12 of 24 held" in readout.inner_text()
@@ -46,6 +46,7 @@ def test_the_heat_map_copies_to_a_spreadsheet(page):
     assert rows[1][0] == "Demo GPT-2"
     assert float(rows[1][1]) == 1.0
     assert len({len(row) for row in rows}) == 1
+    assert rows[-1][0].startswith("Scoring rule: each prediction")
 
 
 def test_models_ticked_on_the_leaderboard_are_compared(page):
@@ -57,6 +58,7 @@ def test_models_ticked_on_the_leaderboard_are_compared(page):
     assert page.get_by_role("heading", level=1).inner_text() == "Demo GPT-2 and Demo 5-gram"
     page.get_by_role("link", name="Subject-verb agreement across an object relative clause").click()
     page.get_by_role("link", name="where they differ").click()
+    page.locator("#compare-items tbody tr").first.wait_for()
     assert page.locator("#compare-items tbody tr").count() == 19
     page.get_by_role("link", name="Item 2", exact=True).click()
     assert page.locator("table.lens").count() == 2
@@ -88,5 +90,44 @@ def test_the_marks_of_a_chart_are_read_by_keyboard(page):
 def test_the_address_of_a_chart_is_under_the_rights_of_its_page(site):
     models = json.loads(fetch(f"{site}/api/v1/models/"))["results"]
     names = [row["name"] for row in models if row["backend"] != "agent"]  # agents run on no suite
-    assert len(names) == 3
+    assert len(names) == 5
     assert all(name in fetch(f"{site}/figures/leaderboard-scores.csv") for name in names)
+
+
+def test_the_numbers_of_a_chart_open_beside_it(page):
+    page.goto("/runs/")
+    page.locator("main table a[href^='/runs/']").first.click()
+    numbers = page.locator(".result-margins .figure-data").first
+    table = numbers.locator("table")
+    assert not table.is_visible()
+    numbers.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert table.is_visible()
+    assert table.locator("thead th").all_inner_texts() == ["item number", "outcome", "margin bits"]
+    assert table.locator("tbody tr").count() > 10
+
+
+def test_comparing_models_is_drawn_and_taken_away(page):
+    page.goto("/compare/?model=demo-gpt2&model=demo-ngram")
+    figure = page.locator("[data-figure]")
+    figure.locator(".chart-box").focus()
+    page.keyboard.press("Home")
+    said = figure.locator("[data-figure-readout]").inner_text()
+    assert said.startswith("Centre embedding: -0.500 difference of pass rates")
+    for form, start in (("SVG", b"<svg"), ("CSV", b"suite,revision,")):
+        with page.expect_download() as waited:
+            figure.get_by_role("link", name=f"Demo 5-gram less Demo GPT-2 as {form}").click()
+        assert waited.value.path().read_bytes().startswith(start)
+
+
+def test_a_dark_page_prints_dark_on_white_with_whole_charts_and_without_buttons(page):
+    page.emulate_media(color_scheme="dark", media="print")
+    page.goto("/suites/agreement_orc/")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    ink = page.locator("svg.chart .c-text").first.evaluate("node => getComputedStyle(node).fill")
+    assert sum(int(part) for part in ink.removeprefix("rgb(").removesuffix(")").split(",")) < 200
+    assert not page.get_by_role("button", name="Copy table").is_visible()
+    assert not page.locator(".figure-files").first.is_visible()
+    for box in page.locator(".chart-box").all():
+        assert box.evaluate("node => getComputedStyle(node).overflowX") == "visible"

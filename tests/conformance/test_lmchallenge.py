@@ -283,7 +283,7 @@ def test_a_log_with_nan_scores_is_counted_with_a_note() -> None:
     [
         ("tabs.txt", "text", {"tab", "return", "separator"}),
         ("newline.jsonl", "json", {"newline", "tab"}),
-        ("bom_crlf.txt", "text", {"bom"}),
+        ("bom_crlf.txt", "text", {"bom", "crlf"}),
     ],
 )
 def test_traps_in_a_corpus_give_warnings_and_reach_the_model_harmlessly(

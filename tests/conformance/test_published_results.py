@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import matrix
 from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.results.leaderboard import leaderboard
+from gym.results.options import Options
+from gym.results.rules import FIRST
 from suites import services
 from suites.formats import read_suite
 
@@ -59,22 +60,24 @@ def test_the_published_files_give_the_accuracies_that_counting_gives(people, con
         assert len(plan.unmatched) == 34 - len(published)
         save_upload(plan, ModelChoice(visibility="public"), actor=people.bob)
     assert len(expected) == 10  # two of the six files have three seeds each
-    table = matrix(people.nobody)
-    assert {suite.slug for suite in table.suites} == published
-    assert {model.name for model in table.models} == set(expected)
-    for suite in table.suites:
-        for model in table.models:
-            score = table.cells[suite.pk][model.pk]
-            assert score.rate == pytest.approx(expected[model.name][suite.slug], abs=1e-12)
-            assert score.run.source == SuiteRun.Source.UPLOADED
-    for model in table.models:
-        by_suite = expected[model.name]
+    board = leaderboard(people.nobody, Options(rule=FIRST))  # as the paper counts
+    slugs = [column.suite.slug for column in board.columns]
+    assert set(slugs) == published
+    assert {row.name for row in board.rows} == set(expected)
+    for row in board.rows:
+        by_suite = expected[row.name]
+        for slug, cell in zip(slugs, row.cells, strict=True):
+            assert cell is not None
+            assert cell.rate == pytest.approx(by_suite[slug], abs=1e-12)
+            assert cell.uploaded
         mean = sum(by_suite[suite] for suite in published) / len(published)
-        assert table.mean_of_model(model) == pytest.approx(mean, abs=1e-12)
-    gpt_2 = next(model for model in table.models if model.name == "gpt-2-pretrained__0")
-    for suite in table.suites:
-        if suite.slug in GPT_2:
-            assert table.cells[suite.pk][gpt_2.pk].rate == pytest.approx(GPT_2[suite.slug], abs=5e-5)
+        assert row.score is not None
+        assert row.score.rate == pytest.approx(mean, abs=1e-12)
+    gpt_2 = next(row for row in board.rows if row.name == "gpt-2-pretrained__0")
+    for slug, cell in zip(slugs, gpt_2.cells, strict=True):
+        if slug in GPT_2:
+            assert cell is not None
+            assert cell.rate == pytest.approx(GPT_2[slug], abs=5e-5)
 
 
 def test_items_of_the_published_files_are_counted_from_0(people, conformance, published):

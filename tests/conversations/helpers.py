@@ -20,6 +20,9 @@ from gym.conversations.transport import TransportError
 class Scripted:
     """A transport that answers every request by a function of its body; keeps what was asked."""
 
+    unsent: tuple[str, ...] = ()
+    scheme = "http"
+
     def __init__(self, answer: Callable[[dict[str, Any]], Any], secrets: tuple[str, ...] = ()) -> None:
         self.answer = answer
         self.secrets = secrets

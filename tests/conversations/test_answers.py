@@ -106,6 +106,7 @@ def test_line_separators_within_text_do_not_split_it():
         b"{", b"nonsense", b"[1]", b"3", b"\xff{}", b'{"response": [1]}', b'{"response": {"text": 3}}',
         b'{"response": {"type": "AI", "structure": NaN}}', b'{"a": ' * 5000 + b"1" + b"}" * 5000,
         b'{"response": {"structure": ' + b"[" * 150 + b"]" * 150 + b"}}", b'{"n": ' + b"9" * 5000 + b"}",
+        b'{"response": {"structure": {"k": 1e400}}}', b'{"response": {"structure": {"k": [-1e999]}}}',
     ],
 )  # fmt: skip
 def test_what_is_no_answer_is_refused_by_name(line):
@@ -122,9 +123,65 @@ def test_long_lines_and_long_answers_are_refused(monkeypatch):
         read(*[b"{}"] * 60)
 
 
-@given(st.binary(max_size=200) | st.text(max_size=60).map(str.encode))
-def test_any_bytes_are_an_answer_or_refused(data):
+@pytest.mark.parametrize("told", ["9" * 401, "-1", "1e300", "true", '"7"', "null", "[7]", "1e16"])
+def test_what_can_be_no_amount_is_not_counted(told):
+    line = '{"response": {"type": "AGENT", "structure": {"total_tokens": 3, "total_cost": TOLD}}}'.replace(
+        "TOLD", told
+    )
+    assert read(line.encode(), framework("x"), size=1000).tokens == {"total_tokens": 3}
+
+
+@pytest.mark.parametrize("origin", [5, "a", {"tool": "a"}, [5], [{"tool": ["a"]}], True])
+def test_an_odd_origin_breaks_nothing(origin):
+    assert read(framework("x", origin=origin)).messages[0]["text"] == "x"
+
+
+def test_messages_beyond_the_limit_are_counted(monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_MESSAGES", 2)
+    answer = read(*[framework(str(n)) for n in range(5)])
+    assert ([message["text"] for message in answer.messages], answer.left_out, answer.text) == (
+        ["0", "1"],
+        3,
+        "4",
+    )
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=5), below, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    ["type", "text", "origin", "structure", "chat_context", "sly_data", "response", "error", "total_tokens",
+     "total_cost", "tool", "details"]
+)  # fmt: skip
+KINDS = st.sampled_from(["AI", "AGENT", "AGENT_FRAMEWORK", 4, 100, 101])
+MESSAGES = st.dictionaries(KEYS, VALUES, max_size=6).flatmap(
+    lambda message: KINDS.map(lambda kind: {"response": {**message, "type": kind}})
+)
+HUGE = st.sampled_from(["1e400", "-1e999", "9" * 401, "NaN", "Infinity", "-0.0", "1E+308"])
+
+
+def look(data: bytes) -> None:
+    """What was read can be stored: as JSON, where no number is odd."""
     try:
-        read(data)
+        answer = read(data, size=64)
     except ProtocolError as error:
         assert str(error)
+    else:
+        json.dumps(answer.__dict__, allow_nan=False)
+        assert answer.agent_error("a") is not None
+        amounts = (answer.tokens or {}).values()
+        assert all(0 <= amount <= 1e15 for amount in amounts)
+
+
+@given(st.lists(MESSAGES, max_size=4), HUGE)
+def test_any_messages_are_an_answer_that_can_be_stored_or_refused(messages, huge):
+    lines = [json.dumps(message) for message in messages]
+    look("\n".join(lines).encode())
+    look("\n".join(line.replace("1", huge, 1) for line in lines).encode())
+
+
+@given(st.binary(max_size=200) | st.text(max_size=60).map(str.encode))
+def test_any_bytes_are_an_answer_or_refused(data):
+    look(data)

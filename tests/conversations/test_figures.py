@@ -6,7 +6,15 @@ import itertools
 
 import pytest
 
-from gym.conversations.figures import compare, evidence, is_flaky, pass_at_k, pass_hat_k
+from gym.conversations.figures import (
+    compare,
+    compare_paired,
+    evidence,
+    is_flaky,
+    pass_at_k,
+    pass_hat_k,
+    repeats,
+)
 
 
 @pytest.mark.parametrize(("n", "c"), [(5, 0), (5, 2), (5, 5), (7, 3), (1, 1)])
@@ -28,10 +36,38 @@ def test_wilson_intervals_and_what_they_say():
     assert three.interval is not None
     assert (round(three.interval.low, 2), round(three.interval.high, 2)) == (0.44, 1.0)
     assert evidence(10, 10, 1.0).interval.low == pytest.approx(0.72, abs=0.005)
-    assert three.verdict == "too few iterations to tell"
+    assert evidence(10, 15, 0.5).verdict == "too few iterations to tell"
     assert evidence(0, 20, 0.5).verdict == "the rate is lower than required"
     assert evidence(40, 40, 0.5).verdict == "the rate is as high as required"
     assert evidence(0, 0, 0.5).verdict == "nothing was run"
+
+
+def test_both_ends_say_what_is_excluded():
+    """A required rate of 1 is never shown to be reached, however many pass."""
+    assert evidence(3, 3, 1.0).verdict == "all passed so far; rates below 0.44 are excluded"
+    assert evidence(1000, 1000, 1.0).verdict == "all passed so far; rates below 0.996 are excluded"
+    assert evidence(2, 3, 1.0).verdict == "the rate is lower than required"
+    assert evidence(0, 2, 0.5).verdict == "none passed so far; rates above 0.66 are excluded"
+    assert evidence(0, 2, 0.0).verdict == "no success is required"
+
+
+def test_a_rate_that_stopped_early_has_no_interval():
+    found = evidence(1, 1, 0.5, early_stop=True)
+    assert (found.rate, found.interval) == (1.0, None)
+    assert found.verdict == "stops once it is decided: no estimate of the rate"
+    assert compare((1, 1), (0, 9), early_stop=True).p is None
+    assert compare((1, 1), (0, 9), early_stop=True).difference == -1.0
+    assert compare_paired([(True, False)] * 9, early_stop=True).p is None
+
+
+def test_pairs_are_compared_by_those_that_changed():
+    found = compare_paired([(True, True)] * 50 + [(True, False)] * 6 + [(False, False)] * 4)
+    assert (found.first, found.second, found.changed) == ((56, 60), (50, 60), (0, 6))
+    assert found.p == pytest.approx(2 / 2**6)  # six tosses of a coin, all on one side
+    assert found.difference == pytest.approx(-0.1)
+    assert compare_paired([(True, True)] * 3).p == 1.0
+    assert compare_paired([]).p is None
+    assert found.p < compare((56, 60), (50, 60)).p
 
 
 def test_two_rates_are_compared_exactly():
@@ -47,3 +83,22 @@ def test_flaky_is_both_pass_and_not():
     assert is_flaky(["pass", "timeout"])
     assert not is_flaky(["pass", "pass", "skipped"])
     assert not is_flaky(["fail", "error"])
+
+
+def test_k_iterations_of_one_case_carry_wilsons_interval_along():
+    rows = {row.k: row for row in repeats([(2, 4)])}
+    assert list(rows) == [1, 2, 3]
+    assert (round(rows[2].any, 4), round(rows[2].all, 4)) == (0.8333, 0.1667)
+    one = rows[1].any_interval
+    assert one == rows[1].all_interval
+    assert rows[2].any_interval.low == pytest.approx(1 - (1 - one.low) ** 2)
+    assert rows[2].all_interval.high == pytest.approx(one.high**2)
+
+
+def test_k_iterations_of_several_cases_are_a_mean_over_cases_with_enough_of_them():
+    rows = {row.k: row for row in repeats([(1, 1), (2, 4), (0, 4), (0, 0)])}
+    assert [(k, row.n) for k, row in rows.items()] == [(1, 3), (2, 2), (3, 2)]
+    assert rows[1].any == pytest.approx(0.5)
+    assert rows[2].all == pytest.approx((1 / 6 + 0) / 2)
+    assert (rows[1].any_interval.low, rows[1].any_interval.high) == (0.0, 1.0)
+    assert repeats([]) == []

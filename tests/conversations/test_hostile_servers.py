@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 
 import pytest
@@ -45,12 +46,21 @@ def one_line(connection, request):
         connection.sendall(b"x" * 1024 * 1024)
 
 
+BOMB = gzip.compress(b"\0" * 20_000_000, 1)
 BEHAVIOURS = {
     "hangs": (hang, "timeout", "timeout"),
     "drips": (drip, "timeout", "timeout"),
     "sends a gigabyte": (pour, "error", "protocol"),
     "sends a gigabyte in one line": (one_line, "error", "too-large"),
     "lies about its encoding": (answer(b"not gzip", Content_Encoding="gzip"), "error", "encoding"),
+    "says gzip and sends half of it": (
+        answer(gzip.compress(GOOD * 50, mtime=0)[:-9], Content_Encoding="gzip"),
+        "error",
+        "encoding",
+    ),
+    "packs much into little": (answer(BOMB, Content_Encoding="gzip"), "error", "too-large"),
+    "packs without saying so": (answer(gzip.compress(GOOD, mtime=0)), "error", "protocol"),
+    "sends UTF-16 as UTF-8": (answer(GOOD.decode().encode("utf-16")), "error", "protocol"),
     "packs oddly": (answer(b"x", Content_Encoding="br"), "error", "encoding"),
     "no UTF-8": (answer(b"\xff\xfe\n"), "error", "protocol"),
     "answers 500": (answer(b"oh", "500 Oops"), "error", "status"),
@@ -66,6 +76,11 @@ BEHAVIOURS = {
     "speaks no HTTP": (b"SSH-2.0-OpenSSH\r\n", "error", "encoding"),
     "hangs up": (lambda connection, request: None, "error", None),
     "answers a page": (answer(b"<html>hi</html>", Content_Type="text/html"), "error", "protocol"),
+    "names a number that is none": (
+        answer(GOOD.replace(b'"ok"', b'"ok", "structure": {"k": 1e400}')),
+        "error",
+        "protocol",
+    ),
     "a timeout after the head": (answer(GOOD + b'{"error": "Request timeout"}\n'), "error", "protocol"),
 }
 
@@ -84,9 +99,33 @@ def test_every_misbehaviour_has_a_name_and_the_run_ends(name):
     assert [check.outcome for check in result.iterations[0].checks] == [outcome]
 
 
+def test_what_is_packed_as_it_says_is_read():
+    with server(answer(gzip.compress(GOOD, mtime=0), Content_Encoding="gzip")) as there:
+        assert run(CASE, transport(there.url)).outcome == "pass"
+
+
 def test_a_good_server_passes():
     with server(answer(GOOD)) as there:
         assert run(CASE, transport(there.url)).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://10.0.0.1:81/base",
+        "http://nosuch.invalid",
+        "http://127.0.0.1:9/deep/er",
+        "https://127.0.0.1:9",
+        "http://[::1]:81",
+    ],
+)
+def test_what_went_wrong_is_told_without_the_address(url):
+    """People who may see a run need not know where its agent is."""
+    told = run(CASE, transport(url)).iterations[0].turns[0].error
+    assert told
+    for part in ("10.0.0.1", "127.0.0.1", "nosuch", "81", ":9", "::1", "deep"):
+        assert part not in told
+    assert "he server" in told
 
 
 def test_nobody_there():

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gym.conversations.cases import read_case
+from gym.conversations.driver import Options, run_iterations
 from gym.conversations.embedded import EmbeddedTransport
 from gym.conversations.judges import AgentJudge, SurprisalJudge
 from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
-from gym.conversations.transport import TransportError
-from tests.conversations.helpers import Asks
+from gym.conversations.transport import Deadline, TransportError, one_at_a_time
+from tests.conversations.helpers import Asks, Scripted, one_check, says
 
 
 @pytest.mark.parametrize(
@@ -105,7 +110,109 @@ def test_an_agent_judges():
     [([1.0, 3.0], "pass"), ([3.0, 1.0], "fail"), ([2.0, 2.001], "error"), ([None, 1.0], "error")],
 )
 def test_a_language_model_judges_by_surprisal(bits, verdict):
-    opinion = VotingJudge(SurprisalJudge(lambda prompt, words: bits, "m")).judge("c", "s")
+    opinion = VotingJudge(SurprisalJudge(lambda prompt, words, deadline: bits, "m")).judge("c", "s")
     assert opinion.verdict == verdict
     if verdict != "error":
         assert "bits for pass" in opinion.reason
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Pass is not warranted.", "pass? No.", "Fail-safe wording, criterion met", "pass\nfail", "pass!", "pass -1",
+        "pass (mostly)", "pass\n\nVerdict: fail", "pass\nSo my final answer is **fail**.", "pass_1", "not pass",
+        "pass, but it does not greet", "fail, if at all", "passing", "pass/fail", "pass,fail", "fail with honours",
+        "pass …",
+    ],
+)  # fmt: skip
+def test_a_word_that_goes_on_is_no_verdict(answer):
+    assert verdict_of(answer)[0] == "error"
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "reason"),
+    [
+        ("pass", "pass", ""), ("pass\n", "pass", ""), ("PASS.", "pass", ""), ("*fail*", "fail", ""),
+        ("**Fail**: no band is named", "fail", "no band is named"), ("pass - it greets", "pass", "it greets"),
+        ("pass — it greets", "pass", "it greets"), ("pass, it greets", "pass", "it greets"),
+        ("fail.\nNothing would pass for a greeting here.", "fail", "Nothing would pass for a greeting here."),
+        ("pass:\nIt does not fail to greet.", "pass", "It does not fail to greet."), ("```\nfail\n```", "fail", ""),
+        ("fail: not a greeting", "fail", "not a greeting"), ("Pass. Failing would be\nharsh.", "error", None),
+    ],
+)  # fmt: skip
+def test_a_verdict_may_have_a_reason(answer, verdict, reason):
+    found = verdict_of(answer)
+    assert found[0] == verdict
+    assert reason is None or found[1] == reason
+
+
+@given(st.sampled_from(["pass", "fail"]), st.text(max_size=60))
+def test_an_answer_that_holds_the_other_word_first_is_never_a_verdict_of_it(word, more):
+    other = {"pass": "fail", "fail": "pass"}[word]
+    assert verdict_of(f"{word}{more}")[0] in (word, "error")
+    assert verdict_of(f"{word}{more}\n{other}")[0] == "error"
+
+
+@pytest.mark.parametrize(
+    ("criterion", "sample", "said"),
+    [
+        ("c", "s" * 20_001, "The text has 20,001 characters"),
+        ("c" * 4_001, "s", "The criterion has 4,001 characters"),
+    ],
+)
+def test_what_is_too_long_to_be_seen_whole_is_a_judge_error_by_name(criterion, sample, said):
+    asks = Asks("pass")
+    opinion = VotingJudge(asks, cache={}).judge(criterion, sample)
+    assert (opinion.verdict, asks.prompts) == ("error", [])
+    assert opinion.reason.startswith(said)
+    judge = VotingJudge(asks, cache={})
+    check = one_check("text", f'gist: "{criterion}"', sample, judge=judge).checks[0]
+    assert (check.outcome, said in check.message) == ("error", True)
+
+
+def test_what_just_fits_is_seen_whole():
+    asks = Asks("pass")
+    assert VotingJudge(asks).judge("c" * 4_000, "s" * 19_999 + "!").verdict == "pass"
+    assert "s!\n" in asks.prompts[0]
+
+
+def test_a_judge_by_surprisal_waits_no_longer_than_its_deadline():
+    busy = threading.Lock()
+
+    def bits(prompt, words, deadline):
+        with one_at_a_time(busy, deadline.check):
+            return [1.0, 3.0]
+
+    judge = VotingJudge(SurprisalJudge(bits, "m"))
+    with busy:
+        started = time.monotonic()
+        opinion = judge.judge("c", "s", Deadline(started + 0.2, "The judge"))
+        assert time.monotonic() - started < 2
+        assert (opinion.verdict, opinion.reason) == ("error", "The judge took too long and was given up.")
+        stopped = judge.judge("c", "s", Deadline(started + 60, "The judge", stop=lambda: True))
+        assert (stopped.verdict, stopped.reason) == ("error", "The run was stopped.")
+    assert judge.judge("c", "s", Deadline(time.monotonic() + 5)).verdict == "pass"
+
+
+def test_a_judge_with_no_time_left_scores_nothing():
+    judge = SurprisalJudge(lambda prompt, words, deadline: pytest.fail("it was scored"), "m")
+    opinion = VotingJudge(judge).judge("c", "s", Deadline(time.monotonic() - 1, "The judge"))
+    assert opinion.verdict == "error"
+
+
+def test_stopping_a_run_reaches_the_judge_that_is_being_asked():
+    asked = threading.Event()
+    stopped = threading.Event()
+
+    class Slow(Scripted):
+        def chat(self, agent, body, headers, deadline, stop):
+            asked.set()
+            while not stop():
+                time.sleep(0.01)
+            stopped.set()
+            raise TransportError("stopped", "The run was stopped.")
+
+    judge = VotingJudge(AgentJudge(Slow(lambda body: None), "judge"))
+    case = read_case("agent: a, interactions: [{text: q, response: {text: {gist: c}}}]")
+    assert list(run_iterations(case, says("x"), judge, Options(), numbers=[1], stop=asked.is_set)) == []
+    assert stopped.wait(5)

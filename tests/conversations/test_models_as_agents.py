@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 
 import pytest
 
 from gym.conversations import talking
+from gym.conversations.transport import Deadline
 from gym.demo.loader import MODELS_DIR
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
@@ -22,6 +24,10 @@ interactions: [
   {text: "what is my name", response: {text: {keywords: Ann}}}
 ]
 """
+
+
+def soon() -> Deadline:
+    return Deadline(time.monotonic() + 30)
 
 
 @pytest.fixture
@@ -69,11 +75,11 @@ def test_surprisals_of_a_causal_model_judge(people, gpt2):
     run = make_run(suite, make_server(people.alice))
     [check] = run.case_runs.get().results()[0].checks
     assert check.outcome in ("pass", "fail"), check
-    passing, failing = talking.bits_of(gpt2)("The dog sleeps.", [" pass", " fail"])
+    passing, failing = talking.bits_of(gpt2)("The dog sleeps.", [" pass", " fail"], soon())
     assert passing is not None
     assert failing is not None
     assert passing > 0
-    assert talking.bits_of(gpt2)("The dog sleeps.", [" fail"]) == [pytest.approx(failing, abs=1e-3)]
+    assert talking.bits_of(gpt2)("The dog sleeps.", [" fail"], soon()) == [pytest.approx(failing, abs=1e-3)]
 
 
 def completion(connection, request):

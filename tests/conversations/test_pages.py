@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
+import json
+import re
+from html import unescape
 
 import pytest
 from django.urls import reverse
 
-from gym.conversations.archives import MAX_FILES, ArchiveError, read_archive, write_archive
-from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, FailureMode
+from gym.conversations import selectors, services, shown
+from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode
+from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from tests.conversations.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
 
@@ -24,20 +26,6 @@ def alice(client, people):
 
 def text_of(response) -> str:
     return response.content.decode()
-
-
-def zipped(files: dict[str, bytes | str], **more) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", more.get("method", zipfile.ZIP_DEFLATED)) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
-def upload(name: str, data: bytes | str) -> io.BytesIO:
-    file = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    file.name = name
-    return file
 
 
 # --- agents ---
@@ -147,6 +135,16 @@ def test_a_text_is_checked_while_it_is_written(alice, people):
     assert suite.cases.get().text == GOOD
 
 
+def test_a_suite_without_a_judge_is_said_to_have_none_where_gist_is_written(alice, people):
+    suite = make_suite(people.alice)
+    check = reverse("agent-case-check", args=[suite.slug])
+    gist = {"text": GOOD.replace("keywords: hello", "gist: a greeting")}
+    assert "This suite has no judge" in text_of(alice.post(check, gist))
+    assert "has no judge" not in text_of(alice.post(check, {"text": GOOD}))
+    AgentSuite.objects.update(judge=make_server(people.alice).model)
+    assert "judged by the suite" in text_of(alice.post(check, gist))
+
+
 def test_a_case_is_edited_as_a_form(alice, people):
     suite = make_suite(people.alice, cases={"hello": GOOD + "metadata: {user_id: joe}\n"})
     address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
@@ -156,7 +154,7 @@ def test_a_case_is_edited_as_a_form(alice, people):
         "agent": "echo", "connections": "http, direct", "success_ratio": "2/3", "timeout_in_seconds": "20",
         "turn-text": ["hello there", "and now", ""], "turn-response": ["text: {keywords: [hello, there]}", "", ""],
         "turn-sly_data": ["x: 3", "", ""], "turn-timeout_in_seconds": ["", "1.5", ""],
-        "turn-continues": ["no", "yes", "yes"],
+        "turn-continue_conversation": ["no", "yes", "yes"], "name": "hello",
     }  # fmt: skip
     assert alice.post(address, given).status_code == 302
     read, _ = make_case(suite).look()
@@ -180,83 +178,6 @@ def test_cases_with_variables_have_no_form_and_comments_are_warned_about(alice, 
     assert "names variables" in page
     page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "comment").pk])))
     assert "its comments go" in page
-
-
-def test_download_gives_the_very_text_back(alice, people):
-    text = "# who\n" + GOOD + "\n\n// end\n"
-    suite = make_suite(people.alice, cases={"a/b": text})
-    answer = alice.get(reverse("agent-case-download", args=[suite.slug, make_case(suite, "a/b").pk]))
-    assert text_of(answer) == text
-    answer = alice.get(reverse("agent-suite-download", args=[suite.slug]))
-    assert read_archive(answer.content) == {"a/b": text}
-
-
-def test_importing_files_and_folders(alice, people):
-    suite = make_suite(people.alice)
-    address = reverse("agent-suite-import", args=[suite.slug])
-    archive = zipped(
-        {"music/a.hocon": GOOD, "music/b.hocon": FLAKY, "README.md": "x", "__MACOSX/a.hocon": "x"}
-    )
-    answer = alice.post(address, {"files": [upload("all.zip", archive), upload("hello.hocon", BAD)]})
-    assert answer.status_code == 302
-    assert {case.name: case.text for case in suite.cases.all()} == {
-        "music/a": GOOD,
-        "music/b": FLAKY,
-        "hello": BAD,
-    }
-
-
-def test_an_import_with_one_bad_file_changes_nothing_and_names_all_problems(alice, people):
-    suite = make_suite(people.alice)
-    files = [upload("good.hocon", GOOD), upload("one.hocon", "agent: "), upload("two.hocon", "a: b")]
-    answer = alice.post(reverse("agent-suite-import", args=[suite.slug]), {"files": files})
-    page = text_of(answer)
-    assert answer.status_code == 400
-    assert "one: line 1" in page
-    assert "two: " in page
-    assert suite.cases.count() == 1
-
-
-HOSTILE = {
-    "leads out": zipped({"../a.hocon": GOOD}),
-    "absolute": zipped({"/etc/a.hocon": GOOD}),
-    "drive": zipped({"C:\\a.hocon": GOOD}),
-    "bomb": zipped({"a.hocon": b"#" * 30_000_000}),
-    "many bombs": zipped({f"{n}.hocon": b"#" * 900_000 for n in range(30)}),
-    "many": zipped({f"{n}.hocon": GOOD for n in range(MAX_FILES + 1)}),
-    "entries": zipped({f"{n}.txt": "" for n in range(6_000)}),
-    "nothing": zipped({"a.txt": ""}),
-    "twice": zipped({"a.hocon": GOOD, "a.json": GOOD}),
-    "no UTF-8": zipped({"a.hocon": b"\xff"}),
-    "odd packing": zipped({"a.hocon": GOOD}, method=zipfile.ZIP_LZMA),
-    "no zip": b"PK\x03\x04nonsense",
-    "cut off": zipped({"a.hocon": GOOD * 50})[:-30],
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_archives_are_refused(name):
-    with pytest.raises(ArchiveError):
-        read_archive(HOSTILE[name])
-
-
-def test_damaged_content_and_links_are_refused():
-    data = bytearray(zipped({"a.hocon": GOOD * 50}))
-    data[60:80] = b"\xff" * 20
-    with pytest.raises(ArchiveError, match="damaged"):
-        read_archive(bytes(data))
-    info = zipfile.ZipInfo("a.hocon")
-    info.external_attr = 0o120777 << 16
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(info, "/etc/passwd")
-    with pytest.raises(ArchiveError, match="link"):
-        read_archive(out.getvalue())
-
-
-def test_archives_are_the_same_for_the_same_cases():
-    files = {"b/c": GOOD, "a": FLAKY}
-    assert write_archive(files) == write_archive(dict(reversed(files.items())))
 
 
 # --- runs ---
@@ -311,14 +232,51 @@ def test_pages_of_a_run(alice, finished):
     assert answer.status_code == 286
 
 
+def test_every_check_shows_expected_actual_and_the_order_of_the_operands(alice, people):
+    """Of those that passed as well; the order is that of the run's reading."""
+    text = "agent: echo, interactions: [{text: b, response: {text: {greater: a, value: [b, 'echo: b'], foo: 1}}}]"
+    suite, server = make_suite(people.alice, cases={"all": text.replace("'", '"')}), make_server(people.alice)
+    for reading, order in (
+        ("document", "answer 'echo: b' > expected 'a'"),
+        ("reference-compatible", "expected 'a' > answer 'echo: b'"),
+    ):
+        case_run = make_run(suite, server, reading=reading).case_runs.get()
+        page = unescape(text_of(alice.get(case_run.get_absolute_url())))
+        shown = [part.split("</details>")[0] for part in page.split('<details class="compared">')[1:]]
+        assert [re.findall(r"<summary>(.*?)</summary>", one) for one in shown] == [
+            [order],
+            ["expected 'b' == answer 'echo: b'"],
+            ["expected 'echo: b' == answer 'echo: b'"],
+            ["not compared"],
+        ]
+        told = [re.findall(r"<dd>(?:<code>)?(.*?)(?:</code>)?</dd>", one) for one in shown]
+        assert told[:3] == [[f"'{one}'", "'echo: b'"] for one in ("a", "b", "echo: b")]
+        assert told[3][1] == "nothing"
+
+
+def test_direct_has_a_note_on_the_case_and_while_it_is_written(alice, people):
+    note = "direct talks to the chosen server over http"
+    direct, http = (
+        GOOD.replace("agent: echo", f"agent: echo\nconnections: {name}") for name in ("direct", "http")
+    )
+    suite = make_suite(people.alice, cases={"direct": direct, "http": http})
+    for name, text, there in (("direct", direct, True), ("http", http, False)):
+        case = make_case(suite, name)
+        assert (note in text_of(alice.get(case.get_absolute_url()))) is there
+        assert (note in text_of(alice.get(reverse("agent-case-edit", args=[suite.slug, case.pk])))) is there
+        checked = alice.post(reverse("agent-case-check", args=[suite.slug]), {"text": text})
+        assert (note in text_of(checked)) is there
+
+
 def test_downloads_of_a_run(alice, finished):
-    data = alice.get(reverse("agent-run-download", args=[finished.key, "json"])).json()
+    data = json.loads(alice.get(reverse("agent-run-download", args=[finished.key, "json"])).getvalue())
     assert {case["name"]: case["outcome"] for case in data["cases"]} == {
         "bad": "fail",
         "flaky": "pass",
         "good": "pass",
     }
-    xml = text_of(alice.get(reverse("agent-run-download", args=[finished.key, "junit"])))
+    assert (data["run"], data["reading"]) == (finished.key, "document")
+    xml = alice.get(reverse("agent-run-download", args=[finished.key, "junit"])).getvalue().decode()
     assert xml.count("<testsuite ") == 3
 
 
@@ -337,6 +295,64 @@ def test_failures_are_sorted_into_modes_that_can_be_renamed_and_merged(alice, fi
     assert FailureMode.objects.count() == 0
     text = text_of(alice.get(reverse("agent-assess-download", args=[finished.key, bad.pk, "text"])))
     assert text.startswith("3/6 attempts passed.\n3/6 attempts failed.")
+
+
+def test_the_page_of_a_failed_run_says_why_and_what_is_kept(alice, finished):
+    AgentRun.objects.update(completed_at=None)
+    Job.objects.filter(pk=finished.job_id).update(state="failed", error="out of memory")
+    CaseRun.objects.filter(run=finished, name="flaky").update(outcome="")
+    page = text_of(alice.get(finished.get_absolute_url()))
+    for said in ("The run failed.", "out of memory", "Go on", "4 of 4 made", "not finished"):
+        assert said in page
+    assert "cases passed" not in page
+
+
+def test_a_run_says_what_k_iterations_would_do_and_which_cases_are_flaky(alice, finished):
+    page = text_of(alice.get(finished.get_absolute_url()))
+    assert "pass^k" in page
+    assert "over cases" in page
+    assert page.count("flaky") >= 1
+    good = finished.case_runs.get(name="good")
+    assert "Estimated from 1 iteration;" in text_of(alice.get(good.get_absolute_url()))
+
+
+def test_a_case_that_flips_between_runs_of_its_text_is_flaky_there_too(alice, finished):
+    second = make_run(finished.suite, finished.server)
+    assert not {row.case_run.name for row in shown.rows_of(second) if row.flaky} - {"flaky"}
+    CaseRun.objects.filter(run=finished, name="good").update(outcome="fail")
+    assert {row.case_run.name for row in shown.rows_of(second) if row.flaky} == {"flaky", "good"}
+    CaseRun.objects.filter(run=finished, name="good").update(text="another")
+    assert {row.case_run.name for row in shown.rows_of(second) if row.flaky} == {"flaky"}
+
+
+def test_the_matrix_tells_versions_of_an_agent_apart(alice, finished):
+    address = finished.suite.get_absolute_url()
+    assert "by version" not in text_of(alice.get(address))
+    AgentRun.objects.update(server_version="old 0.9")
+    make_run(finished.suite, finished.server)
+    assert "by version" in text_of(alice.get(address))
+    page = text_of(alice.get(address, {"by": "version"}))
+    assert page.index("lm-gym-embedded 1.0</span>") < page.index("old 0.9</span>")
+    columns, rows = selectors.matrix(finished.suite, finished.owner, by_version=True)
+    assert [column.version for column in columns] == ["lm-gym-embedded 1.0", "old 0.9"]
+    assert all(cell.newest for row in rows for cell in row.cells)
+
+
+def test_the_trend_is_drawn_from_two_runs_on_and_has_its_numbers(alice, finished):
+    suite = finished.suite
+    figure = reverse("figure", args=["agent-suite-trend", "json"])
+    assert "Over time" not in text_of(alice.get(suite.get_absolute_url()))
+    assert alice.get(figure, {"suite": suite.slug}).status_code == 404
+    second = make_run(suite, finished.server)
+    make_run(suite, finished.server, cases=[make_case(suite, "good")])  # other cases: not comparable
+    services.queue_rescoring(second, actor=suite.owner)
+    run_pending()
+    assert "Over time" in text_of(alice.get(suite.get_absolute_url()))
+    data = alice.get(figure, {"suite": suite.slug}).json()
+    assert [row[1] for row in data["rows"]] == [finished.key, second.key]
+    assert data["rows"][0][5:8] == [3, 8, 0.375]
+    svg = alice.get(reverse("figure", args=["agent-suite-trend", "svg"]), {"suite": suite.slug})
+    assert svg.content.startswith(b"<svg")
 
 
 def test_two_runs_are_compared(alice, finished):
@@ -375,9 +391,9 @@ def test_what_an_agent_says_is_only_text(alice, people):
 
 
 def test_lists_take_few_queries(alice, finished, django_assert_max_num_queries):
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(13):  # with the two that find out who asks
         alice.get(finished.suite.get_absolute_url())
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(12):
         alice.get(finished.get_absolute_url())
     with django_assert_max_num_queries(10):
         alice.get(reverse("agent-home"))

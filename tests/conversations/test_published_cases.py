@@ -77,7 +77,7 @@ def outcome(text: str, transport, reading: str):
         return REFUSED
     compatible = reading == "reference-compatible"
     judge = VotingJudge(
-        AgentJudge(transport, "judge"),
+        AgentJudge(transport, "judge", compiled=compatible),
         read=reference_verdict if compatible else verdict_of,
         prompt=reference_prompt if compatible else prompt_for,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import pytest
@@ -10,15 +11,26 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from gym.conversations import actors, services
 from gym.conversations.actors import agent_run
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, JudgeOpinion
+from gym.conversations.talking import judge_for
 from gym.jobs import states
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled
+from gym.jobs.errors import Cancelled, PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from models_registry.models import AGENT
+from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import runnable_by
 from tests.conversations.helpers import Scripted, embedded_server, said
 from tests.conversations.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
+from tests.conversations.test_hostile_servers import BEHAVIOURS, CASE
+from tests.conversations.test_hostile_servers import GOOD as GOOD_LINE
+from tests.net.hostile import answer
+from tests.net.hostile import server as hostile
+
+GOOD_ANSWER = answer(GOOD_LINE)
+
+
+def sends_on_to(url: str) -> bytes:
+    return answer(b"", "307 There", Location=f"{url}/api/v1/a/streaming_chat")
 
 
 @pytest.fixture
@@ -96,6 +108,97 @@ def test_a_killed_worker_loses_only_what_it_was_at(people, server, monkeypatch):
     assert run.is_done
     assert kept.items() <= dict(CaseIteration.objects.values_list("number", "pk")).items()
     assert run.case_runs.get().made == 5
+
+
+def test_a_run_that_lost_its_last_worker_goes_on_from_there_when_tried_again(people, server, monkeypatch):
+    suite = make_suite(people.alice, cases={"good": GOOD, "many": FLAKY.replace("2/4", "1/9")})
+    run = services.queue_run(suite, server, actor=people.alice, parallel=4)
+    stored = actors._store
+
+    def die_after_six(case_run, result):
+        if CaseIteration.objects.count() == 6:
+            raise PermanentFailure("out of memory")
+        stored(case_run, result)
+
+    monkeypatch.setattr(actors, "_store", die_after_six)
+    run_pending()
+    run.refresh_from_db()
+    assert run.state == "failed"
+    assert run.job is not None
+    assert "out of memory" in run.job.error
+    kept = list(CaseIteration.objects.values_list("pk", flat=True))
+    assert len(kept) == 6
+    monkeypatch.setattr(actors, "_store", stored)
+    services.retry_run(run, actor=people.alice)
+    run_pending()
+    run = AgentRun.objects.get(pk=run.pk)
+    assert run.is_done
+    assert set(kept) < set(CaseIteration.objects.values_list("pk", flat=True))
+    assert {row.name: row.made for row in run.case_runs.all()} == {"good": 1, "many": 9}
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"), [("1e400", "error"), ("-1e400", "error"), ("9" * 401, "pass"), ("-5", "pass")]
+)
+def test_no_number_of_a_server_ends_a_run(people, server, client, monkeypatch, number, outcome):
+    def answers(body):
+        account = '{"response": {"type": "AGENT", "structure": {"total_tokens": %s, "total_cost": %s}}}\n'
+        end = {"response": {"type": "AGENT_FRAMEWORK", "text": "hello", "chat_context": {}}}
+        return [(account % (number, number)).encode(), (account % (7, 0.5)).encode()[:-1] + b"\n", end]
+
+    monkeypatch.setattr(actors, "transport_for", lambda server: Scripted(answers))
+    run = make_run(make_suite(people.alice, cases={"hello": 'success_ratio: "2/2"\n' + GOOD}), server)
+    case_run = run.case_runs.get()
+    assert (run.state, case_run.outcome) == ("done", outcome)
+    assert case_run.tokens["total_tokens"] == (14 if outcome == "pass" else None)
+    for page in (
+        run.get_absolute_url(),
+        case_run.get_absolute_url(),
+        f"/agents/runs/{run.key}/download/junit/",
+    ):
+        assert client.get(page).status_code == 200
+
+
+def test_what_was_counted_before_numbers_were_looked_at_breaks_no_page(people, server, client):
+    run = make_run(make_suite(people.alice), server)
+    row = CaseIteration.objects.get()
+    row.data["turns"][0]["tokens"] = {"total_tokens": int("9" * 401), "total_cost": 0.5}
+    row.save()
+    file = client.get(f"/agents/runs/{run.key}/download/junit/")
+    assert (file.status_code, b"total_tokens" in file.getvalue()) == (200, False)
+
+
+@pytest.mark.parametrize(
+    "name", ["hangs", "drips", "sends a gigabyte", "lies about its encoding", "answers 500"]
+)
+def test_a_run_against_a_server_that_means_harm_ends_with_named_outcomes(people, settings, client, name):
+    behave, outcome, _ = BEHAVIOURS[name]
+    with hostile(behave) as there:
+        settings.GYM_NET_ALLOW = [there.url.removeprefix("http://")]
+        bad = make_server(people.alice, "bad", kind="server", url=there.url, ready=False)
+        bad.model.check_job.delete()
+        RegisteredModel.objects.filter(pk=bad.model_id).update(status="ready")
+        run = make_run(make_suite(people.alice, cases={"case": CASE}), AgentServer.objects.get(pk=bad.pk))
+    assert run.is_done
+    case_run = run.case_runs.get()
+    assert [row.outcome for row in case_run.results()] == [outcome, outcome]
+    assert case_run.outcome == outcome
+    assert case_run.results()[0].turns[0].error in html.unescape(
+        client.get(case_run.get_absolute_url()).content.decode()
+    )
+
+
+def test_a_run_is_not_sent_on_to_a_private_address(people, settings):
+    with hostile(GOOD_ANSWER) as inside, hostile(sends_on_to(inside.url)) as there:
+        settings.GYM_NET_ALLOW = [there.url.removeprefix("http://")]
+        bad = make_server(people.alice, "bad", kind="server", url=there.url, ready=False)
+        bad.model.check_job.delete()
+        RegisteredModel.objects.filter(pk=bad.model_id).update(status="ready")
+        run = make_run(make_suite(people.alice, cases={"case": CASE}), AgentServer.objects.get(pk=bad.pk))
+    turn = run.case_runs.get().results()[0].turns[0]
+    assert (run.is_done, turn.trouble, "307" in turn.error) == (True, "status", True)
+    assert inside.seen == []
+    assert len(there.seen) == 2
 
 
 def test_cancelling_keeps_what_ended_and_going_on_makes_the_rest(people, server, monkeypatch):
@@ -177,6 +280,14 @@ def test_the_judge_of_the_suite_judges_and_is_remembered(people, server):
     assert JudgeOpinion.objects.count() == 1
     second = make_run(suite, server)
     assert all(result.checks[0].judge["cached"] for result in second.case_runs.get().results())
+
+
+def test_the_judge_of_the_suite_is_read_as_the_run_says(people, server):
+    suite = make_suite(people.alice, judge=server.model, judge_agent="judge")
+    for reading, compatible in (("document", False), ("reference-compatible", True)):
+        judge = judge_for(suite, reading, {}, ())
+        assert judge is not None
+        assert judge.ask.compiled is compatible
 
 
 def test_a_model_with_surprisals_judges(people, server):

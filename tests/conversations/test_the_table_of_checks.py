@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gym.conversations.cases import CaseError, read_case
+from gym.conversations.judges import AgentJudge, reference_prompt
+from gym.conversations.judging import VotingJudge, reference_verdict
+from gym.conversations.management import options as shared
+from gym.conversations.redact import redactor
+from gym.conversations.scoring import rescore, sample_of
 from tests.conversations.helpers import Asks, findings, judge_saying, one_check, outcomes, run, says
 
 BOTH = ["document", "reference-compatible"]
@@ -68,14 +73,44 @@ ROWS = [
     ("text", "less: 5", "4", ERROR, None),
     ("structure", "k: {less: 5}", {"k": "4"}, ERROR, None),
     ("structure", "k: {less: 5}", {"k": {"a": 1}}, ERROR, None),
+    ("text", "not_less: b", "c", PASS, FAIL),
+    ("text", "not_less: b", "a", FAIL, PASS),
+    ("text", "greater: b", "c", PASS, FAIL),
+    ("text", "greater: b", "a", FAIL, PASS),
+    ("text", "not_greater: b", "a", PASS, FAIL),
+    ("text", "not_greater: b", "c", FAIL, PASS),
+    ("text", "greater: Z", "a", PASS, FAIL),
+    ("text", "not_less: 5", "6", ERROR, None),
+    ("text", "greater: 5", "6", ERROR, None),
+    ("text", "not_greater: 5", "4", ERROR, None),
+    ("structure", 'k: {not_less: "5"}', {"k": 6}, ERROR, None),
+    ("structure", 'k: {greater: "5"}', {"k": 6}, ERROR, None),
+    ("structure", 'k: {not_greater: "5"}', {"k": 4}, ERROR, None),
+    ("structure", "k: {greater: 5}", {"k": [6]}, ERROR, None),
+    ("structure", "k: {less: [9, 3]}", {"k": 5}, ["pass", "fail"], ["fail", "pass"]),
+    # missing data: the code compares all the same, and nothing has an order with None
     ("structure", "k: {less: 5}", {}, FAIL, ERROR),
+    ("structure", "k: {not_less: 5}", {}, FAIL, ERROR),
+    ("structure", "k: {greater: 5}", {}, FAIL, ERROR),
+    ("structure", "k: {not_greater: 5}", {}, FAIL, ERROR),
+    ("structure", "k: {less: 5}", {"k": None}, FAIL, ERROR),
+    ("structure", "k: {not_less: 5}", {"k": None}, FAIL, ERROR),
+    ("structure", "k: {greater: 5}", {"k": None}, FAIL, ERROR),
     ("structure", "k: {not_greater: 5}", {"k": None}, FAIL, ERROR),
+    ("structure", "k: {less: []}", {}, FAIL, None),
+    ("structure", "k: {value: 5}", {}, FAIL, None),
+    ("structure", "k: {keywords: a}", {}, FAIL, None),
+    ("structure", "k: {not_keywords: a}", {}, FAIL, None),
+    # what cannot be compared ends the iteration by the code, and is an error of its own by the document
+    ("structure", "k: {less: [a, 9], value: 5}", {"k": 5}, ["error", "pass", "pass"], ["error", "skipped", "skipped"]),
     # walking
     ("text", "KEYWORDS: x", "x", PASS, None),
     ("text", "Not_Keywords: x", "x", FAIL, None),
     ("text", "keyword: x", "y", SKIPPED, None),
     ("text", "keywords: null", "y", SKIPPED, None),
     ("text", "foo: {value: x}", "x", FAIL, None),
+    ("foo", "value: 1", None, SKIPPED, None),
+    ("foo", "bar: {value: 1}", {"bar": 2}, SKIPPED, None),
     ("structure", "a: {b: {c: {value: 1}}}", {"a": {"b": {"c": 1}}}, PASS, None),
     ("structure", "a: {b: {value: 1}, value: 2}", {"a": {"b": 1}}, ["fail", "pass"], None),
     ("structure", "a: {}", {"a": 1}, [], None),
@@ -96,6 +131,48 @@ def test_rows(part, test, actual, document, code):
     assert outcomes(one_check(part, test, actual, "reference-compatible")) == (
         document if code is None else code
     )
+
+
+@pytest.mark.parametrize("reading", BOTH)
+@pytest.mark.parametrize("response", ["foo: {value: 1}", "text: Stones", "structure: [1]", "sly_data: 3"])
+def test_unknown_parts_and_bare_values_check_nothing_and_fail_nothing(reading, response):
+    """The check is a row that says so; the others are made, and decide."""
+    for keywords, outcome in (("ok", "pass"), ("no", "fail")):
+        turn = f"{{text: q, response: {{{response}}}}}, {{text: q, response: {{text: {{keywords: {keywords}}}}}}}"
+        result = run(f"agent: a, interactions: [{turn}]", says("ok"), reading)
+        assert [check.outcome for check in result.iterations[0].checks] == ["skipped", outcome]
+        assert (result.outcome, result.n_checks) == (outcome, 1)
+
+
+@pytest.mark.parametrize("reading", BOTH)
+def test_what_cannot_be_compared_ends_the_iteration_by_the_code_alone(reading):
+    good = "{text: second, response: {text: {keywords: ok}}}"
+    bad = "{text: first, response: {text: {less: 5, keywords: ok}}}"
+    transport = says("ok")
+    case = f"agent: a, connections: [http, http], success_ratio: 1/2, interactions: [{bad}, {good}]"
+    result = run(case, transport, reading, parallel=1)
+    said = [body["user_message"]["text"] for _, body, _ in transport.asked]
+    if reading == "document":
+        assert said == ["first", "second"] * 4
+        assert outcomes(result.iterations[0]) == ["error", "pass", "pass"] * 2
+    else:
+        # Of two connections and two turns only the first is asked; the next iteration begins anew.
+        assert said == ["first"] * 2
+        assert outcomes(result.iterations[0]) == ["error"] + ["skipped"] * 5
+        assert "cannot be compared" in result.iterations[0].checks[1].message
+    assert [iteration.outcome for iteration in result.iterations] == ["error", "error"]
+
+
+def test_scoring_stored_answers_again_ends_an_iteration_where_asking_does():
+    text = (
+        "agent: a, interactions: [{text: q, response: {text: {less: %s}}},"
+        "{text: q, response: {text: {keywords: ok}}}]"
+    )
+    case = read_case(text % 5)
+    before = run(text % "z", says("ok")).iterations[0]
+    for reading, found in (("document", ["error", "pass"]), ("reference-compatible", ["error", "skipped"])):
+        again = rescore(case, before, None, reading, redactor([]))
+        assert (again.outcome, outcomes(again)) == ("error", found)
 
 
 def test_the_order_of_the_operands_is_shown():
@@ -187,38 +264,106 @@ def test_skipped_checks_are_rows_that_say_why():
     ],
 )
 def test_gist(reading, test, answer, outcome):
-    from gym.conversations.judging import reference_verdict, verdict_of
+    from gym.conversations.judging import verdict_of
 
     judge = judge_saying(answer, read=verdict_of if reading == "document" else reference_verdict)
     assert outcomes(one_check("text", f'{test}: "it is so"', "sample", reading, judge)) == [outcome]
 
 
 @pytest.mark.parametrize("test", ["gist", "not_gist"])
-@pytest.mark.parametrize("answer", ["It could pass or fail.", "", "maybe", "Error from gist: failed"])
+@pytest.mark.parametrize("answer", ["It could pass or fail.", "", "maybe"])
 def test_what_is_no_verdict_is_a_judge_error_by_the_document_and_a_failure_by_the_code(test, answer):
-    from gym.conversations.judging import reference_verdict
-
     assert outcomes(one_check("text", f"{test}: c", "s", judge=judge_saying(answer))) == ERROR
-    if "Error" not in answer:
-        code = judge_saying(answer, read=reference_verdict)
-        assert outcomes(one_check("text", f"{test}: c", "s", "reference-compatible", code)) == FAIL
+    code = judge_saying(answer, read=reference_verdict)
+    assert outcomes(one_check("text", f"{test}: c", "s", "reference-compatible", code)) == FAIL
 
 
-def test_the_judge_sees_text_as_it_is_and_else_json():
-    for actual, sample in (("a 'b'", "a 'b'"), ({"a": [1, True]}, '{"a": [1, true]}')):
-        asks = Asks("pass")
-        from gym.conversations.judging import VotingJudge
+@pytest.mark.parametrize("test", ["gist", "not_gist"])
+def test_an_error_of_the_judge_that_holds_a_word_is_a_verdict_by_the_code_alone(test):
+    """The judge answers as servers do when its model is down: with status 200."""
+    down = "Error from gist: Agent stopped due to exception Request failed."
 
-        part, test = ("text", "gist: c") if isinstance(actual, str) else ("sly_data", "gist: c")
-        one_check(part, test, actual, judge=VotingJudge(asks))
-        assert f">>>\n{sample}\n<<<" in asks.prompts[0]
+    def judge(compatible):
+        read = {"read": reference_verdict, "prompt": reference_prompt} if compatible else {}
+        return VotingJudge(AgentJudge(says(down), "gist", compiled=compatible), **read)
+
+    document = one_check("text", f"{test}: c", "s", judge=judge(False))
+    assert outcomes(document) == ERROR
+    assert down in document.checks[0].message
+    code = one_check("text", f"{test}: c", "s", "reference-compatible", judge(True))
+    assert outcomes(code) == (FAIL if test == "gist" else PASS)
+    assert code.checks[0].judge["verdict"] == "fail"
 
 
-def test_missing_data_fail_gist_and_not_gist_without_asking():
-    asks = Asks("fail")
-    from gym.conversations.judging import VotingJudge
+@pytest.mark.parametrize(
+    ("text", "structure", "document", "code"),
+    [
+        (None, {"verdict": "pass"}, "error", "pass"),
+        ("", {"verdict": "FAIL"}, "error", "fail"),
+        ("pass", {"why": "it did not fail"}, "pass", "error"),
+        ("pass", {"b": 1, "a": "x"}, "pass", "pass"),
+        ("fail", None, "fail", "fail"),
+        (None, None, "error", "error"),
+    ],
+)
+def test_the_structure_of_the_judges_answer_counts_by_the_code_alone(text, structure, document, code):
+    more = {} if structure is None else {"structure": structure}
+    strict = VotingJudge(AgentJudge(says(text, **more), "gist")).judge("c", "s")
+    loose = VotingJudge(AgentJudge(says(text, **more), "gist", compiled=True), read=reference_verdict)
+    assert (strict.verdict, loose.judge("c", "s").verdict) == (document, code)
 
-    assert outcomes(one_check("structure", "k: {not_gist: c}", {}, judge=VotingJudge(asks))) == FAIL
+
+def test_by_the_code_the_structure_stands_below_the_text_as_json():
+    answer, _ = AgentJudge(says("pass", structure={"b": 1, "a": "x"}), "gist", compiled=True)("?", None)
+    assert answer == 'pass\n```json\n{\n    "a": "x",\n    "b": 1\n}\n```'
+
+
+@pytest.mark.parametrize("compatible", [True, False])
+def test_the_commands_judge_is_read_as_the_command_says(compatible):
+    given = {"judge": "gist", "judge_server": "", "server": "x", "votes": 1}
+    given |= {"variable": [], "header": [], "judge_header": []}
+    made = shared.judge({**given, "reference_compatible": compatible}, says("pass"))
+    assert made is not None
+    assert made.ask.compiled is compatible
+
+
+@pytest.mark.parametrize(
+    ("actual", "document", "code"),
+    [
+        ("a 'b'", "a 'b'", "a 'b'"),
+        ({"a": [1, True]}, '{"a": [1, true]}', "{'a': [1, True]}"),
+        (["é", None], '["é", null]', "['é', None]"),
+        (False, "false", "False"),
+        (1.0, "1.0", "1.0"),
+    ],
+)
+def test_the_judge_sees_text_as_it_is_and_else_json_or_by_the_code_what_python_prints(actual, document, code):
+    assert (sample_of(actual, "document"), sample_of(actual, "reference-compatible")) == (document, code)
+    part, test, answer = (
+        ("text", "gist: c", actual)
+        if isinstance(actual, str)
+        else ("sly_data", "k: {gist: c}", {"k": actual})
+    )
+    asks = Asks("pass")
+    one_check(part, test, answer, judge=VotingJudge(asks))
+    assert f">>>\n{document}\n<<<" in asks.prompts[0]
+    asks = Asks("pass")
+    judge = VotingJudge(asks, read=reference_verdict, prompt=reference_prompt)
+    one_check(part, test, answer, "reference-compatible", judge)
+    assert asks.prompts == [f'\nThe acceptance_criteria is:\n"c".\n\nThe text_sample is:\n"{code}".\n']
+
+
+def test_by_the_code_nothing_is_escaped_in_the_question():
+    assert reference_prompt('says "x" {y}', 'a".\n{0}') == (
+        '\nThe acceptance_criteria is:\n"says "x" {y}".\n\nThe text_sample is:\n"a".\n{0}".\n'
+    )
+
+
+@pytest.mark.parametrize("reading", BOTH)
+@pytest.mark.parametrize("test", ["gist", "not_gist"])
+def test_missing_data_fail_gist_and_not_gist_without_asking(reading, test):
+    asks = Asks("fail" if test == "not_gist" else "pass")
+    assert outcomes(one_check("structure", f"k: {{{test}: c}}", {}, reading, VotingJudge(asks))) == FAIL
     assert asks.prompts == []
 
 

@@ -133,12 +133,21 @@ def test_all_iterations_are_made_unless_asked_otherwise():
     assert run(text, says("no")).n == 6
 
 
-def test_early_stop_in_both_directions():
+@pytest.mark.parametrize(("reading", "hopeless"), [("document", 5), ("reference-compatible", 6)])
+def test_early_stop_on_success_and_by_the_document_on_certain_failure_as_well(reading, hopeless):
     text = f"agent: a, success_ratio: 2/6\n{ASK}"
-    enough = run(text, says("ok"), early_stop=True, parallel=1)
+    enough = run(text, says("ok"), reading, early_stop=True, parallel=1)
     assert (enough.outcome, enough.n) == ("pass", 2)
-    hopeless = run(text, says("no"), early_stop=True, parallel=1)
-    assert (hopeless.outcome, hopeless.n) == ("fail", 5)
+    failed = run(text, says("no"), reading, early_stop=True, parallel=1)
+    assert (failed.outcome, failed.n) == ("fail", hopeless)
+
+
+@pytest.mark.parametrize("reading", BOTH)
+def test_where_nothing_is_needed_only_a_success_stops_early(reading):
+    answers = iter(["no", "no", "ok"])
+    text = f"agent: a, success_ratio: 0/6\n{ASK}"
+    made = run(text, Scripted(lambda body: said(next(answers))), reading, early_stop=True, parallel=1)
+    assert (made.outcome, made.n) == ("pass", 3)
 
 
 def test_iterations_run_side_by_side_up_to_the_limit():
@@ -307,15 +316,28 @@ def test_by_the_code_a_new_conversation_keeps_private_data_as_they_were_sent():
 def test_filters():
     text = "agent: a, interactions: [{text: q}, {text: q, chat_filter: MAXIMAL}, {text: q, chat_filter: odd}]"
     kinds = {}
-    for reading, transcripts in (("document", True), ("document", False), ("reference-compatible", True)):
+    for reading in BOTH:
         transport = says("ok")
-        run(text, transport, reading, transcripts=transcripts)
-        kinds[reading, transcripts] = [
-            body["chat_filter"]["chat_filter_type"] for _, body, _ in transport.asked
-        ]
-    assert kinds["document", True] == ["MAXIMAL"] * 3
-    assert kinds["document", False] == kinds["reference-compatible", True] == ["MINIMAL", "MAXIMAL", "odd"]
+        run(text, transport, reading)
+        kinds[reading] = [body["chat_filter"]["chat_filter_type"] for _, body, _ in transport.asked]
+    assert kinds == {"document": ["MAXIMAL"] * 3, "reference-compatible": ["MINIMAL", "MAXIMAL", "odd"]}
     assert "MINIMAL" in findings(text)["chat-filter"].message
+
+
+@pytest.mark.parametrize(
+    ("chosen", "everything"),
+    [
+        ("MAXIMAL", 1), ("maximal", 1), ("Maximal", 1), ("MINIMAL", 0), ("minimal", 0), ("UNKNOWN", 0), ("odd", 0),
+        ('""', 0),
+    ],
+)  # fmt: skip
+def test_filters_mean_the_same_in_any_case_and_what_is_none_is_minimal(chosen, everything):
+    """Told by what comes back: under MAXIMAL the server says who it is and what it heard."""
+    text = f"agent: echo, interactions: [{{text: hi, chat_filter: {chosen}, response: {{text: {{keywords: hi}}}}}}]"
+    result = run(text, EmbeddedTransport(), "reference-compatible")
+    kinds = {message["type"] for message in result.iterations[0].turns[0].messages}
+    assert result.outcome == "pass"
+    assert kinds >= {"SYSTEM", "HUMAN"} if everything else kinds == {"AGENT_FRAMEWORK"}
 
 
 @pytest.mark.parametrize("reading", BOTH)

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+
+import pytest
 
 from gym.conversations import redact
 from gym.conversations.cases import read_case
 from gym.conversations.driver import Options, run_case, run_iterations
+from gym.conversations.over_chat import ChatTransport, ContinuingTransport
 from gym.conversations.redact import HIDDEN, hides, redactor
 from gym.conversations.results import IterationResult
 from gym.conversations.scoring import rescore
 from tests.conversations.helpers import Scripted, outcomes, run, said, says
+
+
+def chat_endpoint():
+    class Chat(ChatTransport):
+        def _post(self, body, deadline):
+            return {"choices": [{"message": {"content": "x"}}]}
+
+    return Chat("https://chat.example", "m", policy=lambda **limits: None)
+
+
+def wrapped_model():
+    return ContinuingTransport("m", lambda text, seconds: ("x", 1, 1))
+
 
 CASE = "agent: a, interactions: [{text: q, sly_data: {key: k}, response: {sly_data: {a: {b: {value: 1}}}}}]"
 
@@ -57,7 +74,7 @@ def test_answers_are_scored_again_by_the_case_as_it_is_now():
         "agent: a, interactions: [{text: q, response: {text: {keywords: [Beatles, Stones]}, sly_data: {"
         "a: {b: {value: 1}}, c: {value: 2}, keywords: c, not_keywords: d}}}]"
     )
-    after = rescore(changed, before, None, "document")
+    after = rescore(changed, before, None, "document", redactor([]))
     by_place = {(check.where, check.element): check.outcome for check in after.checks}
     assert by_place == {
         ("response.text.keywords", 0): "pass",
@@ -69,13 +86,16 @@ def test_answers_are_scored_again_by_the_case_as_it_is_now():
     }
     hidden = next(check for check in after.checks if check.outcome == "error")
     assert "run the case again" in hidden.message
-    assert (after.outcome, after.turns) == ("error", before.turns)
+    assert (after.outcome, after.turns) == (
+        "error",
+        tuple(replace(turn, reused=True) for turn in before.turns),
+    )
 
 
 def test_turns_that_were_never_made_stay_so():
     before = run(CASE, says("x", sly_data={"a": {"b": 1}})).iterations[0]
     longer = read_case("agent: a, interactions: [{text: q}, {text: q, response: {text: {keywords: x}}}]")
-    assert outcomes(rescore(longer, before, None, "document")) == ["skipped"]
+    assert outcomes(rescore(longer, before, None, "document", redactor([]))) == ["skipped"]
 
 
 def test_hidden_parts_are_found_at_any_depth():
@@ -119,3 +139,74 @@ def test_a_bug_of_ours_ends_one_iteration_by_name():
         "error",
         "This iteration could not be made: ZeroDivisionError: oops •••",
     )
+
+
+def test_what_of_a_case_is_not_sent_is_said_beside_the_answer():
+    case = (
+        "agent: a, connections: [https, http], metadata: {who: me}, "
+        "interactions: [{text: q, sly_data: {key: k}}, {text: q}]"
+    )
+    unable = says("x")
+    unable.unsent = ("sly_data", "metadata")
+    notes = [turn.notes for turn in run(case, unable).iterations[0].turns]
+    assert [len(told) for told in notes] == [3, 2, 2, 1]
+    assert "not sent" in notes[0][0]
+    assert "nothing was encrypted" in notes[0][2]
+    able = says("x")
+    able.scheme = "https"
+    result = run(case, able).iterations[0]
+    assert [turn.notes for turn in result.turns] == [()] * 4
+    there = json.loads(json.dumps(run(case, unable).iterations[0].as_dict()))
+    assert IterationResult.from_dict(there).turns[0].notes == notes[0]
+    del there["turns"][0]["notes"], there["turns"][0]["reused"]
+    assert IterationResult.from_dict(there).turns[0].notes == (), "rows of before have none"
+
+
+@pytest.mark.parametrize("make", [chat_endpoint, wrapped_model])
+def test_chat_endpoints_and_models_say_that_they_take_no_private_data(make):
+    turn = "{text: q, sly_data: {key: k}}"
+    told = run(f"agent: a, interactions: [{turn}]", make()).iterations[0].turns[0].notes
+    assert told == ("Private data (sly_data) were not sent: such an agent has no place for them.",)
+
+
+def test_a_transcript_has_an_end_and_says_so():
+    lines = [
+        {"response": {"type": "AGENT", "text": "t" * 30_000, "origin": [{"tool": "o" * 500}]}},
+        {"response": {"type": "AGENT", "text": "x", "structure": {"k": ["s" * 100] * 1_000}}},
+        *[{"response": {"type": "AGENT", "text": "m" * 15_000}} for _ in range(60)],
+        said("done"),
+    ]
+    turn = run("agent: a, interactions: [{text: q}]", Scripted(lambda body: lines)).iterations[0].turns[0]
+    assert turn.text == "done"
+    first, second, *rest, last = turn.messages
+    assert first["text"] == "t" * 20_000 + "… (10,000 more characters are not kept)"
+    assert first["origin"] == ["o" * 200 + "… (300 more characters are not kept)"]
+    assert second["structure"].startswith('{"k": ["sss')
+    assert second["structure"].endswith("more characters are not kept)")
+    assert last == {
+        "type": "NOTE",
+        "origin": [],
+        "text": f"{63 - 2 - len(rest):,} more messages of this answer are not kept.",
+    }
+    assert len(json.dumps(turn.messages)) < 520_000
+
+
+def test_a_check_keeps_no_more_of_a_long_answer_but_compares_all_of_it():
+    text = "x" * 50_000 + "needle"
+    case = "agent: a, interactions: [{text: q, response: {text: {keywords: [needle, x]}, structure: {not_value: 1}}}]"
+    result = run(case, says(text, structure={"k": "y" * 50_000}))
+    assert result.outcome == "pass"
+    assert all(len(check.actual) < 20_100 for check in result.iterations[0].checks)
+    again = rescore(read_case(case), result.iterations[0], None, "document", redactor([]))
+    assert again.outcome == "pass"
+
+
+def test_a_secret_where_a_text_was_cut_leaves_no_beginning():
+    for at in range(19_990, 20_001):
+        lines = [{"response": {"type": "AGENT", "text": "t" * at + "hush-hush-hush"}}, said("done")]
+        result = run(
+            "agent: a, interactions: [{text: q}]",
+            Scripted(lambda body, lines=lines: lines),
+            secrets=("hush-hush-hush",),
+        )
+        assert "hus" not in json.dumps(result.as_dict())

@@ -10,6 +10,7 @@ import pytest
 
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES, MODELS_DIR
 from gym.demo.measure import Measured, chance, measure, table
+from gym.results.profile import MODIFIED
 from models_registry.backends import Backend, check_config, load_backend, probe
 from models_registry.backends.ngram import NgramBackend
 from models_registry.engine.policy import ScoringPolicy
@@ -150,6 +151,13 @@ def test_catalogue(model) -> None:
         pytest.importorskip("torch", reason="the transformer needs torch")
     parameters = backend(model.slug).facts.parameters
     assert model.parameters == "none" if parameters == 0 else f"{parameters:,}" in model.parameters
+
+
+def test_the_demo_has_a_learning_curve_seeds_and_a_suite_with_a_modifier() -> None:
+    steps = {tag for model in DEMO_MODELS if "group:Demo 5-gram" in model.tags for tag in model.tags}
+    assert steps == {"group:Demo 5-gram", "step:5k", "step:20k", "step:80k"}
+    slugs = {entry.path.stem for entry in DEMO_SUITES}
+    assert any(MODIFIED.match(slug) and slug.removesuffix("_mod") in slugs for slug in slugs)
 
 
 def test_catalogue_of_suites() -> None:

@@ -10,8 +10,12 @@ import pytest
 from django.urls import reverse
 
 from gym.evaluations import services
+from gym.evaluations.uploaded import apply, read_results
 from gym.jobs.testing import run_pending
+from gym.results.exports.frames import FRAMES
+from suites.selectors import document_of
 from tests.factories import make_model, make_revision
+from tests.results.test_exports import content_of
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def get(client, run, form):
     response = client.get(reverse("run-download", args=[run.key, form]))
     assert response.status_code == 200
     assert response["Content-Disposition"].startswith("attachment")
-    return response.content.decode()
+    return content_of(response).decode()
 
 
 def test_json_holds_predictions_and_every_region(client, run):
@@ -56,9 +60,42 @@ def test_token_csv_sums_to_the_regions(client, run):
 
 def test_outcome_csv_says_what_held(client, run):
     rows = list(csv.DictReader(io.StringIO(get(client, run, "outcomes.csv"))))
-    assert [(row["item_number"], row["outcome"], row["correct"]) for row in rows] == [
-        (str(item), "tie", "0") for item in (1, 2, 3)
+    assert [(row["item_number"], row["outcome"], row["held"]) for row in rows] == [
+        (str(item), "tie", "False") for item in (1, 2, 3)
     ]
+
+
+@pytest.mark.parametrize("what", list(FRAMES))
+def test_a_table_of_the_runs_page_is_the_one_of_the_exports(client, run, what):
+    page = client.get(run.get_absolute_url()).content.decode()
+    assert reverse("run-download", args=[run.key, f"{what}.csv"]) in page
+    address = reverse("export-table", args=[what, "csv"])
+    other = client.get(f"{address}?run={run.key}")
+    ours = client.get(reverse("run-download", args=[run.key, f"{what}.csv"]))
+    assert content_of(ours) == content_of(other)
+    assert ours["Content-Disposition"] == other["Content-Disposition"]
+    header = get(client, run, f"{what}.csv").splitlines()[0].split(",")
+    assert header[:4] == ["run", "suite", "revision", "suite_sha256"]
+
+
+@pytest.mark.parametrize("what", ["items", "regions", "tokens"])
+def test_the_api_has_the_same_tables(client, run, what):
+    answer = client.get(f"/api/v1/runs/{run.key}/results/{what}/?format=csv")
+    table = {"items": "outcomes"}.get(what, what)
+    assert answer.content.decode() == get(client, run, f"{table}.csv")
+
+
+@pytest.mark.parametrize("what", ["outcomes", "regions", "tokens"])
+def test_what_was_downloaded_can_be_uploaded_again(client, run, what):
+    uploaded = read_results(get(client, run, f"{what}.csv").encode())
+    assert uploaded.kind == what
+    result = apply(uploaded.parts[0], document_of(run.revision)).result
+    stored = run.prediction_results.get()
+    assert [code == 1 for code in result.predictions[0].outcomes] == [code == 1 for code in stored.outcomes]
+    if what != "outcomes":
+        regions = [row.regions for row in run.sentence_scores.order_by("sentence__position")]
+        assert [row.regions for row in result.sentences] == regions
+        assert result.predictions[0].margins == stored.margins
 
 
 def test_cells_that_a_spreadsheet_would_run_are_disarmed(client, people):

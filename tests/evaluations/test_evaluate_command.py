@@ -51,7 +51,7 @@ def test_csv_has_a_row_for_every_region(people, suite_file):
     make_model(people.alice)
     rows = list(csv.DictReader(io.StringIO(evaluate(suite_file, "--format", "csv"))))
     assert len(rows) == 18
-    assert rows[0]["model_name"] == "uniform"
+    assert (rows[0]["model_name"], rows[0]["score_kind"]) == ("uniform", "surprisal")
 
 
 def test_the_policy_can_be_given_as_json(people, suite_file):

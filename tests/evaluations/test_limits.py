@@ -10,11 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.evaluations import limits, services
-from gym.evaluations.models import SuiteRun
+from gym.evaluations.models import SentenceCharge, SuiteRun
 from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from gym.jobs.errors import TooManyJobs
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.scoring.models import ScoreRequest
+from gym.scoring.services import queue_scores
+from models_registry.engine import ScoringPolicy
 from tests.factories import make_model, make_revision
 
 SENTENCES = 6  # of the suite that factories make
@@ -39,13 +42,42 @@ def test_sentences_of_a_day_are_counted_and_refused_as_a_whole(people, queue, se
 
 def test_the_day_moves_on(people, queue, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
-    run = queue(people.charlie)
-    SuiteRun.objects.filter(pk=run.pk).update(created=timezone.now() - timedelta(hours=23))
+    queue(people.charlie)
+    SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=23))
     with pytest.raises(limits.TooManySentences) as refused:
         queue(people.charlie)
     assert 3590 < refused.value.wait <= 3601
-    SuiteRun.objects.filter(pk=run.pk).update(created=timezone.now() - timedelta(hours=25))
+    SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=25))
     queue(people.charlie)
+    assert SentenceCharge.objects.count() == 1  # what is older than a day is thrown away
+
+
+def test_deleting_a_run_gives_its_sentences_not_back(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
+    run = queue(people.charlie)
+    run_pending()
+    run.refresh_from_db()
+    services.delete_run(run, actor=people.charlie)
+    with pytest.raises(limits.TooManySentences, match="6 sentences in the last 24 hours"):
+        queue(people.charlie)
+
+
+def test_a_run_that_is_refused_costs_nothing(people, queue, settings):
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
+    queue(people.charlie)
+    with pytest.raises(TooManyJobs):
+        queue(people.charlie)
+    assert limits.used_by(people.charlie).sentences == SENTENCES
+
+
+def test_scored_sentences_count_beside_runs_and_outlive_their_request(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES + 1
+    model = make_model(people.alice, slug="open-model")
+    queue_scores(["One."], model, ScoringPolicy(), actor=people.charlie)
+    ScoreRequest.objects.all().delete()
+    queue(people.charlie)
+    with pytest.raises(limits.TooManySentences, match="7 sentences"):
+        queue_scores(["One."], model, ScoringPolicy(), actor=people.charlie)
 
 
 def test_a_suite_that_is_larger_than_a_day_says_so(people, queue, settings):

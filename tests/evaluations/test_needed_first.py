@@ -19,6 +19,7 @@ from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from suites.selectors import document_of
 from tests.evaluations.open_backend import install
 from tests.factories import make_model, make_revision
+from tests.results.test_exports import content_of
 
 STAR = "(*;%mismatch%) > (*;%match%)"
 
@@ -282,14 +283,14 @@ def test_downloads_say_so(client, queued):
     for form in ("regions.csv", "tokens.csv"):
         response = get(client, "run-download", queued.key, form)
         assert f"incomplete-{form}" in response["Content-Disposition"]
-        rows = list(csv.DictReader(io.StringIO(response.content.decode())))
-        assert {row["pending"] for row in rows} == {"0", "1"}
-        assert all((row["surprisal_bits"] == "") == (row["pending"] == "1") for row in rows)
+        rows = list(csv.DictReader(io.StringIO(content_of(response).decode())))
+        assert {row["pending"] for row in rows} == {"True", "False"}
+        assert all((row["surprisal_bits"] == "") == (row["pending"] == "True") for row in rows)
     assert "incomplete" not in get(client, "run-download", queued.key, "outcomes.csv")["Content-Disposition"]
     run_pending()
     done = get(client, "run-download", queued.key, "regions.csv")
     assert "incomplete" not in done["Content-Disposition"]
-    assert b"pending" not in done.content
+    assert {row["pending"] for row in csv.DictReader(io.StringIO(content_of(done).decode()))} == {"False"}
 
 
 def test_the_api_says_so(client, people, queued):

@@ -7,6 +7,7 @@ import json
 import pytest
 from django.urls import reverse
 
+from gym.evaluations import limits
 from gym.evaluations import preview as module
 from gym.evaluations.models import ScoreCache, SuiteRun
 from gym.jobs.models import Job
@@ -193,3 +194,68 @@ def test_margins_inside_the_error_bound_are_marked(client, suite):
     ask(client, suite)
     run_pending("preview")
     assert ask(client, suite).json()["too_close"] == [[False]]
+
+
+def test_the_api_previews_the_items_of_the_draft(client, suite, people):
+    def send(**body):
+        return client.post(
+            f"/api/v1/suites/{suite.slug}/preview/", json.dumps(body), content_type="application/json"
+        )
+
+    first = send(model="uniform", items=[2])
+    assert (first.status_code, first["Retry-After"], first.json()["rows"]) == (202, "1", [])
+    assert first["Location"].endswith(f"/api/v1/jobs/{first.json()['job']}/")
+    run_pending("preview")
+    answer = send(model="uniform", items=[2])
+    assert answer.status_code == 200
+    assert [(row["item"], row["condition"], row["bits"]) for row in answer.json()["rows"]] == [
+        (2, "match", [20.0, 10.0, 30.0]),
+        (2, "mismatch", [20.0, 10.0, 30.0]),
+    ]
+    assert answer.json()["outcomes"] == [
+        {"prediction": 0, "item": 2, "outcome": "tie", "margin": 0.0, "too_close": False}
+    ]
+    whole = send(model="uniform")
+    assert whole.status_code == 202
+    run_pending("preview")
+    assert len(send(model="uniform").json()["rows"]) == 6
+    missing = send(model="uniform", items=[9])
+    assert (missing.status_code, missing.json()["errors"][0]["where"]) == (400, "$.items")
+    assert send(model="nothing").status_code == 404
+    assert not SuiteRun.objects.exists()
+    client.logout()
+    assert send(model="uniform").status_code == 401
+
+
+def test_new_sentences_count_for_the_day_and_known_ones_do_not(client, suite, people, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = 3
+    ask(client, suite)
+    assert limits.used_by(people.alice).sentences == 2
+    run_pending("preview")
+    ask(client, suite)
+    ask(client, suite, rows=rows(match="plays now"))
+    assert limits.used_by(people.alice).sentences == 3
+    run_pending("preview")
+    refused = ask(client, suite, rows=rows(match="plays then"))
+    assert refused.status_code == 429
+    assert "You queued 3 sentences in the last 24 hours" in refused.json()["message"]
+    assert Job.objects.filter(state="queued").count() == 0
+    assert ask(client, suite).status_code == 200  # what is known is still told
+
+
+def test_a_preview_that_takes_the_place_of_another_pays_for_what_is_new(client, suite, people):
+    ask(client, suite)
+    ask(client, suite, rows=rows(match="plays now"))
+    ask(client, suite, rows=rows(match="plays now", mismatch="played"))
+    assert limits.used_by(people.alice).sentences == 4  # each text once
+
+
+def test_the_api_says_when_the_day_s_sentences_are_used_up(client, suite, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = 1
+    refused = client.post(
+        f"/api/v1/suites/{suite.slug}/preview/",
+        json.dumps({"model": "uniform", "items": [1]}),
+        content_type="application/json",
+    )
+    assert (refused.status_code, refused["Content-Type"]) == (429, "application/problem+json")
+    assert "1 a day is the limit" in refused.json()["detail"]

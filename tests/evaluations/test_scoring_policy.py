@@ -15,6 +15,7 @@ from gym.jobs.testing import run_pending
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import ScoringPolicy, TokenScores
 from tests.factories import make_model, make_revision
+from tests.results.test_exports import content_of
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_the_corrected_value_stands_beside_the_raw_one(client, corrected):
 
 
 def test_exports_have_both(client, corrected):
-    table = client.get(reverse("run-download", args=[corrected.key, "regions.csv"])).content.decode()
+    table = content_of(client.get(reverse("run-download", args=[corrected.key, "regions.csv"]))).decode()
     rows = list(csv.DictReader(io.StringIO(table)))
     assert (rows[1]["surprisal_bits"], rows[1]["corrected_bits"]) == ("10.0", "10.5")
     data = json.loads(client.get(reverse("run-download", args=[corrected.key, "json"])).content)
@@ -83,11 +84,11 @@ def test_exports_have_both(client, corrected):
     assert (region["bits"], region["corrected_bits"]) == (10.0, 10.5)
 
 
-def test_without_the_correction_there_is_no_such_column(client, people, blanks):
+def test_without_the_correction_its_column_is_empty(client, people, blanks):
     run = services.queue_run(make_revision(people.alice), make_model(people.alice), actor=people.alice)
     run_pending()
-    table = client.get(reverse("run-download", args=[run.key, "regions.csv"])).content.decode()
-    assert "corrected_bits" not in table
+    table = content_of(client.get(reverse("run-download", args=[run.key, "regions.csv"]))).decode()
+    assert {row["corrected_bits"] for row in csv.DictReader(io.StringIO(table))} == {""}
 
 
 def test_a_pseudo_log_likelihood_is_never_called_a_surprisal(client, corrected):
@@ -97,6 +98,8 @@ def test_a_pseudo_log_likelihood_is_never_called_a_surprisal(client, corrected):
     assert "Not surprisals:" in page
     download = client.get(reverse("run-download", args=[corrected.key, "regions.csv"]))
     assert "pseudo-log-likelihood-regions.csv" in download["Content-Disposition"]
+    rows = csv.DictReader(io.StringIO(content_of(download).decode()))
+    assert {row["score_kind"] for row in rows} == {kind}
 
 
 def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client, people, monkeypatch):
@@ -127,10 +130,10 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     assert "Item 1</a>" in page
     assert "Item 2</a>" not in page
     assert "too close to call" in client.get(reverse("run-item", args=[run.key, "1"])).content.decode()
-    outcomes = client.get(reverse("run-download", args=[run.key, "outcomes.csv"])).content.decode()
-    assert [row["too_close"] for row in csv.DictReader(io.StringIO(outcomes))] == ["1", "0"]
+    outcomes = content_of(client.get(reverse("run-download", args=[run.key, "outcomes.csv"]))).decode()
+    assert [row["too_close"] for row in csv.DictReader(io.StringIO(outcomes))] == ["True", "False"]
     client.force_login(people.alice)
     told = client.get(f"/api/v1/runs/{run.key}/").json()["predictions"][0]
     assert (told["passed"], told["too_close"]) == (2, 1)
-    matrix = client.get(reverse("matrix-download", args=["csv"])).content.decode()
-    assert next(csv.DictReader(io.StringIO(matrix)))["too_close"] == "1"
+    board = client.get(reverse("leaderboard-download", args=["long.csv"])).content.decode()
+    assert next(csv.DictReader(io.StringIO(board)))["too_close"] == "1"

@@ -19,6 +19,7 @@ from models_registry.selectors import runnable_by
 from suites.formats import SuiteFormatError
 from tests.evaluations.uploaded.worlds import golden
 from tests.factories import make_model, make_revision, make_suite
+from tests.results.test_exports import content_of
 
 FILES = ("evaluated.json", "regions.csv", "lmzoo.tsv", "outcomes.csv")
 
@@ -85,7 +86,8 @@ def test_a_run_without_margins_or_tokens_says_so(client, people):
     data = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
     assert data["source"] == "uploaded"
     assert data["predictions"][0]["outcomes"] == [True, False, True]
-    assert len(client.get(reverse("run-download", args=[run.key, "outcomes.csv"])).content.splitlines()) == 4
+    outcomes = client.get(reverse("run-download", args=[run.key, "outcomes.csv"]))
+    assert len(content_of(outcomes).splitlines()) == 4
 
 
 def test_the_general_page_matches_every_suite_the_file_names(client, people):
@@ -240,3 +242,21 @@ def test_hostile_names_are_shown_as_text(client, people):
     client.force_login(people.alice)
     for address in (upload.get_absolute_url(), upload.runs.get().get_absolute_url(), reverse("leaderboard")):
         assert evil not in client.get(address).content.decode()
+
+
+@pytest.mark.parametrize(("first", "second"), [("public", "private"), ("private", "public")])
+def test_results_do_not_join_a_model_that_others_see_differently(client, people, first, second):
+    revision = make_revision(people.alice)
+    keep(people.charlie, revision=revision, visibility=first)
+    with pytest.raises(ValidationError, match="join a model of yours that others see differently"):
+        keep(people.charlie, revision=revision, visibility=second)
+    client.force_login(people.charlie)
+    for extra in ({}, {"check": "1"}):
+        response = send(client, "outcomes.csv", revision=revision, visibility=second, **extra)
+        assert response.status_code == 400
+        assert "others see differently" in response.content.decode()
+    assert SuiteRun.objects.count() == 1
+    assert RegisteredModel.objects.get(owner=people.charlie).visibility == first
+    keep(people.charlie, revision=revision, visibility=first)
+    assert SuiteRun.objects.count() == 2
+    assert RegisteredModel.objects.filter(owner=people.charlie).count() == 1

@@ -149,3 +149,50 @@ def test_models_of_all_families_play(tiny_models: Path, folder: str):
     assert replies[0]
     assert [text for text, _ in replies[1]] == ["the", "cabinet"]
     assert all(score <= 0 for reply in replies for _, score in reply)
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory):
+    """A model of 64 positions whose tokens are single bytes."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    words = ["<unk>", "<s>", "</s>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({word: at for at, word in enumerate(words)}, [], unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    root = tmp_path_factory.mktemp("narrow")
+    model = tiny.gpt2(len(words), context=64)
+    tiny.save(root / "narrow", model, tiny.fast(tokenizer))
+    return load_backend(
+        "causal", {"source": "directory", "path": "narrow"}, model_dir=root, hub_allowed=False
+    )
+
+
+@pytest.mark.parametrize("context", ["ba di " * 40, "x" * 400, "ba " * 20 + "di", "猫 " * 30])
+def test_a_context_longer_than_the_window_loses_its_beginning(narrow, context):
+    player = CausalPlayer(narrow)
+    (free, held) = player.predict([Request(context), Request(context, ["di", "q" * 20, "ab"])])
+    assert free
+    assert [word for word, _ in held] == ["di", "q" * 20, "ab"]
+
+
+@pytest.mark.parametrize("context", ["", "ba ", "猫が好きです" * 60])
+def test_a_candidate_that_does_not_fit_into_the_window_is_left_out_and_the_others_are_not(narrow, context):
+    player = CausalPlayer(narrow)
+    (held,) = player.predict([Request(context, ["q" * 300, "猫が好き" * 20])])
+    assert held == []
+    (held,) = player.predict([Request("ba ", ["q" * 300, "ab"])])
+    assert [word for word, _ in held] == ["ab"]
+
+
+def test_a_prediction_may_hold_characters_of_several_tokens_and_none_ends_inside_one(narrow):
+    player = CausalPlayer(narrow, beam=4_000, predictions=100_000, steps=3)
+    (free,) = player.predict([Request("ba ")])
+    found = dict(free)
+    wide = [text for text in found if len(text.encode()) > len(text)]
+    assert len(wide) > 20
+    assert all(text.encode().decode() == text for text in found)
+    (held,) = CausalPlayer(narrow, paths=10).predict([Request("ba ", wide[:20])])
+    assert len(held) == 20
+    for text, score in held:
+        assert found[text] <= score + 1e-4

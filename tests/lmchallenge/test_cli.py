@@ -224,3 +224,90 @@ def test_a_corpus_is_checked():
     found = json.loads(call("corpus", "check", stdin="it's \t💩\n")[1])
     assert found["shown"][0]["tokens"] == [[0, 4], [6, 7]]
     assert [warning["code"] for warning in found["warnings"]] == ["tab"]
+
+
+@pytest.mark.parametrize("cut", [1, 9, 20])
+def test_a_packed_file_that_is_cut_off_is_said_to_be(tmp_path: Path, wp: Path, cut: int):
+    log, words = tmp_path / "cut.log", tmp_path / "cut.words"
+    log.write_bytes(gzip.compress(wp.read_bytes())[:-cut])
+    words.write_bytes(gzip.compress(b"the\ncat\n" * 50)[:-cut])
+    packed = gzip.compress(CORPUS.encode() * 9)[:-cut]
+    for arguments, stdin in (
+        (["stats", str(log)], b""),
+        (["pretty", str(log)], b""),
+        (["run", "adaptive", "ic", str(words)], b""),
+        (["run", "adaptive", "wp"], packed),
+        (["corpus", "check"], packed),
+    ):
+        code, _, err = call(*arguments, stdin=stdin)
+        assert (code, "The packing is damaged" in err) == (1, True), arguments
+
+
+def test_options_that_a_player_does_not_know_are_named():
+    code, _, err = call("run", "-o", '{"foo": 1}', "adaptive", "wp", stdin=CORPUS)
+    assert code == 1
+    assert "foo" in err
+    assert call("run", "-o", '{"unseen": "x"}', "adaptive", "wp", stdin=CORPUS)[0] == 1
+
+
+def test_a_packed_log_that_could_not_be_gone_on_with_is_refused(tmp_path: Path):
+    code, _, err = call("run", "--gzip", "--log", str(tmp_path / "log"), "adaptive", "wp", stdin=CORPUS)
+    assert code == 1
+    assert "--gzip" in err
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_range_may_be_fine(ic: Path):
+    code, out, _ = call("ic-opt", "-a", "0:1:1001", "-o", "-4", str(ic))
+    assert code == 0
+    assert 0 <= json.loads(out)["alpha"] <= 1
+
+
+def test_csv_has_the_columns_of_the_first_log(tmp_path: Path):
+    short, long = tmp_path / "short", tmp_path / "long"
+    entry = {"target": "a", "rank": 1, "score": 0}
+    short.write_text(json.dumps({"wordPredictions": [entry]}) + "\n")
+    long.write_text(json.dumps({"wordPredictions": [entry] * 3}) + "\n")
+    first, *_ = call("stats", "-o", "csv", str(short), str(long))[1].decode().splitlines()
+    assert "idx1_hit3" not in first
+    first, second, _ = call("stats", "-o", "csv", str(long), str(short))[1].decode().splitlines()
+    assert "idx1_hit3" in first
+    assert len(second.split("\t")) == len(first.split("\t"))
+
+
+def test_whole_numbers_may_be_written_with_a_point():
+    given = '{"wordPredictions": [{"targetChars": 3.0, "rank": 2.0, "score": 1}]}\n'
+    code, out, _ = call("stats", stdin=given)
+    assert code == 0
+    assert (json.loads(out)[0]["chars"], json.loads(out)[0]["mrr"]) == (3, 0.5)
+    assert call("stats", stdin=given.replace("2.0", "2.5"))[0] == 1
+
+
+def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
+    better = tmp_path / "better.log"
+    better.write_bytes(call("run", "-t", "adaptive", "wp", stdin=CORPUS)[1])
+    code, out, err = call("compare", "-f", "all", str(wp), str(better))
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["first"] == str(wp)
+    (row,) = found["comparisons"]
+    assert (row["log"], row["metric"], row["n"]) == (str(better), "hit3", 6)
+    assert row["difference"] == pytest.approx(row["second"] - row["first"])
+    other = tmp_path / "other.log"
+    other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
+    code, _, err = call("compare", str(wp), str(other))
+    assert code == 1
+    assert "another text" in err
+
+
+def test_keystroke_savings_take_their_usual_parameters(tmp_path: Path):
+    log = tmp_path / "tc.log"
+    log.write_bytes(call("run", PROGRAM, "tc", stdin=CORPUS)[1])
+
+    def saved(*options: str) -> dict:
+        return json.loads(call("stats", "--more", *options, str(log))[1])["more"]["keystroke_savings"]
+
+    plain, dear = saved(), saved("--selection-cost", "2", "--literal")
+    assert (plain["selection_cost"], dear["selection_cost"], dear["literal"]) == (1.0, 2.0, True)
+    assert dear["keystrokes"] > plain["keystrokes"]
+    assert saved("--auto-space")["auto_space"] is True

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gym.lmchallenge import corpus, logs, stats
 from gym.lmchallenge.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.lint import MESSAGES, Watch
-from gym.lmchallenge.table import read_table
-from gym.lmchallenge.tools import in_order, preview
+from gym.lmchallenge.readers import read_table
+from gym.lmchallenge.tools import in_order, preview, to_text
 
 
 def split(data: bytes) -> list[bytes]:
@@ -93,9 +93,9 @@ def test_any_json_is_a_log_or_refused(key, entries, learnt):
 
 
 def test_every_oddity_has_a_warning():
-    text = ("\ufeffa\tb", "c\rd", "e\u2028f", "x\x01", "cafe\u0301", "", '{"text": "a"}')
+    text = ("\ufeffa\tb", "c\rd", "e\u2028f", "x\x01", "cafe\u0301", "", "g\r\n", '{"text": "a"}')
     assert set(warnings("text", *text)) == {
-        "bom", "tab", "return", "separator", "control", "marks", "empty", "json-as-text"
+        "bom", "tab", "return", "separator", "control", "marks", "empty", "json-as-text", "crlf"
     }  # fmt: skip
     rows = [
         {"text": "a\nb", "user": "x"},
@@ -164,3 +164,13 @@ def test_documents_own_shapes_are_read():
 def test_a_log_of_two_games_is_refused():
     with pytest.raises(LogError, match="line 2: a wp line in a log of tc"):
         list(logs.read([b'{"textCompletions": []}', b'{"wordPredictions": []}']))
+
+
+def test_windows_line_ends_are_told_and_a_newline_alone_is_not():
+    assert warnings("text", "a\r\n", "b\n", "c\r\r\n") == {"crlf": (1, 2)}
+    assert warnings("json", '{"text": "a"}\r\n') == {"crlf": (1, 1)}
+
+
+def test_a_text_that_ends_in_a_carriage_return_is_no_plain_text():
+    with pytest.raises(CorpusError, match="Line 2"):
+        list(to_text(corpus.read([b'{"text": "a"}\n', b'{"text": "b\\r"}\n'], "json")))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from gym.lmchallenge.compare import compare, fingerprint
+from gym.lmchallenge.compare import _bootstrap, compare, fingerprint
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.extras import bits_per_character, cross_validated, keystroke_savings, learning_curve
 from gym.lmchallenge.mixing import Mix, grid
 from gym.lmchallenge.pretty import spans
-from gym.lmchallenge.table import read_table
+from gym.lmchallenge.readers import read_table
 
 
 def table(*rows, keep="all", mixes=()):
@@ -99,3 +100,17 @@ def test_outcomes_of_tokens_and_characters():
     assert [span.outcome for span in spans(row)] == ["typed", "skipped", "accepted", "saved"]
     assert [span.outcome for span in spans(ic(-1.0, -9.0), mix=Mix(0.5, -1))] == ["corrected"]
     assert [span.outcome for span in spans(ic(-9.0, -1.0), mix=Mix(0.5, -1))] == ["still-wrong"]
+
+
+def test_drawing_equal_lines_together_gives_the_interval_of_single_draws():
+    rand = np.random.default_rng(3)
+    below = rand.integers(1, 10, 300).astype(float)
+    a = np.floor(below * rand.random(300))
+    b = np.floor(below * np.minimum(1, rand.random(300) * 1.3))
+    interval, p = _bootstrap([a, b, below, below], 0)
+    singly = []
+    for _ in range(5_000):
+        drawn = rand.integers(0, 300, 300)
+        singly.append((b[drawn].sum() - a[drawn].sum()) / below[drawn].sum())
+    assert interval == pytest.approx(np.quantile(singly, [0.025, 0.975]).tolist(), abs=0.01)
+    assert p < 0.05

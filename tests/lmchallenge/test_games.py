@@ -234,3 +234,46 @@ def test_a_log_row_is_json_with_sorted_keys():
     row = {"wordPredictions": [{"target": "é", "score": float("nan")}], "a": 1}
     assert line_of(row) == '{"a": 1, "wordPredictions": [{"score": NaN, "target": "\\u00e9"}]}\n'
     assert json.loads(line_of(row))["a"] == 1
+
+
+def test_emoji_that_the_list_spells_with_blanks_are_one_token():
+    def found(text: str) -> list[str]:
+        return [token for _, token in tokens(text)]
+
+    assert found("👍 🏽 ok") == ["👍 🏽", "ok"]
+    assert found("I 🇨 🇦 🇹") == ["I", "🇨 🇦", "🇹"]
+    assert found("x🇧 🇫🇷") == ["x", "🇧 🇫", "🇷"]
+    assert found("☝ 🏻, 👏 👏") == ["☝ 🏻", ",", "👏", "👏"]
+    assert found("👍🏽") == ["👍", "🏽"]
+    passes = {
+        text: [name for name in ("emoji", "alphaemoji") if FILTERS[name](text)] for text in ("🇨 🇦", "🇨")
+    }
+    assert passes == {"🇨 🇦": ["emoji", "alphaemoji"], "🇨": []}
+
+
+@pytest.mark.parametrize("game", ["wp", "ic"])
+def test_a_long_line_is_asked_piece_by_piece_with_the_same_result(game, monkeypatch):
+    text = " ".join(f"w{number % 7}" for number in range(150))
+    sizes = []
+
+    class Sized(Scripted):
+        def predict(self, requests):
+            sizes.append(len(requests))
+            return super().predict(requests)
+
+    def log() -> list[object]:
+        player = Sized(lambda context, words: [(word, -len(context)) for word in words or ["w1", "w2"]])
+        words = [f"w{number}" for number in range(7)]
+        return [played.row for played in play(lines(text), GameOptions(game, seed=3).build(words), player)]
+
+    in_pieces = log()
+    assert sizes == [64, 64, 22]
+    monkeypatch.setattr("gym.lmchallenge.games.PIECE", 1000)
+    assert log() == in_pieces
+
+
+def test_a_user_who_is_no_number_is_one_user():
+    player = Scripted(lambda *_: [])
+    rows = list(corpus.read([b'{"userId": NaN, "text": "a"}\n'] * 2, "json"))
+    list(play(rows, GameOptions("wp").build(), player, train=True))
+    assert player.told.count("clear") == 1

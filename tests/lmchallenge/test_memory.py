@@ -65,3 +65,44 @@ def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_m
     assert played < 16
     assert counted < 300
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0
+
+
+LINE = """
+import resource, sys
+from gym.lmchallenge import corpus
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.play import play
+
+class Quiet:
+    together = 16
+    def predict(self, requests): return [[] for _ in requests]
+    def train(self, text): pass
+    def clear(self): pass
+    def check(self, now=False): return False
+    def close(self): pass
+
+def run(game, kilobytes):
+    words = ["word", "ward", "cord"]
+    text = "word " * (kilobytes * 200)
+    options = GameOptions(game, num_candidates=3)
+    (played,) = play([corpus.Line(1, text)], options.build(words), Quiet())
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+small = run(sys.argv[1], 1)
+print(run(sys.argv[1], 60) - small)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("game", ["wp", "tc", "ic"])
+def test_memory_grows_with_the_line_and_not_with_its_square(game: str):
+    """60,000 characters: each of the 12,000 contexts held at once would be 370 MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", LINE, game],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+        cwd=Path(__file__).parents[2],
+    )
+    assert float(done.stdout) < 40

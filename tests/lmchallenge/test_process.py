@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
 import time
@@ -10,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from gym.lmchallenge import corpus
-from gym.lmchallenge.errors import OptionError, PlayerError
+from gym.lmchallenge.errors import CorpusError, OptionError, PlayerError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
 from gym.lmchallenge.player import Request
 from gym.lmchallenge.players import command_line, configured
 from gym.lmchallenge.process import Command, ProcessPlayer, on_the_wire
 
+SHOWING = ("honest", "banner", "scored-banner", "extra", "extra-crash", "extra-hang")
 PROGRAM = str(Path(__file__).with_name("models.py"))
 TEXT = ["the cat sat", "on the mat", "the mat", "sat"]
 
@@ -31,7 +33,12 @@ def run(mode: str, lines: list[str] = TEXT, *, train: bool = True, **limits: flo
     error = None
     try:
         found = (corpus.Line(number, text) for number, text in enumerate(lines, 1))
-        rows.extend(line.row for line in play(found, GameOptions("wp").build(), player, train=train))
+        rows.extend(
+            line.row
+            for line in play(
+                found, GameOptions("wp", predictions=mode in SHOWING).build(), player, train=train
+            )
+        )
         player.close()
     except PlayerError as failure:
         error = failure
@@ -74,6 +81,62 @@ def test_a_line_too_many_after_training_is_found_even_when_it_is_late():
     assert len(rows) == 1
 
 
+@pytest.mark.parametrize("mode", ["banner", "scored-banner", "extra", "extra-crash", "extra-hang"])
+def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(mode):
+    """A banner before a slow start, a line right behind an answer, and then an end or a crash before any checkpoint."""
+    rows, error, _ = run(mode, ["the cat sat on the mat"] * 12, train=False, reply_timeout=0.5)
+    assert error is not None
+    assert [shifted(row) for row in rows] == [False] * len(rows)
+    assert len(rows) < 12
+    if mode == "banner":
+        assert "first line that the model wrote is no reply" in str(error)
+    if mode == "extra":
+        assert "nobody asked for" in str(error)
+        assert "Left out: lines 2 to" in str(error)
+
+
+def shifted(row) -> bool:
+    """Whether a reply tells another question than the one it stands for."""
+    starts = [0, 4, 8, 12, 15, 19]
+    return [entry["predictions"][0][0] for entry in row["wordPredictions"]] != [f"ctx{at}" for at in starts]
+
+
+def test_a_long_game_has_checkpoints_and_keeps_the_lines_before_them(monkeypatch):
+    monkeypatch.setattr("gym.lmchallenge.process.CHECK_EVERY", 0.0)
+    monkeypatch.setattr("gym.lmchallenge.process.PAUSE_SHARE", 0)
+    rows, error, _ = run("extra", ["the cat sat on the mat"] * 12, train=False)
+    assert len(rows) == 1  # the tenth answer belongs to the second line
+    assert not shifted(rows[0])
+    assert "Left out: line 2," in str(error)
+
+
+def test_an_honest_model_waits_for_no_more_than_its_first_reply():
+    began = time.monotonic()
+    rows, error, _ = run("honest", ["the cat sat on the mat"] * 12, train=False, settle=0.3)
+    assert error is None
+    assert [shifted(row) for row in rows] == [False] * 12
+    assert time.monotonic() - began < 12 * 6 * 0.006 + 2 * 0.3 + 0.5
+
+
+def test_lines_before_a_bad_line_of_the_corpus_are_looked_at_before_they_are_kept():
+    def lines():
+        yield from (corpus.Line(number, "the cat sat on the mat") for number in range(1, 9))
+        raise CorpusError("line 9 is bad")
+
+    for mode, kept in (("honest", 8), ("extra", 1)):
+        rows = []
+        with ProcessPlayer(command(mode)) as player, contextlib.suppress(CorpusError, PlayerError):
+            rows.extend(play(lines(), GameOptions("wp", predictions=True).build(), player))
+        assert len(rows) == kept
+
+
+def test_a_model_that_leaves_a_child_behind_has_ended():
+    began = time.monotonic()
+    _, error, _ = run("leaves", reply_timeout=15)
+    assert "exit code 4" in str(error)
+    assert time.monotonic() - began < 8
+
+
 def test_much_on_standard_error_blocks_nobody_and_its_end_is_kept():
     rows, error, player = run("stderr")
     assert error is None
@@ -109,6 +172,13 @@ def test_nothing_in_a_text_can_end_a_command_and_offsets_stay():
         player.train(text)
     assert [word for word, _ in reply] == ["x\ty", "z"]
     assert said.getvalue().splitlines()[0] == f"> predict\t{wire}\tx y\tz".encode()
+
+
+def test_words_alike_on_the_wire_both_get_the_score():
+    with ProcessPlayer(command("echo")) as player:
+        (reply,) = player.predict([Request("", ["a\tb", "x", "a b"])])
+    assert dict(reply).keys() == {"a\tb", "a b", "x"}
+    assert dict(reply)["a\tb"] == dict(reply)["a b"]
 
 
 def test_odd_replies_are_counted():

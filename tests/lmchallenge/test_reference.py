@@ -5,13 +5,19 @@ Give its command by GYM_LMC_REFERENCE=/…/bin/lmc (see benchmarks/lmchallenge/r
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from gym.lmchallenge.cli import Streams, main
+from tests.lmchallenge import differential
 
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
 ROOT = Path(__file__).parents[2]
@@ -82,3 +88,93 @@ def test_the_reference_drives_our_learner_and_both_logs_are_equal(game):
     served = f"{sys.executable} {ROOT / 'manage.py'} lmc serve --model adaptive"
     theirs = run([REFERENCE, "run", "-t", "-f", "json", served, *game], JSON)
     assert run([*OURS, "run", "--quiet", "-t", "-f", "json", "adaptive", *game], JSON) == theirs
+
+
+# -- random games ----------------------------------------------------------------------------------------------
+
+
+def theirs(cases: list[dict[str, Any]]) -> list[list[str | None]]:
+    """What the reference prints for each case, and its error."""
+    script = Path(differential.__file__)
+    done = subprocess.run(
+        [str(Path(REFERENCE).with_name("python")), "-W", "ignore", str(script)],
+        input=json.dumps(cases).encode(),
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=300,
+        env={
+            **os.environ,
+            "LC_ALL": "C.UTF-8",
+            "PYTHONPATH": f"{script.parent}:{ROOT / 'benchmarks/lmchallenge'}",
+        },
+    )
+    found: list[list[str | None]] = json.loads(done.stdout)
+    return found
+
+
+def mine(case: dict[str, Any]) -> tuple[int, str]:
+    out = io.BytesIO()
+    streams = Streams(io.BytesIO(case["stdin"].encode()), out, io.StringIO())
+    return main(case["argv"], streams=streams), out.getvalue().decode()
+
+
+def parsed(argv: list[str], text: str) -> Any:
+    """JSON as JSON, tab-separated values as numbers and names, colours as they are."""
+    if argv[0] == "pretty":
+        return text
+    if "csv" not in argv:
+        return json.loads(text)
+    return [[_number(cell) for cell in line.split("\t")] for line in text.splitlines()]
+
+
+def _number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def close(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(close(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(close, a, b))
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return a == pytest.approx(b, abs=1e-9, nan_ok=True)
+    return bool(a == b)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_games_come_out_byte_for_byte_and_their_logs_are_read_alike(
+    seed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Odd Unicode, several users and times, all options, all privacy formats; then every command that reads a log.
+    Ties of ic are broken in file order in both programs. Where the reference only crashes (a rate of nothing, a
+    missing userId), nothing is compared."""
+    monkeypatch.syspath_prepend(str(Path(differential.__file__).parent))
+    rand = random.Random(int(os.environ.get("GYM_LMC_SEED", "100")) + seed)
+    games = list(differential.games(rand, 60, str(tmp_path)))
+    other = [{**case, "argv": ["run", "-o", '{"other": 1}', *case["argv"][1:]]} for case in games]
+    readers = []
+    for number, (case, (log, error), (beside, _)) in enumerate(
+        zip(games, theirs(games), theirs(other), strict=True)
+    ):
+        assert error is None
+        assert mine(case) == (0, log), case
+        files = [tmp_path / f"{number}.log", tmp_path / f"{number}.other.log"]
+        for file, text in zip(files, (log, beside), strict=True):
+            file.write_text(str(text))
+        game = next(game for game in ("wp", "tc", "ic") if game in case["argv"])
+        argvs = differential.readings(rand, game, *map(str, files))
+        readers.extend({"argv": argv, "stdin": ""} for argv in argvs)
+    compared = 0
+    for case, (text, error) in zip(readers, theirs(readers), strict=True):
+        if error:
+            assert error in ("ZeroDivisionError", "KeyError", "TypeError"), case
+            mine(case)  # must not crash
+            continue
+        code, own = mine(case)
+        assert code == 0, case
+        assert close(parsed(case["argv"], own), parsed(case["argv"], str(text))), case
+        compared += 1
+    assert compared > len(readers) / 2

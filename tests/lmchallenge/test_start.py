@@ -34,6 +34,7 @@ LOG = '{"wordPredictions": [{"rank": 1, "score": 0.0, "target": "the"}]}\n'
         (("lmc", "stats", "-"), LOG, '"words": 1'),
         (("lmc", "pretty", "-"), LOG, "the"),
         (("lmc", "corpus", "vocab", "-f", "text"), "a b a\n", "a"),
+        (("lmc", "run", "--quiet", "adaptive", "wp"), "a b\n", '"wordPredictions"'),
         (("propara", "explain"), "", ""),
     ],
 )
@@ -45,5 +46,5 @@ def test_commands_that_only_read_files_load_no_django(argv, given, shown):
 
 
 def test_a_game_of_words_with_a_program_loads_no_numpy():
-    code = "import sys; from gym.lmchallenge import cli, play; sys.exit('numpy' in sys.modules)"
+    code = "import sys; from gym.lmchallenge import cli, cli_run, play; sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.staff.selectors import waiting_models
 from models_registry import services
 from tests.factories import make_model
 
@@ -84,3 +85,78 @@ def test_too_many_jobs_is_said_on_the_page(client, people, waiting, settings):
     assert "is the limit" in response.content.decode()
     waiting.refresh_from_db()
     assert waiting.status == "unapproved"
+
+
+def refuse(client, reason: str):
+    return client.post(reverse("model-refuse", args=["mine"]), {"reason": reason}, follow=True)
+
+
+def test_staff_refuses_with_a_reason_that_the_owner_reads(client, people, waiting):
+    client.force_login(people.staff)
+    page = refuse(client, " No licence. ").content.decode()
+    assert "Approve and check" in page  # later, all the same
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.status_reason) == ("refused", "No licence.")
+    client.force_login(people.charlie)
+    page = client.get(waiting.get_absolute_url()).content.decode()
+    assert "Staff does not let this model be loaded." in page
+    assert "No licence." in page
+    assert "Check again" not in page
+    assert client.post(reverse("model-check", args=["mine"])).status_code == 403
+    assert Job.objects.count() == 0
+
+
+def test_why_it_was_refused_is_not_for_everybody(client, people, waiting):
+    services.refuse_model(waiting, "No licence.", actor=people.staff)
+    client.force_login(people.alice)
+    assert waiting.visibility == "public"
+    assert "No licence." not in client.get(waiting.get_absolute_url()).content.decode()
+    seen = client.get(reverse("api-model", args=["mine"])).json()
+    assert (seen["status"], seen["status_reason"]) == ("refused", "")
+
+
+def test_a_refused_model_no_longer_waits_and_may_be_approved_later(client, people, waiting):
+    client.force_login(people.staff)
+    assert waiting in waiting_models()
+    refuse(client, "No licence.")
+    assert waiting not in waiting_models()
+    client.post(reverse("model-approve", args=["mine"]))
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.status_reason) == ("unchecked", "")
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 2_001])
+def test_a_refusal_without_a_fit_reason_is_none(client, people, waiting, reason):
+    client.force_login(people.staff)
+    refuse(client, reason)
+    waiting.refresh_from_db()
+    assert waiting.status == "unapproved"
+
+
+def test_only_a_waiting_model_is_refused_and_only_by_staff(people, waiting):
+    with pytest.raises(PermissionDenied):
+        services.refuse_model(waiting, "no", actor=people.charlie)
+    ready = make_model(people.alice)
+    with pytest.raises(ValidationError, match="does not wait"):
+        services.refuse_model(ready, "no", actor=people.staff)
+    ready.refresh_from_db()
+    assert ready.status == "ready"
+
+
+def test_the_owner_is_told_by_e_mail(
+    people, waiting, mailoutbox, monkeypatch, django_capture_on_commit_callbacks
+):
+    monkeypatch.setattr(services, "in_background", lambda send, *arguments: send(*arguments))
+    with django_capture_on_commit_callbacks(execute=True):
+        services.refuse_model(waiting, "No licence.", actor=people.staff)
+    [mail] = mailoutbox
+    assert mail.to == ["charlie@example.org"]
+    assert "No licence." in mail.body
+
+
+def test_refusing_through_the_api(client, people, waiting):
+    client.force_login(people.staff)
+    address = reverse("api-model-refuse", args=["mine"])
+    assert client.post(address, {}, content_type="application/json").status_code == 400
+    answer = client.post(address, {"reason": "No licence."}, content_type="application/json").json()
+    assert (answer["status"], answer["status_reason"]) == ("refused", "No licence.")

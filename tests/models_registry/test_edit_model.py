@@ -99,3 +99,15 @@ def test_a_private_model_is_in_nobody_elses_list(client, people):
         else:
             client.logout()
         assert (model.slug in client.get(address).content.decode()) is sees
+
+
+def test_tags_are_edited_and_the_form_says_which_of_them_mean_something(client, people):
+    model = make_model(people.alice, tags=["demo", "group:old"])
+    client.force_login(people.alice)
+    page = client.get(reverse("model-edit", args=[model.slug])).content.decode()
+    assert 'value="demo, group:old"' in page
+    assert "group:NAME" in page
+    assert "step:2000" in page
+    edit(client, people.alice, model, tag_names="group:ours, step:2k, , group:ours")
+    model.refresh_from_db()
+    assert model.tags == ["group:ours", "step:2k"]

@@ -269,7 +269,9 @@ def test_headers_without_end_are_a_bad_answer():
         net.request("GET", there.url, policy=HERE)
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"", b'{"a": NaN}', b"[1e999", b"[" * 100_000, b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"", b'{"a": NaN}', b"[1e999]", b"[1e999", b"[" * 100_000, b"\xff\xfe"]
+)
 def test_what_is_not_json_is_a_bad_answer(body):
     with server(answer(body)) as there:
         got = net.request("GET", there.url, policy=HERE)

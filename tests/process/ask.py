@@ -21,18 +21,25 @@ from gym.evaluations import report, services  # noqa: E402
 from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun  # noqa: E402
 from gym.jobs.models import Job  # noqa: E402
 from gym.jobs.testing import run_pending  # noqa: E402
+from gym.results.collections import make_collection  # noqa: E402
 from models_registry.actors import inspect  # noqa: E402
 from models_registry.models import RegisteredModel  # noqa: E402
 from suites.models import Suite  # noqa: E402
 from suites.selectors import document_of  # noqa: E402
 from suites.services import open_draft  # noqa: E402
 from tests.factories import make_model, make_suite  # noqa: E402
+from tests.lmchallenge.site.worlds import make_corpus, play  # noqa: E402
+from tests.propara.site.worlds import LIGHT, hand_in, make_version  # noqa: E402
 
 
 def prepare(slug: str) -> None:
-    """Demo suites and models, no runs; the model is checked here and now."""
+    """Demo suites and models, no runs; the model is checked here and now. Its kernels are named: two sites that found
+    them by timing might find different ones, and their last digits would differ."""
     list(load_demo(queue_runs=False))
     model = RegisteredModel.objects.get(slug=slug)
+    if model.backend == "causal":
+        model.config["kernels"] = "stock"
+        model.save(update_fields=["config"])
     RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
 
 
@@ -109,14 +116,19 @@ def game_log(game: int) -> list[str]:
     return [raw.decode() for raw in storage.log_lines(Game.objects.get(pk=game))]
 
 
+AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: hello}}}]\n"
+
+
 def prepare_api() -> dict[str, Any]:
-    """alice with suites (each with a draft and a finished run) and a ready model, which is called like
-    the one of the documentation and knows nothing; staff; a token of each."""
+    """alice with suites (each with a draft and a finished run) and a ready model, which is called like the one of the
+    documentation and knows nothing; an agent with tests and a run, a collection, games and ProPara submissions; staff;
+    a token of each."""
     people = {
         name: User.objects.create_user(name, password=name, is_staff=name == "staff")
         for name in ("alice", "bob", "staff")
     }
     model = make_model(people["alice"], slug="demo-gpt2")
+    make_model(people["alice"], slug="demo-ngram")
     RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
     suites = [
         make_suite(people["alice"], name=name, items=4) for name in ("agreement_orc", "binding", "islands")
@@ -125,15 +137,57 @@ def prepare_api() -> dict[str, Any]:
     run_pending()
     for suite in suites:
         open_draft(suite, actor=people["alice"])
+    agent = conversations.register_server(
+        actor=people["alice"], name="Echoes", slug="echoes", kind="embedded", visibility="public"
+    )
+    tests = AgentSuite(slug="manners", title="Manners", visibility="public")
+    conversations.save_suite(tests, actor=people["alice"], variables=None)
+    conversations.import_cases(tests, {"hello": AGENT_CASE}, actor=people["alice"])
+    make_collection(
+        actor=people["alice"],
+        slug="kept",
+        title="Kept",
+        description="",
+        reference="",
+        revisions=[suite.latest_frozen for suite in suites],
+    )
+    run_pending()
+    agent.refresh_from_db()
+    agent_run = conversations.queue_run(tests, agent, actor=people["alice"])
+    run_pending()
+    neighbours = _neighbours(people["alice"])
     tokens = {
         name: create_token(actor=user, name="test", scopes=["read", "write", "run"])[1]
         for name, user in people.items()
     }
-    return {"tokens": tokens, "suites": [suite.slug for suite in suites], "model": model.slug, "runs": runs}
+    return {
+        "tokens": tokens,
+        "suites": [suite.slug for suite in suites],
+        "model": model.slug,
+        "runs": runs,
+        "agents": ["echoes", "manners", "kept"],
+        "agent_run": agent_run.key,
+        "ids": [agent_run.case_runs.get().pk, tests.cases.get().pk],
+        **neighbours,
+    }
 
 
-def queue_agent_run(url: str, iterations: int) -> int:
-    """A run of one case against the agent server at `url`, one iteration at a time."""
+def _neighbours(owner: User) -> dict[str, Any]:
+    """A corpus with two games, one of them of the keyboard, and answers with two submissions."""
+    corpus = make_corpus(owner, slug="cats")
+    games = [play(corpus, owner), play(corpus, owner, "ic")]
+    version = make_version(owner, slug="answers")
+    submissions = [hand_in(version, owner), hand_in(version, owner, LIGHT, system="right")]
+    return {
+        "corpus": corpus.slug,
+        "games": [game.key for game in games],
+        "answer_set": version.answer_set.slug,
+        "submissions": [submission.key for submission in submissions],
+    }
+
+
+def queue_agent_run(url: str, iterations: int, parallel: int) -> int:
+    """A run of one case against the agent server at `url`, `parallel` iterations at a time."""
     alice = User.objects.create_user("alice", password="alice")
     server = conversations.register_server(actor=alice, name="Slow", slug="slow", kind="server", url=url)
     run_pending()
@@ -143,7 +197,7 @@ def queue_agent_run(url: str, iterations: int) -> int:
     turn = "{text: q, response: {text: {keywords: ok}}}"
     case = f'agent: a, success_ratio: "{iterations}/{iterations}", interactions: [{turn}]'
     conversations.import_cases(suite, {"case": case}, actor=alice)
-    return conversations.queue_run(suite, server, actor=alice, parallel=1).pk
+    return conversations.queue_run(suite, server, actor=alice, parallel=parallel).pk
 
 
 def agent_state(run: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from tests.net.hostile import answer, server
 from tests.process.site import Site
 
-ITERATIONS = 12
+ITERATIONS = 14
 KILLS = 2
 AGENTS = answer(b'{"agents": [{"agent_name": "a"}]}', Content_Type="application/json")
 SAID = answer(b'{"response": {"type": "AGENT_FRAMEWORK", "text": "ok", "chat_context": {}}}\n')
@@ -26,12 +26,13 @@ def slow_agent(connection, request):
     connection.sendall(SAID)
 
 
-def test_every_iteration_is_there_exactly_once(tmp_path, monkeypatch):
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_every_iteration_is_there_exactly_once(tmp_path, monkeypatch, parallel):
     with server(slow_agent) as there:
         monkeypatch.setenv("GYM_NET_ALLOW", there.url.removeprefix("http://"))
         site = Site(tmp_path)
         try:
-            run = site.ask("queue_agent_run", there.url, ITERATIONS)
+            run = site.ask("queue_agent_run", there.url, ITERATIONS, parallel)
             for kill in range(1, KILLS + 1):
                 worker = site.worker()
                 site.wait(run, lambda now, kill=kill: len(now["numbers"]) >= 3 * kill, ask="agent_state")
@@ -49,4 +50,6 @@ def test_every_iteration_is_there_exactly_once(tmp_path, monkeypatch):
     assert now["numbers"] == list(range(1, ITERATIONS + 1))
     assert (now["made"], now["passed"]) == (ITERATIONS, ITERATIONS)
     assert now["attempt"] > KILLS
-    assert asked <= ITERATIONS + KILLS, "only what was under way when the worker was killed is asked again"
+    assert asked <= ITERATIONS + KILLS * parallel, (
+        "only what was under way when the worker was killed is asked again"
+    )

@@ -51,19 +51,11 @@ def lay_out(case: dict, folder: Path) -> None:
 
 
 def blocks(diagnostics: str) -> tuple[str, list[dict]]:
-    """Header and objects of a diagnostics file; joined names and places as sets, since the reference's are."""
+    """Header and objects of a diagnostics file."""
     header, _, rest = diagnostics.partition("\n\n")
     found, decoder, at = [], json.JSONDecoder(), 0
     while at < len(rest):
         data, end = decoder.raw_decode(rest, at)
-        found.append(unordered(data))
+        found.append(data)
         at = end + 1
     return header, found
-
-
-def unordered(data):
-    if isinstance(data, dict):
-        return {key: unordered(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [unordered(value) for value in data]
-    return sorted(data.split(" AND ")) if isinstance(data, str) and " AND " in data else data

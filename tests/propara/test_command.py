@@ -95,6 +95,50 @@ def test_messages_and_exit_codes(folder, predictions, code, out, err):
     assert bool(done.err) == bool(err)
 
 
+@pytest.mark.parametrize("arguments", ["--bootstrap 0", "--bootstrap=-5", "--bootstrap x"])
+def test_the_number_of_resamples_is_at_least_one(folder, arguments):
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", *arguments.split()])
+    assert (done.code, done.out) == (2, "")
+    assert "argument --bootstrap: invalid positive int value" in done.err
+
+
+@pytest.mark.parametrize("arguments", ["--b 3", "--f json", "--boot=3"])
+def test_only_the_references_options_may_be_shortened(folder, arguments):
+    done = run(["evaluate", "--pred", "p.tsv", "--ans", "a.tsv", *arguments.split()])
+    assert (done.code, done.err.splitlines()[-1].partition("error: ")[2]) == (
+        2,
+        f"unrecognized arguments: {arguments}",
+    )
+    assert run(["evaluate", "--pred", "p.tsv", "--ans=a.tsv", "--bootstrap=3", "--format=text"]).code == 0
+
+
+def test_rows_before_the_first_piece_that_is_not_utf8_are_looked_at_first(folder):
+    """The reference reads 8,192 bytes at a time."""
+    rows = LIGHT.encode() * 50
+    for data, code in ((b"\n" + rows + b"\xff", 2), (rows[:7_000] + b"\n\xff", 1), (rows + b"\n\xff", 1)):
+        (folder / "p.tsv").write_bytes(data)
+        done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv"])
+        assert done.code == code, done.out
+        assert ("is not UTF-8" in done.err) == (code == 1)
+
+
+def test_a_process_may_have_more_than_a_hundred_thousand_steps(folder):
+    (folder / "p.tsv").write_text(tsv("7 1 gas NONE x x", "7 100001 gas DESTROY x -"))
+    (folder / "a.tsv").write_text(tsv("7 1 gas NONE x x", "7 2 gas DESTROY x -"))
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv"])
+    assert (done.code, "Inputs                1.000        1.000    1.000" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize("digits", [19, 4_300, 4_301])
+def test_very_long_numbers_of_processes_are_read_or_refused_in_words(folder, digits):
+    number = "9" * digits
+    for name in ("a.tsv", "p.tsv"):
+        (folder / name).write_text(LIGHT.replace("7\t", f"{number}\t"))
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv"])
+    assert done.code == (digits > 4_300)
+    assert ("is not a whole number" in done.err) == (digits > 4_300)
+
+
 def test_missing_files_end_in_one_line(folder):
     done = run(["evaluate", "-p", "nowhere.tsv", "-a", "a.tsv"])
     assert (done.code, done.out, done.err) == (
@@ -191,11 +235,8 @@ def test_the_command_line_starts_without_django_and_numpy(folder):
 def test_the_short_way_through_the_options_reads_what_argparse_reads(arguments):
     argv = ["evaluate", *arguments.split()]
     read = cli.parser("x").parse_args(argv)
-    wanted = [
-        getattr(read, f"{name}_file")
-        for name in ("predictions", "answers", "output", "diagnostics", "sentences")
-    ]
-    assert list(cli._plain(argv)) == wanted
+    names = ("predictions", "answers", "output", "diagnostics", "sentences")
+    assert vars(cli._plain(argv)) == {name: getattr(read, f"{name}_file") for name in names}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from gym.propara.convert import (
     write_grids,
 )
 from gym.propara.explain import explain
+from gym.propara.intake import take_in
 from gym.propara.prompts import pack, read_answer, score_answers
 from gym.propara.repair import decode, repair
 from gym.propara.sentences import read_sentences
@@ -111,6 +112,12 @@ def test_a_clean_file_needs_no_repair():
     assert repair(shipped("hasty")).text == shipped("hasty")
 
 
+def test_a_number_too_long_to_be_read_is_reported():
+    long = "9" * 4_301
+    done = repair(LIGHT.replace("7\t", f" {long}\t"), GRIDS)
+    assert {one.code for one in check(GRIDS, done.text)} == {"integer", "process-missing"}
+
+
 def test_what_is_wrong_beyond_form_stays_and_is_reported():
     done = repair(LIGHT.replace("DESTROY", "EXPLODE"), GRIDS)
     assert done.repairs == ()
@@ -141,6 +148,52 @@ def test_actions_are_derived_from_state_files():
     assert places(raised.value.problems) == [(1, 3, "columns"), (2, 1, "integer")]
 
 
+STATES = "7\t1\tgas\tstar\tnull\n7\t2\tgas\tnull\tunk\n7\t3\tgas\tunk\tsoil\n7\t4\tgas\tsoil\tsoil\n"
+
+
+@pytest.mark.parametrize(
+    ("states", "repairs"),
+    [
+        ("process\tstep\tparticipant\tbefore\tafter\n" + STATES, [(1, 0, "header")]),
+        (STATES.replace("7\t1\t", "7\t1.0\t"), [(1, 2, "integer")]),
+        (STATES.replace("7\t1\t", " 07\t1\t"), [(1, 1, "integer")]),
+        (STATES.replace("\n", "\t\n"), [(line, 6, "columns") for line in (1, 2, 3, 4)]),
+        (STATES.replace("gas\tnull", "gas\tNULL"), [(2, 4, "location")]),
+        (STATES.replace("unk\n", "Unk\n"), [(2, 5, "location")]),
+        (STATES.replace("star\tnull", "star \t\u2014"), [(1, 4, "location"), (1, 5, "location")]),
+        (STATES.replace("gas\tstar", " gas\tstar"), [(1, 3, "participant")]),
+        (STATES.replace("\n", "\r\n"), [(0, 0, "line-ends")]),
+        ("\ufeff" + STATES, [(1, 1, "bom")]),
+        ("\n" + STATES, [(1, 0, "blank-line")]),
+    ],
+    ids=["header", "float", "zeros", "tab", "NULL", "Unk", "dash", "blank", "CRLF", "BOM", "line"],
+)
+def test_state_files_are_read_leniently_and_every_repair_is_listed(states, repairs):
+    answers = states_to_actions(STATES)
+    found = take_in(states.encode(), answers)
+    assert found.kind == "states"
+    assert found.text == answers
+    assert [(one.line, one.column, one.code) for one in found.repairs] == repairs
+
+
+def test_state_files_spell_participants_as_the_answers_do():
+    found = take_in(("\n" + STATES.replace("gas", "Gas")).encode(), states_to_actions(STATES))
+    assert {(one.line, one.code) for one in found.repairs} == {
+        (1, "blank-line"),
+        *((line, "participant") for line in (2, 3, 4, 5)),
+    }
+
+
+def test_all_rows_of_a_sentence_file_that_are_wrong_are_listed():
+    with pytest.raises(ProParaError) as raised:
+        evaluate(LIGHT, LIGHT, "7\t1\tGas.\n\n7\tx\tLight.\ny\t1\n")
+    assert places(raised.value.problems) == [(2, 1, "columns"), (3, 2, "integer"), (4, 2, "columns")]
+    assert raised.value.exit_code == 1
+    with pytest.raises(ProParaError) as raised:
+        evaluate(LIGHT, LIGHT.replace("MOVE", "WALK"), "7\tx\tGas.\n")
+    assert [one.file for one in raised.value.problems] == ["predictions", "predictions", "sentences"]
+
+
 def test_json_grids_go_there_and_back():
     assert json_to_actions(grids_to_json(GRIDS)) == write_grids(GRIDS) == LIGHT
     data = {"processes": [{"process_id": 7, "participants": {"gas": ["star", "star", None, "-", "?"]}}]}
@@ -158,6 +211,10 @@ def test_json_grids_go_there_and_back():
         '[{"process_id": 1, "participants": {"a": ["x"]}}]',
         '[{"process_id": 1, "participants": {"a": ["x", 3]}}]',
         '[{"process_id": 1, "participants": {"a\\tb": ["x", "y"]}}]',
+        '[{"process_id": 1, "participants": {"a": ["x", "y\\ud800"]}}]',
+        '[{"process_id": 1, "participants": {"a": ["x", "y\\u0000"]}}]',
+        '[{"process_id": 1, "participants": {"a\\udfff": ["x", "y"]}}]',
+        '[{"process_id": 1, "participants": {"a\\u0000": ["x", "y"]}}]',
         '[{"process_id": 1, "participants": {"a": {"locations": ["x", "y"], "actions": ["FLY"]}}}]',
         '[{"process_id": 1, "participants": {"a": {"locations": ["x", "y"], "actions": []}}}]',
     ],

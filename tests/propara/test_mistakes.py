@@ -13,8 +13,8 @@ from gym.propara.digest import digest
 from gym.propara.errors import ProcessFailure, ProParaError
 from gym.propara.grid import read_grids
 from gym.propara.intake import take_in
+from gym.propara.matching import PAIR_SCORES, question_score, stepped_score
 from gym.propara.mistakes import CODES, confusion, mistakes
-from gym.propara.scoring import PAIR_SCORES, question_score, stepped_score
 from gym.propara.summary import summarise
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gym.propara import ProParaError, evaluate
+from gym.propara.errors import ProcessFailure
 from gym.propara.grid import read_grids
-from gym.propara.scoring import score
+from gym.propara.quick import scores
 from gym.propara.stem import stem
-from gym.propara.stream import blocks, grids_of, in_step
+from gym.propara.stream import grids_of
 from gym.propara.summary import Conversion, Move, is_input, is_output, summarise
 from gym.propara.terms import location_overlap, normalise_phrase, participant_overlap
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
@@ -73,7 +74,7 @@ def test_destroyed_and_then_created_is_a_conversion_unless_at_the_last_pair_of_s
 def test_created_and_then_destroyed_is_a_conversion_too():
     rows = ["1 1 a CREATE - x", "1 2 a NONE x x", "1 1 b NONE y y", "1 2 b DESTROY y -"]
     longer = ["1 3 a NONE x x", "1 3 b NONE - -", "1 4 a NONE x x", "1 4 b NONE - -"]
-    assert summary(*rows, *longer).conversions == (Conversion("b", "a", "x AND y", 1),)
+    assert summary(*rows, *longer).conversions == (Conversion("b", "a", "y AND x", 1),)
 
 
 def test_a_move_is_an_action_or_a_change_of_place():
@@ -126,6 +127,34 @@ def test_locations_are_normalised_as_one_word(phrase, normal):
 )
 def test_words_of_porters_paper_and_of_the_extensions(word, expected):
     assert stem(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "most"),
+    [
+        ("", "", 987),
+        ("sea OR The ", "", 987),
+        ("", " ponding", 985),
+        ("", "eed", 987),
+        ("x", " xalli", 984),
+        ("", "logi", 984),
+    ],
+)
+def test_a_run_of_y_fails_from_where_the_reference_recurses_too_deeply(before, after, most):
+    """Measured with the reference: it dies where its stemmer asks about so long a run, and only there."""
+    location_overlap("sea", before + "Y" * most + after)
+    with pytest.raises(ProcessFailure, match="recurses too deeply"):
+        location_overlap("sea", before + "y" * (most + 1) + after)
+    with pytest.raises(ProcessFailure, match="recurses too deeply"):
+        location_overlap(before + "y" * (most + 1) + after, "sea")
+    assert location_overlap("sea", "y" * 1_200 + " pond") == 0.0
+
+
+def test_the_corrected_metric_takes_any_run_of_y():
+    answers = tsv(f"7 1 gas DESTROY {'y' * 1_500} -", "7 1 light CREATE - sea")
+    report = evaluate(answers, answers.replace("sea", "lake"))
+    assert report.errors[7].code == "too-deep"
+    assert 0 < report.corrected.f1 < 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +229,7 @@ def test_answers_against_themselves_are_1_or_a_warning_names_why(texts):
 
 @settings(max_examples=80, deadline=None)
 @given(submissions(), st.randoms())
-def test_the_order_of_rows_changes_nothing(texts, rng: random.Random):
+def test_the_order_of_rows_changes_nothing_without_a_warning(texts, rng: random.Random):
     shuffled = []
     for text in texts:
         rows = text.splitlines(keepends=True)
@@ -208,8 +237,11 @@ def test_the_order_of_rows_changes_nothing(texts, rng: random.Random):
         shuffled.append("".join(rows))
     first, second = evaluate(*texts), evaluate(*shuffled)
     assert first.corrected == second.corrected
-    if not any(" AND " in str(one.answer) + str(one.prediction) for one in first.processes):
-        assert (first.precision, first.recall) == pytest.approx((second.precision, second.recall), abs=2e-3)
+    if not any(flag.code == "order-decides" for one in (first, second) for flag in one.warnings):
+        assert first.errors.keys() == second.errors.keys()
+        assert first.f1 is None or (first.precision, first.recall) == pytest.approx(
+            (second.precision, second.recall), abs=2e-3
+        )
 
 
 @settings(max_examples=60, deadline=None)
@@ -224,15 +256,6 @@ def test_the_quick_reader_and_the_careful_one_agree(texts, rng: random.Random, d
         assert list(grids_of(text, "f")) == list(read_grids(text, "f"))
 
 
-@pytest.mark.parametrize("size", [1, 7, 40, 400])
-def test_where_a_chunk_ends_changes_nothing(size, monkeypatch):
-    monkeypatch.setattr("gym.propara.stream._CHUNK", size)
-    by_step = "".join(sorted(LIGHT.splitlines(keepends=True), key=lambda row: row.split("\t")[1]))
-    for text in (shipped("hasty"), LIGHT, LIGHT.rstrip("\n"), LIGHT.replace("\n", "\r\n"), by_step):
-        with io.StringIO(text, newline=None) as stream:
-            assert {grid.process_id: grid for grid in blocks(stream)} == read_grids(text, "f")
-
-
 def test_memory_holds_a_chunk_and_the_numbers_of_the_processes_seen():
     """Rows take about 600 bytes a process in the text alone; only its number is kept."""
 
@@ -240,8 +263,8 @@ def test_memory_holds_a_chunk_and_the_numbers_of_the_processes_seen():
         text = "".join(LIGHT.replace("7\t", f"{process}\t") for process in range(1, n + 1))
         answers, predictions = (io.StringIO(text, newline=None) for _ in range(2))
         tracemalloc.start()
-        for answer, prediction in in_step(answers, predictions):
-            score(summarise(answer), summarise(prediction))
+        for _ in scores(answers, predictions):
+            pass
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return top

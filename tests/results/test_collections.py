@@ -51,6 +51,44 @@ def test_a_collection_is_written_as_a_line_per_revision(client, world, people):
     assert not made.is_published
 
 
+@pytest.fixture
+def half_hidden(people, world):
+    """A collection of alice's whose second of three suites is bob's and has become private."""
+    theirs = make_revision(people.bob, name="theirs", items=4)
+    made = collection(people, world["a"], theirs, world["b"], publish=False)
+    type(theirs.suite).objects.filter(pk=theirs.suite_id).update(visibility="private")
+    theirs.suite.collaborations.all().delete()
+    return made
+
+
+def entries(made) -> list[str]:
+    return [entry.revision.suite.slug for entry in made.entries.order_by("position")]
+
+
+@pytest.mark.parametrize(("lines", "left"), [
+    ("a r1\nb r1", ["a", "theirs", "b"]), ("b r1\na r1", ["b", "theirs", "a"]), ("b r1", ["b", "theirs"]),
+    ("", ["theirs"]),
+])  # fmt: skip
+def test_what_the_editor_cannot_see_keeps_its_place(client, people, half_hidden, lines, left):
+    client.force_login(people.alice)
+    address = reverse("collection-edit", args=["paper"])
+    page = client.get(address).content.decode()
+    assert "1 more entry is of a suite that you cannot see now" in page
+    assert "theirs" not in page
+    assert client.post(address, FORM | {"suites": lines}).status_code == 302
+    assert entries(half_hidden) == left
+
+
+def test_over_the_api_too(client, people, half_hidden):
+    client.force_login(people.alice)
+    address = reverse("api-collection", args=["paper"])
+    body = {"suites": [{"suite": "b"}, {"suite": "a"}]}
+    assert client.patch(address, body, content_type="application/json").status_code == 200
+    assert entries(half_hidden) == ["b", "theirs", "a"]
+    with pytest.raises(ValidationError, match="theirs"):
+        publish_collection(half_hidden, actor=people.alice)
+
+
 def test_lines_that_name_nothing_are_named(client, world, people):
     make_revision(people.alice, name="secret", visibility="private")
     client.force_login(people.charlie)
@@ -149,3 +187,56 @@ def test_what_is_missing_in_it_is_queued(client, world, people):
     client.force_login(people.alice)
     response = client.post(reverse("collection-run-missing", args=["paper"]) + "?model=new", follow=True)
     assert "1 run is queued" in response.content.decode()
+
+
+def test_a_collection_has_charts_of_its_own_suites(client, world, people):
+    collection(people, world["a"])
+    page = client.get(reverse("collection-detail", args=["paper"])).content.decode()
+    assert "/figures/leaderboard-heat.pdf?collection=paper" in page
+    assert "data-figure" in page
+    whole = client.get("/figures/leaderboard-heat.json").json()["rows"]
+    ours = client.get("/figures/leaderboard-heat.json?collection=paper").json()["rows"]
+    assert len(whole) == 2
+    assert len(ours) == 1
+    scores = client.get("/figures/leaderboard-scores.json?collection=paper").json()
+    assert [row[1] for row in scores["rows"]] == [0.75]
+
+
+def test_charts_of_an_unpublished_collection_are_its_owners(client, world, people):
+    collection(people, world["a"], publish=False)
+    address = "/figures/leaderboard-scores.svg?collection=paper"
+    assert client.get(address).status_code == 404
+    client.force_login(people.charlie)
+    assert client.get(address).status_code == 404
+    client.force_login(people.alice)
+    assert client.get(address).status_code == 200
+    assert client.get("/figures/leaderboard-scores.svg?collection=%00x").status_code == 404
+
+
+def test_a_suite_that_is_unlisted_later_keeps_its_secret_address(client, world, people):
+    collection(people, world["a"], world["b"])
+    suite = world["a"].suite
+    suites.set_visibility(suite, "unlisted", actor=people.alice)
+    suite.refresh_from_db()
+    for address in (
+        reverse("collection-detail", args=["paper"]),
+        "/api/v1/collections/paper/",
+        "/api/v1/leaderboard/?collection=paper",
+    ):
+        assert suite.slug not in client.get(address).content.decode()
+    client.force_login(people.alice)
+    assert suite.slug in client.get("/api/v1/collections/paper/").content.decode()
+
+
+def test_every_revision_of_a_suite_keeps_its_cell_in_json(client, world, people):
+    suites.replace_draft(world["a"].suite, read_suite(suite_bytes(name="a", items=4)), actor=people.alice)
+    again = suites.freeze(world["a"].suite, actor=people.alice)
+    finished_run(again, world["model"], [0, 0, 0, 0])
+    collection(people, world["a"], again, world["b"])
+    row = client.get("/api/v1/leaderboard/?collection=paper").json()["results"][0]
+    assert {name: cell["rate"] for name, cell in row["suites"].items()} == {
+        "a r1": 0.75,
+        "a r2": 0.0,
+        "b": 0.0,
+    }
+    assert row["score"]["rate"] == 0.25

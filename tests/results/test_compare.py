@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
+from statsmodels.stats.multitest import multipletests
 
 from gym.evaluations import services as runs
 from gym.jobs.testing import run_pending
@@ -50,15 +51,45 @@ def test_several_pairs_are_corrected(client, world, people):
     finished_run(world["revision"], make_model(people.alice, slug="third"), [0, 0, 0, 0, 0])
     response = get(client, "model=first&model=second&model=third&suite=s")
     assert len(response.context["pairs"]) == 3
-    assert all(pair.p_holm >= pair.test.p for pair in response.context["pairs"])
-    assert "Holm" in response.content.decode()
+    pairs = response.context["pairs"]
+    assert all(pair.p_corrected >= pair.test.p for pair in pairs)
+    assert "p (Holm)" in response.content.decode()
+
+
+def test_the_correction_for_many_comparisons_is_chosen_in_the_address_and_named(client, world, people):
+    finished_run(world["revision"], make_model(people.alice, slug="third"), [0, 0, 0, 0, 0])
+    query = "model=first&model=second&model=third&suite=s"
+    by_holm, by_bh = get(client, query), get(client, f"{query}&correction=bh")
+    assert "p (Benjamini–Hochberg)" in by_bh.content.decode()
+    values = [pair.test.p for pair in by_bh.context["pairs"]]
+    for response, method in ((by_holm, "holm"), (by_bh, "fdr_bh")):
+        expected = list(multipletests(values, method=method)[1])
+        assert [pair.p_corrected for pair in response.context["pairs"]] == pytest.approx(expected)
+    assert (
+        "by the method of Benjamini–Hochberg"
+        in get(client, "model=first&model=third&correction=bh").content.decode()
+    )
 
 
 def test_without_a_suite_all_suites_are_compared(client, world):
     response = get(client, "model=first&model=second")
     [row] = response.context["suite_rows"]
-    assert row.rates == [pytest.approx(0.2), pytest.approx(0.8)]
-    assert response.context["total"].mean == pytest.approx(0.6)
+    assert [side.rate for side in row.sides] == [pytest.approx(0.2), pytest.approx(0.8)]
+    [total] = response.context["found"].totals
+    assert total.difference.mean == pytest.approx(0.6)
+
+
+def test_many_suites_come_in_pages_and_are_corrected_together(client, world, people, monkeypatch):
+    monkeypatch.setattr("gym.results.compare_views.PAIRS_PER_PAGE", 1)
+    other = make_revision(people.alice, items=5, name="t")
+    finished_run(other, world["first"], [0, 0, 0, 0, 0])
+    finished_run(other, world["second"], [1, 1, 1, 1, 1])
+    first, second = get(client, "model=first&model=second"), get(client, "model=first&model=second&page=2")
+    rows = [*first.context["suite_rows"], *second.context["suite_rows"]]
+    assert [row.revision.suite.slug for row in rows] == ["s", "t"]
+    assert [pair.p_corrected for row in rows for pair in row.pairs] == pytest.approx([0.25, 2 * 0.0625])
+    assert first.context["found"].totals == second.context["found"].totals
+    assert first.context["found"].totals[0].n_suites == 2
 
 
 def test_two_revisions_under_the_same_model(client, world, people):
@@ -95,7 +126,9 @@ def test_more_than_five_models_are_said_to_be_too_many(client, people):
     query = "&".join(f"model=m{k}" for k in range(7))
     for k in range(7):
         make_model(people.alice, slug=f"m{k}")
-    assert "At most five" in get(client, query).content.decode()
+    page = get(client, query).content.decode()
+    assert "At most five" in page
+    assert "Left out: m5, m6" in page
 
 
 def test_a_stranger_cannot_compare_on_a_private_suite(client, people):

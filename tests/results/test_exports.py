@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from django.urls import reverse
+from scipy.stats import binomtest, t
 from statsmodels.stats.proportion import proportion_confint
 
 from gym.evaluations import services
@@ -48,26 +49,31 @@ def table(client, what, query="", form="csv"):
 def test_a_pandas_user_reproduces_the_numbers_of_the_run_page(client, run):
     outcomes = table(client, "outcomes", f"run={run.key}")
     regions = table(client, "regions", f"run={run.key}")
+    predictions = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
     response = client.get(run.get_absolute_url())
     by_prediction = outcomes.groupby("prediction_number")
+    assert len(response.context["results"]) == len(predictions) == 2
     for shown in response.context["results"]:
         rows = by_prediction.get_group(shown.result.position + 1)
         assert (rows["held"].sum(), len(rows)) == (shown.result.passed, shown.result.total)
         assert (rows["outcome"] == "tie").sum() == shown.result.ties
         low, high = proportion_confint(rows["held"].sum(), len(rows), method="wilson")
         assert (shown.result.ci_low, shown.result.ci_high) == pytest.approx((low, high))
+        chance = predictions.loc[shown.result.position + 1, "chance"]
+        assert chance == pytest.approx(shown.result.chance)
+        by_chance = binomtest(int(rows["held"].sum()), len(rows), chance, alternative="greater")
+        assert shown.chance_p == pytest.approx(by_chance.pvalue)
         assert rows["margin_bits"].mean() == pytest.approx(shown.result.mean_margin)
     items = outcomes.pivot(index="item_number", columns="prediction_number", values="held")
     expected = {"each": items.to_numpy().mean(), "all": items.all(axis=1).mean(), "first": items[1].mean()}
     assert {row.rule.key: row.rate for row in response.context["by_rule"]} == pytest.approx(expected)
-    means = (
-        regions[regions["content"].notna()]
-        .groupby(["condition_name", "region_number"])["surprisal_bits"]
-        .mean()
-    )
+    cells = regions[regions["content"].notna()].groupby(["condition_name", "region_number"])["surprisal_bits"]
     for row in run.region_summary:
         for number, cell in enumerate(row["regions"], start=1):
-            assert means[row["condition"], number] == pytest.approx(cell["mean"])
+            bits = cells.get_group((row["condition"], number))
+            half = t.ppf(0.975, len(bits) - 1) * bits.sem()
+            expected = [bits.mean(), bits.mean() - half, bits.mean() + half]
+            assert [cell["mean"], cell["low"], cell["high"]] == pytest.approx(expected)
 
 
 def test_a_pandas_user_reproduces_the_leaderboard(client, people):
@@ -87,6 +93,28 @@ def test_a_pandas_user_reproduces_the_leaderboard(client, people):
     for (model, suite), rate in rates.items():
         assert scores.loc[(model, suite), "rate"] == pytest.approx(rate)
         assert scores.loc[(model, suite), "n_items"] == 4
+    for row in board.rows:  # MOVER: each rate's variance from its own limits
+        own = scores.loc[row.model.slug]
+        below = np.sqrt(((own["rate"] - own["ci_low_95"]) ** 2).sum()) / len(own)
+        above = np.sqrt(((own["ci_high_95"] - own["rate"]) ** 2).sum()) / len(own)
+        assert row.score.low == pytest.approx(max(0, own["rate"].mean() - below))
+        assert row.score.high == pytest.approx(min(1, own["rate"].mean() + above))
+
+
+def test_a_pandas_user_reproduces_the_compare_page(client, people):
+    revision = make_revision(people.alice, name="s", items=6)
+    for slug, codes in (("m1", [1, 1, 0, 2, 0, 0]), ("m2", [1, 0, 1, 1, 1, 1])):
+        finished_run(revision, make_model(people.alice, slug=slug), codes)
+    held = table(client, "outcomes", "suite=s").pivot(index="item_number", columns="model", values="held")
+    page = client.get(f"{reverse('compare')}?model=m1&model=m2&suite=s").context
+    [pair] = page["pairs"]
+    only_first, only_second = int((held["m1"] & ~held["m2"]).sum()), int((held["m2"] & ~held["m1"]).sum())
+    assert (pair.test.only_first, pair.test.only_second) == (only_first, only_second)
+    assert pair.test.p == pytest.approx(binomtest(only_first, only_first + only_second).pvalue)
+    assert pair.rate.mean == pytest.approx(held["m2"].mean() - held["m1"].mean())
+    assert page["n_differ"] == (held["m1"] != held["m2"]).sum()
+    [row] = client.get(f"{reverse('compare')}?model=m1&model=m2").context["suite_rows"]
+    assert [side.rate for side in row.sides] == pytest.approx([held["m1"].mean(), held["m2"].mean()])
 
 
 def test_tokens_add_up_to_regions(client, run):
@@ -96,7 +124,7 @@ def test_tokens_add_up_to_regions(client, run):
     assert np.allclose(regions.set_index(keys)["surprisal_bits"].reindex(sums.index), sums)
 
 
-@pytest.mark.parametrize("what", ["regions", "tokens", "outcomes", "scores"])
+@pytest.mark.parametrize("what", ["regions", "tokens", "outcomes", "predictions", "scores"])
 def test_parquet_holds_what_csv_holds_with_types(client, run, what):
     plain, typed = table(client, what), table(client, what, form="parquet")
     assert list(plain.columns) == list(typed.columns)

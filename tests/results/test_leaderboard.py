@@ -9,6 +9,7 @@ import json
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
+from statsmodels.stats.multitest import multipletests
 
 from gym.evaluations.models import SuiteRun
 from gym.jobs.models import Job
@@ -126,6 +127,30 @@ def test_the_newest_run_counts(world, people):
     assert board(people.nobody).rows[0].cells[1].rate == 1.0
 
 
+def test_the_form_keeps_what_it_does_not_ask_for(client, world):
+    page = client.get(reverse("leaderboard") + "?model=good,bad&rule=all&tag=agreement").content.decode()
+    for name, value in (("model", "good,bad"), ("rule", "all"), ("tag", "agreement")):
+        assert f'<input type="hidden" name="{name}" value="{value}">' in page
+
+
+@pytest.mark.parametrize("sort", ["-parameters", "parameters", "missing", "-missing", "name", "suite:a"])
+def test_every_order_can_be_chosen_in_the_form(client, world, sort):
+    page = client.get(reverse("leaderboard"), {"sort": sort}).content.decode()
+    assert f'<option value="{sort}" selected>' in page
+    if ":" not in sort:
+        assert f'<option value="{sort}">' in client.get(reverse("leaderboard")).content.decode()
+
+
+def test_a_range_of_seeds_is_not_compared_with_chance(client, world, people):
+    for model in (world["good"], world["bad"]):
+        model.tags = ["group:ours"]
+        model.save()
+    [row] = board(people.nobody, "group=1").rows
+    assert [cell.against for cell in row.cells] == ["", ""]
+    page = client.get(reverse("leaderboard") + "?group=1").content.decode()
+    assert "no interval, and so not compared with chance" in page
+
+
 def test_the_page_says_the_rule_the_intervals_and_what_is_missing(client, world):
     page = client.get(reverse("leaderboard") + "?rule=all").content.decode()
     assert "Scoring rule: all predictions" in page
@@ -174,6 +199,31 @@ def test_json_holds_everything_on_the_page(client, world):
     )
 
 
+def test_files_of_a_weighted_table_say_the_weights(client, world):
+    query = "weights=a:3"
+    [row, _] = csv.DictReader(io.StringIO(fetch(client, "csv", query)))
+    assert row["weights"] == "a:3"
+    for form in ("tex", "md"):
+        assert "(weights a:3; others 1)" in fetch(client, form, query)
+    [row, _] = csv.DictReader(
+        io.StringIO(
+            client.get(reverse("figure", args=["leaderboard-scores", "csv"]) + f"?{query}").content.decode()
+        )
+    )
+    assert row["weights"] == "a:3"
+    assert "weights" not in fetch(client, "csv").splitlines()[0]
+
+
+def test_p_against_chance_is_given_as_it_is_and_corrected_for_the_table(client, world):
+    rows = list(csv.DictReader(io.StringIO(fetch(client, "long.csv"))))
+    p = [float(row["p_above_chance_uncorrected"]) for row in rows]
+    assert [float(row["p_holm"]) for row in rows] == pytest.approx(multipletests(p, method="holm")[1])
+    cells = [
+        cell for row in json.loads(fetch(client, "json"))["models"] for cell in row["suites"].values() if cell
+    ]
+    assert [cell["p_holm"] for cell in cells] == pytest.approx(multipletests(p, method="holm")[1])
+
+
 # --- run what is missing --------------------------------------------------------------------------------------------
 def test_one_click_queues_what_is_missing(client, world, people):
     client.force_login(people.charlie)
@@ -191,6 +241,28 @@ def test_what_cannot_be_computed_here_is_not_queued(client, world, people):
     client.force_login(people.alice)
     client.post(reverse("leaderboard-run-missing"))
     assert not Job.objects.exists()
+
+
+def test_results_that_a_filter_hides_are_not_missing(client, world, people):
+    client.force_login(people.charlie)
+    hidden = reverse("leaderboard") + "?model=good&source=uploaded"
+    assert client.get(hidden).context["n_runnable"] == 0
+    assert "Run what is missing" not in client.get(hidden).content.decode()
+    response = client.post(f"{reverse('leaderboard-run-missing')}?model=good&source=uploaded", follow=True)
+    assert "Nothing to queue" in response.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_every_seed_is_missed_for_itself(client, world, people):
+    for model in (world["good"], world["bad"]):
+        model.tags = ["group:ours"]
+        model.save()
+    client.force_login(people.charlie)
+    page = client.get(reverse("leaderboard") + "?group=1")
+    assert (page.context["board"].n_missing, page.context["n_runnable"]) == (0, 1)
+    client.post(reverse("leaderboard-run-missing") + "?group=1")
+    run = SuiteRun.objects.get(completed_at=None)
+    assert (run.model, run.revision) == (world["bad"], world["b"])
 
 
 def test_allowances_stop_it_and_say_so(client, world, people, settings):

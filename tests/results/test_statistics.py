@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom, bootstrap
+from scipy.stats import binom, bootstrap, ttest_1samp
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from gym.evaluations.statistics import wilson
+from gym.evaluations.statistics import mean_interval, wilson
 from gym.results.stats import (
     benjamini_hochberg,
     effective_n,
@@ -17,8 +17,10 @@ from gym.results.stats import (
     margin_summary,
     mcnemar,
     paired_difference,
+    rate_difference,
     score_interval,
     spread,
+    stratified_difference,
     tail_above,
     weighted_mean,
 )
@@ -86,6 +88,21 @@ def test_weights_of_nought_leave_suites_out_and_no_weight_at_all_gives_nothing()
     assert weighted_mean([0.9], [some], [0.0]) is None
 
 
+@pytest.mark.parametrize(
+    ("a", "n", "b", "m"), [(56, 70, 48, 80), (9, 10, 3, 10), (0, 10, 0, 20), (10, 10, 0, 20)]
+)
+def test_the_difference_of_two_rates_is_statsmodels_newcombe(a, n, b, m):
+    ours = rate_difference(a / n, score_interval(a / n, n), b / m, score_interval(b / m, m))
+    theirs = confint_proportions_2indep(b, m, a, n, method="newcomb", compare="diff")
+    assert (ours.low, ours.high) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_difference_of_two_rates_gives_the_published_example():
+    """Newcombe (1998), Table II, method 10: 56 of 70 less 48 of 80 gives 0.0524 to 0.3339."""
+    ours = rate_difference(48 / 80, score_interval(48 / 80, 80), 56 / 70, score_interval(56 / 70, 70))
+    assert (round(ours.low, 4), round(ours.high, 4)) == (0.0524, 0.3339)
+
+
 def test_mcnemar_is_statsmodels_exact_test():
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -141,6 +158,38 @@ def test_the_same_items_give_the_same_interval():
     assert margin_summary(values) == margin_summary(values)
 
 
+def test_a_difference_over_suites_is_the_weighted_mean_of_theirs():
+    result = stratified_difference(
+        [np.array([1.0, 0.0]), np.array([0.0, -1.0, 0.0, 0.0]), np.array([])], [3.0, 1.0, 9.0]
+    )
+    assert (result.n, result.mean) == (6, pytest.approx((3 * 0.5 - 0.25) / 4))
+    assert result.low < result.mean < result.high
+
+
+def test_suites_without_a_difference_between_items_add_no_uncertainty():
+    assert stratified_difference([np.ones(4), np.zeros(3)], [1.0, 1.0]).low is None
+    varied = np.array([1.0, 0.0, 0.0, 1.0, 1.0])
+    alone, beside = (
+        stratified_difference(rows, [1.0] * len(rows)) for rows in ([varied], [varied, np.ones(4)])
+    )
+    assert beside.high - beside.low == pytest.approx((alone.high - alone.low) / 2)
+
+
+def test_over_suites_with_many_items_the_interval_is_the_normal_one():
+    rng = np.random.default_rng(6)
+    strata = [rng.normal(0.1, 1, 2000), rng.normal(0.3, 2, 3000)]
+    half = 1.96 * (sum(values.var() / values.size for values in strata) / 4) ** 0.5
+    result = stratified_difference(strata, [1.0, 1.0], resamples=9_999)
+    assert (result.low, result.high) == pytest.approx((result.mean - half, result.mean + half), abs=0.003)
+
+
+def test_means_of_regions_have_scipys_t_interval():
+    values = np.random.default_rng(8).normal(7, 2, 12)
+    theirs = ttest_1samp(values, 0).confidence_interval(0.95)
+    ours = mean_interval(np.append(values, np.nan))
+    assert (ours.n, ours.low, ours.high) == (12, pytest.approx(theirs.low), pytest.approx(theirs.high))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_corrections_are_statsmodels(seed):
     values = list(np.random.default_rng(seed).random(12) ** 3)
@@ -161,6 +210,7 @@ def test_seeds_are_observations():
 
 # --- coverage: of 95% intervals, how many hold the truth --------------------------------------------------------
 RUNS = 1500
+RATES_FIRST, RATES_SECOND = (0.5, 0.7, 0.6, 0.8, 0.4, 0.9), (0.7, 0.8, 0.6, 0.9, 0.7, 0.95)
 
 
 def test_wilson_intervals_cover():
@@ -202,3 +252,51 @@ def test_paired_bootstrap_intervals_cover():
         result = paired_difference(list(first), list(second), resamples=999)
         held.append(result.low <= 0.5 <= result.high)
     assert 0.92 <= np.mean(held) <= 0.98
+
+
+@pytest.mark.parametrize("sizes", [(8,), (5, 5), (5, 6, 8), (5,) * 6, (20, 24, 24)], ids=str)
+def test_intervals_of_differences_over_suites_cover_with_few_items_too(sizes):
+    """Margins: suites differ in how far their items spread."""
+    rng = np.random.default_rng(19)
+    held = []
+    for _ in range(800):
+        strata = [rng.normal(0.3, 1 + k, n) for k, n in enumerate(sizes)]
+        result = stratified_difference(strata, [1.0] * len(sizes), resamples=600)
+        held.append(result.low <= 0.3 <= result.high)
+    assert 0.925 <= np.mean(held) <= 0.975
+
+
+@pytest.mark.parametrize("sizes", [(5, 6, 8), (5,) * 6, (10, 12, 8, 10), (20, 24, 24)], ids=str)
+def test_intervals_of_differences_in_pass_rate_over_suites_cover(sizes):
+    """As the compare page has them: each item counts −1, 0 or 1."""
+    first, second = (np.array(rates)[: len(sizes)] for rates in (RATES_FIRST, RATES_SECOND))
+    truth, rng, held = (second - first).mean(), np.random.default_rng(23), []
+    for _ in range(800):
+        strata = [
+            (rng.random(n) < q).astype(float) - (rng.random(n) < p)
+            for n, p, q in zip(sizes, first, second, strict=True)
+        ]
+        result = stratified_difference(strata, [1.0] * len(sizes), resamples=600)
+        held.append(result.low is not None and result.low - 1e-9 <= truth <= result.high + 1e-9)
+    assert 0.92 <= np.mean(held) <= 0.975
+
+
+@pytest.mark.parametrize("n", [6, 12, 24])
+def test_intervals_of_mean_margins_cover(n):
+    rng = np.random.default_rng(29)
+    held = []
+    for _ in range(800):
+        result = margin_summary(list(rng.normal(1.5, 3, n)), resamples=999)
+        held.append(result.low <= 1.5 <= result.high)
+    assert 0.925 <= np.mean(held) <= 0.975
+
+
+@pytest.mark.parametrize("n", [4, 12, 24])
+def test_intervals_of_mean_bits_of_a_region_cover(n):
+    """Bits are skewed to the right: a gamma distribution with mean 6 and standard deviation 2.4."""
+    rng = np.random.default_rng(31)
+    held = []
+    for _ in range(RUNS):
+        interval = mean_interval(rng.gamma(6, 1, n))
+        held.append(interval.low <= 6 <= interval.high)
+    assert 0.93 <= np.mean(held) <= 0.97

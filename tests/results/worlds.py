@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.utils import timezone
 
 from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.evaluations.policies import standing_of
 from gym.evaluations.statistics import wilson
 from gym.results.scores import store_scores
 from models_registry.models import RegisteredModel
@@ -14,15 +16,23 @@ from suites.models import SuiteRevision
 
 
 def finished_run(
-    revision: SuiteRevision, model: RegisteredModel, *outcomes: Sequence[int], source: str = "computed"
+    revision: SuiteRevision,
+    model: RegisteredModel,
+    *outcomes: Sequence[int],
+    source: str = "computed",
+    policy: dict[str, Any] | None = None,
 ) -> SuiteRun:
-    """One list of outcome codes per prediction; margins are +1 and −1 bits, 0 for ties, None for what is missing."""
-    run = SuiteRun.objects.create(
-        revision=revision, model=model, owner=model.owner, policy={"metric": "sum"}, source=source,
-        completed_at=timezone.now(),
+    """One list of outcome codes per prediction, for uploads perhaps of the first ones alone; margins are +1 and −1
+    bits, 0 for ties, None for what is missing. `policy`: what is otherwise than usual."""
+    run = SuiteRun(
+        revision=revision, model=model, owner=model.owner, source=source, completed_at=timezone.now(),
+        policy={"metric": "sum", **(policy or {})},
     )  # fmt: skip
+    predictions = list(revision.predictions.order_by("position"))
+    run.standing = standing_of(run, is_whole=len(outcomes) == len(predictions))
+    run.save()
     items = revision.item_numbers
-    for prediction, codes in zip(revision.predictions.order_by("position"), outcomes, strict=True):
+    for prediction, codes in zip(predictions, outcomes, strict=source == "computed"):
         passed = sum(code == 1 for code in codes)
         interval = wilson(passed, len(codes))
         PredictionResult.objects.create(

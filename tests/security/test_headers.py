@@ -74,7 +74,7 @@ def test_downloads_are_attachments_that_are_not_sniffed(client, people):
         f"/runs/{run.key}/download/json/": "application/json",
         f"/runs/{run.key}/download/regions.csv/": "text/csv",
         reverse("run-chart", args=[run.key]): "image/svg+xml",
-        reverse("matrix-download", args=["csv"]): "text/csv",
+        reverse("leaderboard-download", args=["csv"]): "text/csv",
     }  # fmt: skip
     for address, kind in kinds.items():
         response = client.get(address)

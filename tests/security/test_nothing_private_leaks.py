@@ -7,6 +7,7 @@ comparison that names private things, and whatever the pages found in this way l
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from html.parser import HTMLParser
@@ -26,9 +27,10 @@ from gym.results.figures import FORMS
 from gym.scoring.services import queue_scores
 from models_registry.engine import ScoringPolicy
 from suites import services as suites
+from suites.formats import read_suite
 from suites.models import Suite, SuiteCollaborator
 from tests.conversations import site as agents
-from tests.factories import make_model, make_revision
+from tests.factories import make_model, make_revision, suite_json
 from tests.permissions.test_every_url import ROWS, world  # noqa: F401
 from tests.propara.site.worlds import LIGHT, make_set, make_version
 
@@ -36,6 +38,8 @@ SECRET = "quetzalcoatl"
 """Stands in the names and texts of private things. Their addresses hold "hid-" instead, which a page may repeat."""
 MODEL = "quetzalmodel"
 """Stands in the name of a private model, which those who share the private suite may not see either."""
+DRAFT = "axolotl"
+"""Stands in the draft of a public suite, beside its frozen revision."""
 AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: SECRET}}}]\n".replace(
     "SECRET", SECRET
 )
@@ -50,6 +54,7 @@ def planted(people, world):  # noqa: F811
         alice, slug="hid-model", name=MODEL, visibility="private", description=MODEL, tags=[f"group:{MODEL}"]
     )
     open_revision = make_revision(alice, name="meadow", visibility="public")
+    _plant_draft(alice, open_revision.suite)
     hidden = make_revision(alice, name=f"hid {SECRET}", visibility="private")
     Suite.objects.filter(pk=hidden.suite_id).update(
         slug="hid-suite", description=SECRET, comment=SECRET, reference=SECRET
@@ -82,6 +87,18 @@ def planted(people, world):  # noqa: F811
         "hidden": [run.key for run in runs[1:]],
         "submissions": [hand_in.key, generated.key],
     }
+
+
+def _plant_draft(alice, suite) -> None:
+    """DRAFT in every text a draft has: its cells, names of regions and conditions, predictions and name."""
+    formula = f"(2;%{DRAFT}%) > (2;%match%)"
+    document = suite_json(name=DRAFT, formulas=(formula,), items=7)
+    document["region_meta"]["3"] = DRAFT
+    document["predictions"][0]["name"] = DRAFT
+    for item in document["items"]:
+        item["conditions"][1]["condition_name"] = DRAFT
+        item["conditions"][0]["regions"][0]["content"] = f"The {DRAFT}"
+    suites.replace_draft(suite, read_suite(json.dumps(document).encode()), actor=alice)
 
 
 def _plant_collections(people, open_revision, hidden) -> None:
@@ -123,12 +140,32 @@ PAGES = """
 / /about/ /queue/ /suites/ /models/ /propara/ /agents/ /runs/ /leaderboard/ /compare/ /collections/ /api/v1/
 /api/v1/tags/ /api/v1/models/ /api/v1/suites/ /api/v1/runs/ /api/v1/leaderboard/ /api/v1/propara/submissions/
 /suites/meadow/ /suites/hid-suite/ /models/hid-model/ /models/open-model/ /agents/meadow-tests/ /agents/hid-tests/
-/agents/servers/hid-agent/ /agents/servers/meadow-speaker/ /collections/hid-collection/ /collections/published/
+/agents/servers/hid-agent/ /agents/servers/meadow-speaker/
+/agents/runs/ /agents/runs/?agent=hid-agent /agents/runs/?suite=hid-tests
+/collections/hid-collection/ /collections/published/
 /propara/open-set/ /propara/hid-set/ /suites/meadow/r1/ /suites/meadow/r1/items/ /suites/meadow/diff/1/1/
 /suites/meadow/r1/download/json/ /api/v1/suites/meadow/ /api/v1/suites/meadow/lint/
 /api/v1/suites/meadow/lint/?revision=1 /api/v1/suites/meadow/revisions/ /api/v1/suites/meadow/revisions/1/
 /api/v1/suites/meadow/revisions/1/sentences/ /api/v1/suites/meadow/revisions/1/export/json/
-/api/v1/suites/meadow/diff/1/1/ /api/v1/suites/hid-suite/lint/ /api/v1/models/hid-model/ /api/v1/suites/hid-suite/
+/api/v1/suites/meadow/diff/1/1/ /suites/meadow/r2/ /suites/meadow/r2/items/ /suites/meadow/r2/json/
+/suites/meadow/diff/1/2/ /suites/meadow/copy/ /exports/suites/meadow/r2/bib /exports/suites/meadow/r2/blimp.jsonl
+/suites/meadow/r2/json-early/ /runs/upload/meadow/r2/ /suites/meadow/edit-text/ /suites/meadow/draft/
+/suites/meadow/editor/ /suites/meadow/freeze/ /suites/meadow/r2/errata/ /figures/suite-models.json?suite=meadow&r=2
+/api/v1/suites/meadow/lint/?revision=2 /api/v1/suites/meadow/revisions/2/ /api/v1/suites/meadow/draft/
+/api/v1/suites/meadow/draft/cells/ /api/v1/suites/meadow/revisions/2/sentences/ /api/v1/suites/meadow/diff/2/1/
+/api/v1/suites/meadow/revisions/2/export/tsv/ /api/v1/suites/?q=axolotl /suites/?sort=-items
+/api/v1/suites/meadow/revisions/2/export/blimp/ /api/v1/agents/ /api/v1/agents/hid-agent/
+/api/v1/agents/meadow-agent/ /api/v1/agents/meadow-speaker/ /api/v1/agent-suites/ /api/v1/agent-suites/meadow-tests/
+/api/v1/agent-suites/hid-tests/ /api/v1/agent-suites/hid-tests/matrix/ /api/v1/agent-suites/meadow-tests/matrix/
+/api/v1/agent-suites/meadow-tests/cases/ /api/v1/agent-suites/hid-tests/cases/ /api/v1/agent-suites/hid-tests/export/
+/api/v1/agent-runs/ /api/v1/agent-runs/?agent=hid-agent /api/v1/agent-runs/?suite=hid-tests /api/v1/collections/
+/api/v1/collections/published/ /api/v1/collections/hid-collection/ /api/v1/collections/published/files/zip/
+/api/v1/collections/published/files/bib/ /api/v1/collections/published/files/json/ /api/v1/exports/scores/csv/
+/api/v1/exports/scores/csv/?all=1 /api/v1/exports/regions/csv/?suite=hid-suite
+/api/v1/figures/model-tags/csv/?of=hid-model /api/v1/figures/leaderboard-heat/json/
+/api/v1/figures/suite-models/csv/?suite=meadow&r=1
+/api/v1/figures/suite-models/csv/?suite=meadow&r=2 /api/v1/suites/meadow/preview/ /api/v1/queue/ /api/v1/jobs/
+/api/v1/suites/hid-suite/lint/ /api/v1/models/hid-model/ /api/v1/suites/hid-suite/
 /exports/suites/meadow/r1/bib /exports/suites/meadow/r1/blimp.jsonl /leaderboard/?suite=hid-suite,meadow
 /leaderboard/?model=hid-model /leaderboard/?group=1 /leaderboard/?sort=suite:hid-suite
 /compare/?model=hid-model&model=open-model /compare/?suite=hid-suite&model=open-model
@@ -265,7 +302,7 @@ def test_a_stranger_finds_no_word_of_private_things(client, people, world, plant
         client.force_login(getattr(people, person))
     pages = crawl(client, addresses(planted, world), 2500)
     found = leaks(
-        pages, SECRET, MODEL, "hid-suite", "hid-model", "hid-agent", "hid-tests", "hid-set", "hid-coll"
+        pages, SECRET, MODEL, DRAFT, "hid-suite", "hid-model", "hid-agent", "hid-tests", "hid-set", "hid-coll"
     )
     assert not found, "\n".join(found)
 
@@ -274,7 +311,7 @@ def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(cl
     client.force_login(people.bob)
     pages = crawl(client, addresses(planted, world), 2500)
     assert SECRET in pages["/suites/hid-suite/"]
-    found = leaks(pages, MODEL)
+    found = leaks(pages, MODEL, DRAFT)
     assert not found, "\n".join(found)
 
 
@@ -284,5 +321,7 @@ def test_the_owner_finds_them(client, people, world, planted):  # noqa: F811
     pages = crawl(client, [*PAGES, "/exports/scores.csv", "/leaderboard/download/csv/"], 150)
     for address in ("/suites/", "/models/", "/propara/open-set/", "/agents/", "/collections/"):
         assert SECRET in pages[address] or MODEL in pages[address], address
+    for address in ("/suites/meadow/r2/", "/api/v1/suites/meadow/revisions/2/", "/suites/meadow/diff/1/2/"):
+        assert DRAFT in pages[address], address
     assert "hid-model" in pages["/exports/scores.csv"]
     assert MODEL in pages["/leaderboard/download/csv/"]

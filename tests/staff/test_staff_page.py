@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.contrib.auth.models import Permission
+from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from gym.accounts.models import User
+from gym.evaluations import limits
 from gym.evaluations.services import queue_run
 from gym.jobs import states
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
+from gym.scoring.services import queue_scores
 from gym.staff import selectors, services
 from gym.staff.actors import DOCTOR
+from models_registry.engine import ScoringPolicy
 from tests.factories import make_model, make_revision
 
 PAGE = "/staff/"
+QUERIES = 11
+"""Of the page, those that find out who asks among them."""
+TO_MEASURE = 8
+"""How much is kept, asked every five minutes."""
 
 
 @pytest.fixture
@@ -113,7 +125,18 @@ def test_users_are_listed_with_what_they_use_and_their_own_limits(staff, people)
     uses = {use.user.username: use for use in selectors.busiest_users()}
     assert (uses["alice"].active, uses["alice"].runs) == (1, 1)
     assert uses["charlie"].limits[2] == 7
+    assert "dora" not in uses
     assert uses["charlie"].has_own_limits
+
+
+def test_the_sentences_of_the_page_are_those_that_the_limit_counts(staff, people):
+    model = make_model(people.alice)
+    queue_run(make_revision(people.alice), model, actor=people.alice)
+    queue_scores(["One.", "Two."], model, ScoringPolicy(), actor=people.alice)
+    queue_scores(["Three."], model, ScoringPolicy(), actor=people.charlie)
+    uses = {use.user: use.sentences for use in selectors.busiest_users()}
+    assert uses == {people.alice: 8, people.charlie: 1}
+    assert uses == {user: limits.used_by(user).sentences for user in uses}
 
 
 def test_only_staff_may(people):
@@ -126,11 +149,51 @@ def test_only_staff_may(people):
 
 
 def test_the_page_needs_as_many_queries_for_many_rows_as_for_few(
-    staff, people, django_assert_max_num_queries
+    staff, people, django_assert_max_num_queries, django_assert_num_queries
 ):
     for number in range(60):
         fail(f"reason {number}", owner=people.alice, title=f"job {number}")
         make_model(people.alice, slug=f"m{number}", status="unapproved")
         WorkerHeartbeat.objects.create(id=f"w{number}", host="h", pid=number)
-    with django_assert_max_num_queries(25):
+    cache.clear()
+    with django_assert_max_num_queries(QUERIES + TO_MEASURE):
         staff.get(PAGE + "?state=failed")
+    with django_assert_num_queries(QUERIES):
+        staff.get(PAGE + "?state=failed")
+
+
+def test_jobs_are_searched_and_come_in_pages(staff, people):
+    for number in range(selectors.MOST_JOBS + 5):
+        fail("out of memory", owner=people.alice, title=f"job {number}")
+    odd = fail("lost its model", owner=people.charlie, title="odd one")
+    first = staff.get(f"{PAGE}?state=failed").context["page"]
+    assert (first.paginator.count, len(first)) == (selectors.MOST_JOBS + 6, selectors.MOST_JOBS)
+    assert len(staff.get(f"{PAGE}?state=failed&page=2").context["page"]) == 6
+    for words in ("odd", "LOST model", "charlie", str(odd.pk), "suite_run charlie"):
+        assert list(staff.get(PAGE, {"state": "failed", "q": words}).context["page"]) == [odd]
+    text = staff.get(PAGE, {"state": "failed", "q": "nowhere"}).content.decode()
+    assert "No job is failed and says “nowhere”." in text
+
+
+def test_a_search_is_kept_when_jobs_are_steered(staff):
+    response = staff.post("/staff/jobs/", {"act": "requeue", "state": "failed", "q": "out of"})
+    assert response.url == "/staff/?state=failed&q=out+of#jobs"
+
+
+@pytest.mark.parametrize("right", [None, "jobs.view_job", "accounts.view_user"])
+def test_links_lead_only_where_one_may_go(client, people, right):
+    fail("no", owner=people.alice, title="hers")
+    queue_run(make_revision(people.alice), make_model(people.alice), actor=people.alice)
+    clerk = User.objects.create_user("clerk", is_staff=True)
+    if right:
+        app, _, code = right.partition(".")
+        clerk.user_permissions.add(Permission.objects.get(codename=code, content_type__app_label=app))
+    client.force_login(clerk)
+    found = {
+        link
+        for link in re.findall(r'href="(/admin/[^"]*)"', client.get(f"{PAGE}?state=failed").content.decode())
+        if link != "/admin/"
+    }
+    assert bool(found) == bool(right)
+    for link in found:
+        assert client.get(link).status_code == 200

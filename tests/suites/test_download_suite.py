@@ -59,6 +59,7 @@ def test_a_download_reads_back_with_the_same_sentences(client, suite, form):
 
 
 def test_each_revision_has_its_own(client, people, suite):
+    client.force_login(people.alice)
     services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=people.alice)
     sizes = [
         len(read_suite(client.get(reverse("suite-download", args=[suite.slug, n, "json"])).content).sentences)

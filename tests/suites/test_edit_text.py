@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from suites import drafts, services
+from suites import drafts
 from suites.formats import write_wide_tsv
 from suites.models import DraftEdit, SuiteCollaborator
 from suites.selectors import document_of
@@ -156,11 +156,3 @@ def test_an_unusable_name_is_refused(client, suite, change, says):
     assert answer.status_code == 400
     assert says in answer.content.decode()
     assert suite.draft.edits == 0
-
-
-def test_the_page_opens_a_draft_of_a_frozen_suite(client, people):
-    suite = make_suite(people.alice)
-    client.force_login(people.alice)
-    assert client.get(reverse("suite-edit-text", args=[suite.slug])).status_code == 200
-    assert document_of(suite.draft) == document_of(suite.latest_frozen)
-    services.discard_draft(suite, actor=people.alice)

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import pytest
 from django.urls import reverse
 
 from suites.selectors import document_of
 from tests.factories import make_model, make_suite
 
 
-def test_the_editor_opens_a_draft_that_copies_the_newest_revision(client, people):
+def test_a_click_opens_a_draft_that_copies_the_newest_revision(client, people):
     suite = make_suite(people.alice)
     client.force_login(people.alice)
-    answer = client.get(reverse("suite-editor", args=[suite.slug]))
-    assert answer.status_code == 200
-    assert answer.context["draft"].number == 2
-    assert document_of(suite.draft) == document_of(suite.latest_frozen)
-    client.get(reverse("suite-editor", args=[suite.slug]))
+    address = reverse("suite-editor", args=[suite.slug])
+    for _ in range(2):
+        answer = client.post(address, follow=True)
+        assert answer.redirect_chain == [(address, 302)]
+        assert answer.context["draft"].number == 2
+        assert document_of(suite.draft) == document_of(suite.latest_frozen)
     assert suite.revisions.count() == 2
 
 
-def test_every_endpoint_is_named(client, people):
+@pytest.mark.parametrize("name", ["suite-editor", "suite-edit-text"])
+def test_looking_at_the_editor_of_a_frozen_suite_changes_nothing(client, people, name):
     suite = make_suite(people.alice)
+    client.force_login(people.alice)
+    answer = client.get(reverse(name, args=[suite.slug]))
+    assert "Open a draft" in answer.content.decode()
+    assert "draft" not in answer.context
+    assert suite.draft is None
+    assert suite.revisions.count() == 1
+
+
+def test_a_stranger_cannot_open_a_draft(client, people):
+    suite = make_suite(people.alice)
+    client.force_login(people.charlie)
+    assert client.post(reverse("suite-editor", args=[suite.slug])).status_code == 403
+    assert suite.draft is None
+
+
+def test_every_endpoint_is_named(client, people):
+    suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     endpoints = client.get(reverse("suite-editor", args=[suite.slug])).context["endpoints"]
     assert set(endpoints) == {"draft", "preview", "lint", "formula", "freeze", "text"}
@@ -34,7 +54,7 @@ def test_small_models_that_say_something_come_first(client, people):
         make_model(people.alice, slug=slug, backend="causal", parameters=parameters)
     make_model(people.alice, slug="unready", ready=False)
     make_model(people.bob, slug="bobs", visibility="private")
-    suite = make_suite(people.alice)
+    suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     models = client.get(reverse("suite-editor", args=[suite.slug])).context["models"]
     assert [model["slug"] for model in models] == ["small", "large", "counts", "uniform"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 
-from suites import services, sharing
+from gym.sharing import services as sharing
+from suites import services
 from suites.models import SuiteCollaborator
 from tests.factories import make_suite
 
@@ -105,9 +106,9 @@ def test_a_suite_is_handed_over_to_somebody_who_may_edit_it(client, people, suit
 
 
 def test_a_viewer_cannot_become_the_owner(people, suite, bobs):
-    sharing.set_role(bobs, "view", actor=people.alice)
+    sharing.set_role(suite, bobs, "view", actor=people.alice)
     with pytest.raises(ValidationError, match="may edit"):
-        sharing.hand_over(bobs, actor=people.alice)
+        sharing.hand_over(suite, bobs, actor=people.alice)
 
 
 def test_only_owner_and_staff_share(people, suite, bobs):
@@ -115,7 +116,7 @@ def test_only_owner_and_staff_share(people, suite, bobs):
         with pytest.raises(PermissionDenied):
             sharing.add_collaborator(suite, "charlie", "edit", actor=actor)
         with pytest.raises(PermissionDenied):
-            sharing.set_role(bobs, "view", actor=actor)
+            sharing.set_role(suite, bobs, "view", actor=actor)
     sharing.add_collaborator(suite, "charlie", "edit", actor=people.staff)
 
 

@@ -175,5 +175,5 @@ def test_the_page_of_a_large_suite_takes_as_many_queries_as_a_small_one(
     client, people, django_assert_max_num_queries
 ):
     suite = make_suite(people.alice, items=60, formulas=(AGREEMENT, BOTH))
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(10):
         client.get(suite.get_absolute_url())

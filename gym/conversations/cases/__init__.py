@@ -18,7 +18,7 @@ from gym.conversations.cases.model import (
     TestCase,
 )
 from gym.conversations.cases.read import look_at, read_case
-from gym.conversations.cases.write import write_case
+from gym.conversations.cases.write import write_case, write_fields
 
 __all__ = [
     "CONNECTIONS",
@@ -35,4 +35,5 @@ __all__ = [
     "look_at",
     "read_case",
     "write_case",
+    "write_fields",
 ]

@@ -14,6 +14,11 @@ def write_case(value: dict[str, Any]) -> str:
     return _object(value, 0) + "\n"
 
 
+def write_fields(value: dict[str, Any]) -> str:
+    """The same without the outer braces. Not indented: white space inside triple quotes is part of the text."""
+    return "\n".join(_field(key, below, 0) for key, below in value.items())
+
+
 def _value(value: Any, level: int) -> str:
     if isinstance(value, dict):
         return _object(value, level)
@@ -39,8 +44,12 @@ def _object(value: dict[str, Any], level: int) -> str:
     if not value:
         return "{}"
     indent = "  " * (level + 1)
-    lines = [f"{indent}{_key(key)}: {_value(below, level + 1)}" for key, below in value.items()]
+    lines = [indent + _field(key, below, level + 1) for key, below in value.items()]
     return "{\n" + "\n".join(lines) + "\n" + "  " * level + "}"
+
+
+def _field(key: str, value: Any, level: int) -> str:
+    return f"{_key(key)}: {_value(value, level)}"
 
 
 def _list(value: list[Any], level: int) -> str:

@@ -3,8 +3,9 @@
     echo         "echo: <text>"
     music_nerd   Yellow Submarine -> The Beatles, and remembers it; else "I do not know."
     music_nerd_pro  the same as a structure, with a running cost
-    math_guy     computes with x and y of the private data (plus, minus, times, over) and returns `equals`
+    math_guy     computes with x and y of the private data (plus or add, minus, times, over) and returns `equals`
     judge        answers pass when all 'quoted' words of the criterion are in the sample, else fail
+    namer        says why an answer failed: the number of a known reason that fits, or a new one
     broken       reports an error of its model, as servers do: with status 200, after a retry
 
 Everywhere SLEEP(x) waits x seconds and FLAKY alternates between two answers.
@@ -26,6 +27,7 @@ OPERATORS: dict[str, Callable[[float, float], float]] = {
     "times": lambda x, y: x * y,
     "over": lambda x, y: x / y,
 }
+VERBS = {"add": "plus", "subtract": "minus", "multiply": "times", "divide": "over"}
 PAUSE = re.compile(r"SLEEP\((\d+(?:\.\d+)?)\)")
 
 
@@ -74,11 +76,11 @@ def echo(heard: Heard) -> Said:
 
 
 def math_guy(heard: Heard) -> Said:
-    found = re.search("|".join(OPERATORS), heard.text, re.IGNORECASE)
+    found = re.search("|".join([*OPERATORS, *VERBS]), heard.text, re.IGNORECASE)
     operands = [heard.sly_data.get(name) for name in ("x", "y")]
     if found is None or not all(isinstance(value, int | float) for value in operands):
         return Said("I need an operator, and the numbers x and y in the private data.")
-    name = found[0].lower()
+    name = VERBS.get(found[0].lower(), found[0].lower())
     if name == "over" and not operands[1]:
         return Said("Division by zero has no result.")
     equals = float(OPERATORS[name](float(operands[0] or 0), float(operands[1] or 0)))
@@ -103,6 +105,18 @@ def judge(heard: Heard) -> Said:
     return Said("pass" if words and all(word.lower() in sample.lower() for word in words) else "fail")
 
 
+def namer(heard: Heard) -> Said:
+    known, _, rest = heard.text.partition("Known reasons:\n")[2].partition("\n\n<<<")
+    sample = rest.partition("\n")[2].rpartition("\n<<<")[0]
+    words = re.findall(r"[^\W\d_]{4,}", sample)
+    for line in known.split("\n"):
+        number, _, reason = line.partition(". ")
+        quoted = re.search(r"‘(.+)’", reason)
+        if number.isdigit() and quoted and quoted[1].lower() in map(str.lower, words):
+            return Said(number)
+    return Said(f"NEW: It speaks of ‘{words[0].lower()}’." if words else "I cannot say.")
+
+
 def broken(heard: Heard) -> Said:
     return Said("Error from broken: Agent stopped due to exception Connection error.", retries=3)
 
@@ -121,6 +135,7 @@ AGENTS = {
     "music_nerd_pro": Agent(music_nerd_pro, "Knows one song, answers in a structure and keeps account."),
     "math_guy": Agent(math_guy, "Computes with numbers from the private data.", tools=("calculator",)),
     "judge": Agent(judge, "Says whether a text meets a criterion."),
+    "namer": Agent(namer, "Says why an answer does not meet a criterion."),
     "broken": Agent(broken, "Its model is never there.", public=False),
     "hidden": Agent(echo, "Not in the list, but it answers.", public=False),
     "basic/echo": Agent(echo, "Has a slash in its name."),

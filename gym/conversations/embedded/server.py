@@ -9,6 +9,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gym.conversations.embedded import agents
@@ -155,6 +156,8 @@ class EmbeddedTransport:
     """Talks to an embedded server in this process, and keeps the deadline while the agent sleeps."""
 
     secrets: tuple[str, ...] = ()
+    unsent: tuple[str, ...] = ()
+    scheme = ""
 
     def __init__(self, server: EmbeddedServer | None = None) -> None:
         self.server = server or EmbeddedServer()
@@ -173,10 +176,7 @@ class EmbeddedTransport:
         def sleep(seconds: float) -> None:
             until = time.monotonic() + seconds
             while time.monotonic() < until:
-                if deadline.passed:
-                    raise deadline.error()
-                if stop():
-                    raise TransportError("stopped", "The run was stopped.")
+                replace(deadline, stop=stop).check()
                 time.sleep(min(SLICE, max(0.0, until - time.monotonic())))
 
         serving = EmbeddedServer(sleep)

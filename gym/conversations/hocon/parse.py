@@ -79,7 +79,6 @@ class Parser:
             )
         self._skip()
         full = prefix + path
-        self.places.setdefault(full, start)
         self.places[full] = start
         marker = len(self.substitutions)
         value = self._value((*full, 0) if appends else full)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,14 +13,15 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from gym import net
-from gym.conversations.cases import CaseError, Reading, TestCase, read_case
+from gym.conversations.cases import CaseError, Problem, Reading, TestCase, read_case
 from gym.conversations.driver import Options
 from gym.conversations.embedded import EmbeddedTransport
 from gym.conversations.hocon import MAX_BYTES
 from gym.conversations.judges import AgentJudge, reference_prompt
 from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
 from gym.conversations.over_http import HTTPTransport, server_address_problem
-from gym.conversations.redact import redactor
+from gym.conversations.redact import TOO_SHORT, can_be_hidden, header_words, redactor
+from gym.conversations.results import CaseResult
 from gym.conversations.transport import Transport
 
 EMBEDDED = "embedded"
@@ -47,6 +49,13 @@ def add_arguments(parser: CommandParser) -> None:
         help="send the value of this environment variable as a header; it is shown nowhere",
     )
     parser.add_argument(
+        "--judge-header",
+        action="append",
+        default=[],
+        metavar="NAME=VARIABLE",
+        help="the same for --judge-server, which gets none of the headers of --server",
+    )
+    parser.add_argument(
         "--variable",
         action="append",
         default=[],
@@ -59,9 +68,12 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def from_environment(name: str) -> str:
+    """A secret. What is too short to be kept out of results is none."""
     value = os.environ.get(name)
     if not value:
         raise CommandError(f"The environment variable {name} is not set.", returncode=WRONG)
+    if not all(map(can_be_hidden, header_words(value))):
+        raise CommandError(f"The environment variable {name} is too short. {TOO_SHORT}", returncode=WRONG)
     return value
 
 
@@ -69,12 +81,24 @@ def variables(given: dict[str, Any]) -> dict[str, str]:
     return {name: from_environment(name) for name in given["variable"]}
 
 
-def transport(url: str, given: dict[str, Any]) -> Transport:
-    """The server at `url`. Who types an address on this machine may reach it, whatever GYM_NET_ALLOW says."""
+def headers(pairs: list[str]) -> dict[str, str]:
+    """NAME=VARIABLE: headers with the values of environment variables."""
+    found = {}
+    for pair in pairs:
+        name, sign, variable = pair.partition("=")
+        if not sign:
+            raise CommandError(f"{pair} is not NAME=VARIABLE.", returncode=WRONG)
+        found[name] = from_environment(variable)
+    return found
+
+
+def transport(url: str, given: dict[str, Any], header_option: str = "header") -> Transport:
+    """The server at `url`, with the headers of that option. Who types an address on this machine may reach it, whatever
+    GYM_NET_ALLOW says."""
     if url == EMBEDDED:
         return EmbeddedTransport()
     if problem := server_address_problem(url):
-        raise CommandError(f"{url}: {problem}", returncode=WRONG)
+        raise CommandError(f"The address of the server: {problem}", returncode=WRONG)
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else str(parts.hostname)
     entry = f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
@@ -82,13 +106,15 @@ def transport(url: str, given: dict[str, Any]) -> Transport:
     def policy(**limits: Any) -> net.NetPolicy:
         return net.NetPolicy.allowing(*settings.GYM_NET_ALLOW, entry, **limits)
 
-    headers = {}
-    for pair in given["header"]:
-        name, sign, variable = pair.partition("=")
-        if not sign:
-            raise CommandError(f"{pair} is not NAME=VARIABLE.", returncode=WRONG)
-        headers[name] = from_environment(variable)
-    return HTTPTransport(url, policy=policy, headers=headers, secrets=tuple(headers.values()))
+    sent = headers(given[header_option])
+    hidden = tuple(word for value in sent.values() for word in header_words(value))
+    return HTTPTransport(url, policy=policy, headers=sent, secrets=hidden)
+
+
+def secrets(given: dict[str, Any]) -> list[str]:
+    """Everything that must stand in no output."""
+    sent = [*headers(given["header"]).values(), *headers(given["judge_header"]).values()]
+    return [*variables(given).values(), *(word for value in sent for word in header_words(value))]
 
 
 def reading(given: dict[str, Any]) -> Reading:
@@ -100,23 +126,25 @@ def options(given: dict[str, Any], **more: Any) -> Options:
         reading=reading(given),
         parallel=max(1, given["parallel"]),
         request_seconds=given["seconds"],
-        secrets=tuple(variables(given).values()),
+        secrets=tuple(secrets(given)),
         **more,
     )
 
 
 def judge(given: dict[str, Any], server: Transport) -> VotingJudge | None:
+    if given["judge_header"] and not given["judge_server"]:
+        raise CommandError("--judge-header is for --judge-server.", returncode=WRONG)
     if not given["judge"]:
         return None
-    there = transport(given["judge_server"], given) if given["judge_server"] else server
+    there = transport(given["judge_server"], given, "judge_header") if given["judge_server"] else server
     compatible = given["reference_compatible"]
     return VotingJudge(
-        AgentJudge(there, given["judge"], given["judge_server"] or given["server"]),
+        AgentJudge(there, given["judge"], given["judge_server"] or given["server"], compiled=compatible),
         votes=given["votes"],
         cache={},
         read=reference_verdict if compatible else verdict_of,
         prompt=reference_prompt if compatible else prompt_for,
-        clean=redactor([*there.secrets, *variables(given).values()]),
+        clean=redactor(secrets(given)),
     )
 
 
@@ -136,18 +164,28 @@ def files(paths: list[Path]) -> list[Path]:
 
 
 def read(path: Path, given: dict[str, Any], warn: Callable[[str], Any]) -> TestCase:
-    """The case in a file; what is odd about it goes to `warn`. Raises CaseError and CommandError."""
+    """The case in a file; what is odd about it goes to `warn`, without secrets. Raises CaseError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}.", returncode=WRONG) from None
+        problem = Problem("error", "file", "the file", 0, 0, f"{error.strerror}.")
+        raise CaseError([problem]) from None
     case = read_case(data, variables(given))
+    clean = redactor(secrets(given))
     for finding in case.findings:
         if finding.severity == "warning":
-            warn(f"{path}: {finding}")
+            warn(clean(f"{path}: {finding}"))
     return case
 
 
-def explain(path: Path, error: CaseError) -> str:
-    return "\n".join(f"{path}: {problem}" for problem in error.problems)
+def explain(path: Path, error: CaseError, given: dict[str, Any]) -> str:
+    clean = redactor(secrets(given))
+    return "\n".join(f"{path}: {clean(str(problem))}" for problem in error.problems)
+
+
+def hidden(result: CaseResult, given: dict[str, Any]) -> CaseResult:
+    """Its iterations are without secrets already; the case itself may name them anywhere."""
+    clean = redactor(secrets(given))
+    ratio = replace(result.ratio, text=clean(result.ratio.text))
+    return replace(result, agent=clean(result.agent), error=clean(result.error), ratio=ratio)

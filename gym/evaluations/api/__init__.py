@@ -1,1 +1,1 @@
-"""Runs, results, uploads, scores and the leaderboard in the REST API."""
+"""Runs, results and uploads in the REST API."""

@@ -18,6 +18,20 @@ PREDICTION = {
     "not_evaluable": 0,
     "mean_margin": 3.1,
 }
+SCORE = {
+    "rule": "each",
+    "n_items": 20,
+    "passed": 18,
+    "judged": 20,
+    "rate": 0.9,
+    "ci_low": 0.699,
+    "ci_high": 0.972,
+    "chance": 0.5,
+    "p_above_chance_uncorrected": 0.0002,
+    "ties": 0,
+    "too_close": 0,
+    "not_evaluable": 0,
+}
 RUN: dict[str, Any] = {
     "id": "3f2a9c1d5e7b8a604c21",
     "suite": "agreement_orc",
@@ -35,6 +49,7 @@ RUN: dict[str, Any] = {
     "n_sentences": 40,
     "n_unscored": 0,
     "predictions": [PREDICTION],
+    "scores": [SCORE, SCORE | {"rule": "all"}, SCORE | {"rule": "first"}],
 }
 HEAD = {
     "item": 1,
@@ -115,27 +130,6 @@ PLAN = {
             "missing": ["tokens", "margins"],
             "n_failed": 0,
             "notices": [],
-        }
-    ],
-}
-BOARD = {
-    "model": "demo-gpt2",
-    "name": "Demo GPT-2",
-    "mean": 0.9,
-    "n_suites": 1,
-    "of_suites": 8,
-    "cells": [
-        {
-            "suite": "agreement_orc",
-            "revision": 1,
-            "run": "3f2a9c1d5e7b8a604c21",
-            "rate": 0.9,
-            "low": 0.699,
-            "high": 0.972,
-            "chance": 0.5,
-            "n": 20,
-            "ties": 0,
-            "not_evaluable": 0,
         }
     ],
 }

@@ -1,4 +1,4 @@
-"""Results of a finished run, from aggregates down to tokens; the leaderboard."""
+"""Results of a finished run, from aggregates down to tokens."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import ApiView, ListView, one, renderers
+from gym.api.errors import Trouble, invalid
 from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Query
 from gym.evaluations import report
 from gym.evaluations.api import examples
 from gym.evaluations.api.shown import (
-    BoardRowSerializer,
     ItemSerializer,
     PredictionResultSerializer,
     SentenceRegionsSerializer,
     SentenceTokensSerializer,
 )
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import Matrix, matrix, visible_to
-from models_registry.models import RegisteredModel
+from gym.evaluations.selectors import visible_to
+from gym.evaluations.shown import FILTERS, ItemRow, filtered, in_order, item_orders, item_rows
+from gym.results.exports.frames import FRAMES, rows_of
 from suites.selectors import document_of
 
 
@@ -35,6 +36,10 @@ def done(request: Request, key: str) -> SuiteRun:
 def tables(header: tuple[str, ...]) -> dict[str, Any]:
     """The same as CSV and NDJSON, in one piece."""
     return {CSV: (TEXT, ",".join(header) + "\r\n"), NDJSON: (TEXT, '{"suite": "agreement_orc"}\n')}
+
+
+def _table(what: str, run: SuiteRun) -> Response:
+    return Response(Table(FRAMES[what].header, rows_of(FRAMES[what], [run])))
 
 
 class FormatQuery(Query):
@@ -67,38 +72,51 @@ class Predictions(ListView):
         return self.page(rows.select_related("prediction").order_by("position"), PredictionResultSerializer)
 
 
+class ItemsQuery(FormatQuery):
+    only = serializers.ChoiceField(list(FILTERS), required=False, help_text="items with such an outcome")
+    sort = serializers.RegexField(
+        r"^-?(item|p[1-9][0-9]{0,3})$",
+        required=False,
+        help_text="item, or p2 by the margin of the second prediction; - in front turns it round",
+    )
+
+
 class Items(TableView):
     @operation(
         "Read results by item",
         answers=ItemSerializer,
         many=True,
-        query=FormatQuery,
+        query=ItemsQuery,
         example=examples.ITEM,
-        media=tables(report.OUTCOME_HEADER),
+        media=tables(FRAMES["outcomes"].header),
     )
     def get(self, request: Request, key: str) -> Response:
-        """Whether each prediction held for each item, and by how many bits."""
+        """Whether each prediction held for each item, and by how many bits. Tables come whole, in the suite's order."""
         run = done(request, key)
         if is_table(request):
-            rows = report.outcome_rows(report.result_of(run), run.revision.suite.slug, run.model.slug)
-            return Response(Table(report.OUTCOME_HEADER, rows))
+            if chosen := {"only", "sort"} & set(self.query):
+                raise invalid(*(Trouble(f"?{name}", "Tables come whole.") for name in sorted(chosen)))
+            return _table("outcomes", run)
         results = list(run.prediction_results.select_related("prediction").order_by("position"))
-        items = results[0].items if results else []
-        places = list(enumerate(items))
-        return self.page(places, lambda page: [_item(place, item, results) for place, item in page])
+        rows = item_rows(results, results[0].items if results else [])
+        sort = self.query.get("sort", "")
+        found, order = in_order(filtered(rows, self.query.get("only", "")), sort, item_orders(results, rows))
+        if order != sort:
+            raise invalid(Trouble("?sort", f"This run has no prediction {sort.removeprefix('-')[1:]}."))
+        return self.page(found, lambda page: [_item(row, results) for row in page])
 
 
-def _item(place: int, item: int, results: list[Any]) -> dict[str, Any]:
+def _item(row: ItemRow, results: list[Any]) -> dict[str, Any]:
     return {
-        "item": item,
+        "item": row.item,
         "outcomes": [
             {
-                "prediction": row.prediction.label,
-                "outcome": report.OUTCOME_NAMES[row.outcomes[place]],
-                "margin": row.margins[place],
-                "too_close": row.is_close(place),
+                "prediction": result.prediction.label,
+                "outcome": report.OUTCOME_NAMES[code],
+                "margin": margin,
+                "too_close": close,
             }
-            for row in results
+            for result, (code, margin, close) in zip(results, row.cells, strict=True)
         ],
     }
 
@@ -110,7 +128,7 @@ class Regions(TableView):
         many=True,
         query=FormatQuery,
         example=examples.REGIONS,
-        media=tables(report.REGION_HEADER),
+        media=tables(FRAMES["regions"].header),
     )
     def get(self, request: Request, key: str) -> Response:
         """Surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes.
@@ -118,9 +136,7 @@ class Regions(TableView):
         While the run is `filling`, values that no prediction looks at are `pending`: their bits follow."""
         run = done(request, key)
         if is_table(request):
-            document, result = document_of(run.revision), report.result_of(run)
-            rows = report.region_rows(document, result, run.revision.suite.slug, run.model.slug)
-            return Response(Table(report.region_header(result), rows))
+            return _table("regions", run)
         return _sentences(self, run, SentenceRegionsSerializer)
 
 
@@ -131,15 +147,13 @@ class Tokens(TableView):
         many=True,
         query=FormatQuery,
         example=examples.TOKENS,
-        media=tables(report.TOKEN_HEADER),
+        media=tables(FRAMES["tokens"].header),
     )
     def get(self, request: Request, key: str) -> Response:
         """Surprisals of the tokens of each sentence, in bits, and the region each belongs to."""
         run = done(request, key)
         if is_table(request):
-            result = report.result_of(run)
-            rows = report.token_rows(result, run.revision.suite.slug, run.model.slug)
-            return Response(Table(report.token_header(result), rows))
+            return _table("tokens", run)
         return _sentences(self, run, SentenceTokensSerializer)
 
 
@@ -147,50 +161,3 @@ def _sentences(view: TableView, run: SuiteRun, shown: Any) -> Response:
     rows = run.sentence_scores.select_related("sentence").order_by("sentence__position")
     context = {"regions": run.revision.region_names}
     return view.page(rows, lambda page: shown(page, many=True, context=context).data)
-
-
-class BoardQuery(Query):
-    tag = serializers.CharField(required=False, max_length=60, help_text="only suites with this tag")
-
-
-class Leaderboard(ListView):
-    @operation(
-        "Read the leaderboard",
-        answers=BoardRowSerializer,
-        many=True,
-        query=BoardQuery,
-        example=examples.BOARD,
-    )
-    def get(self, request: Request) -> Response:
-        """Models, best mean first, on the newest frozen revisions of the suites that are listed for you."""
-        table = matrix(request.user, self.query.get("tag", ""))
-        known = {model.pk: table.mean_of_model(model) for model in table.models}
-        models = sorted(table.models, key=lambda model: (known[model.pk] is None, -(known[model.pk] or 0.0)))
-        return self.page(models, lambda page: [_row(table, model, known[model.pk]) for model in page])
-
-
-def _row(table: Matrix, model: RegisteredModel, mean: float | None) -> dict[str, Any]:
-    cells = [
-        {
-            "suite": suite.slug,
-            "revision": table.revisions[suite.pk].number,
-            "run": score.run.key,
-            "rate": score.rate,
-            "low": score.low,
-            "high": score.high,
-            "chance": score.chance,
-            "n": score.n,
-            "ties": score.ties,
-            "not_evaluable": score.not_evaluable,
-        }
-        for suite in table.suites
-        if (score := table.cells.get(suite.pk, {}).get(model.pk)) is not None
-    ]
-    return {
-        "model": model.slug,
-        "name": model.name,
-        "mean": mean,
-        "n_suites": sum(cell["rate"] is not None for cell in cells),
-        "of_suites": len(table.suites),
-        "cells": cells,
-    }

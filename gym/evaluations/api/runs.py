@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
+from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,15 +15,16 @@ from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, one
-from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.errors import Refusal, Trouble, answers, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.evaluations import services
 from gym.evaluations.api import examples
 from gym.evaluations.api.shown import BatchSerializer, RunSerializer
 from gym.evaluations.filters import RunFilter
+from gym.evaluations.graves import Kept, grave_of
 from gym.evaluations.limits import TooManyRuns
-from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.evaluations.models import DeletedRun, PredictionResult, SuiteRun
 from gym.evaluations.selectors import listed_runs, visible_to
 from gym.jobs.errors import TooManyJobs
 from models_registry.engine import ScoringPolicy
@@ -30,6 +32,7 @@ from models_registry.engine.policy import BOS_POLICIES, JOIN_POLICIES, METRICS, 
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
+from suites.selectors import revisions_for
 from suites.selectors import visible_to as visible_suites
 
 MAX_CELLS = 1_000
@@ -72,11 +75,17 @@ def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     rows = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
         "prediction"
     )
-    return runs.defer("region_summary").prefetch_related(Prefetch("prediction_results", queryset=rows))
+    return runs.defer("region_summary").prefetch_related(
+        "scores", Prefetch("prediction_results", queryset=rows)
+    )
 
 
 def run_of(request: Request, key: str) -> SuiteRun:
     return one(with_results(visible_to(request.user)), key=key)
+
+
+def shown(request: Request, run: SuiteRun) -> dict[str, Any]:
+    return dict(RunSerializer(run, context={"request": request}).data)
 
 
 class RunList(ListView):
@@ -86,7 +95,10 @@ class RunList(ListView):
     @operation("List runs", answers=RunSerializer, many=True, example=examples.RUN)
     def get(self, request: Request) -> Response:
         """Runs of suites that are listed for you, newest first, with the pass rates of their predictions."""
-        return self.page(with_results(listed_runs(request.user)), RunSerializer)
+        return self.page(
+            with_results(listed_runs(request.user)).prefetch_related("revision__suite__collaborations"),
+            RunSerializer,
+        )
 
     @operation(
         "Queue a run",
@@ -94,14 +106,14 @@ class RunList(ListView):
         sends={"suite": "agreement_orc", "model": "demo-gpt2", "policy": {"eos": True}},
         answers=RunSerializer,
         status=201,
-        example=examples.RUN | {"state": "queued", "completed_at": None, "predictions": []},
+        example=examples.RUN | {"state": "queued", "completed_at": None, "predictions": [], "scores": []},
     )
     def post(self, request: Request) -> Response:
         """One model on one frozen revision. Ask the run until its state is done, failed or cancelled."""
         given = self.given()
         suite = one(visible_suites(request.user), slug=given["suite"])
         model = one(visible_models(request.user), slug=given["model"])
-        revision = _revision(suite, given.get("revision"))
+        revision = _revision(request, suite, given.get("revision"))
         try:
             run = services.queue_run(
                 revision, model, _policy(revision, given.get("policy", {})), actor=request.user
@@ -111,11 +123,13 @@ class RunList(ListView):
         except ValidationError as error:
             raise invalid(*(Trouble("$.model", message) for message in error.messages)) from error
         place = reverse("api-run", args=[run.key], request=request)
-        return Response(RunSerializer(run).data, status=201, headers={"Location": place})
+        return Response(shown(request, run), status=201, headers={"Location": place})
 
 
-def _revision(suite: Suite, number: int | None) -> SuiteRevision:
-    revision = suite.latest_frozen if number is None else one(suite.revisions.all(), number=number)
+def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevision:
+    revision = (
+        suite.latest_frozen if number is None else one(revisions_for(request.user, suite), number=number)
+    )
     if revision is None:
         raise invalid(Trouble("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first."))
     if not revision.is_frozen:
@@ -202,17 +216,41 @@ def _cell(
         return None, str(error)
 
 
+def _gone(grave: DeletedRun) -> Refusal:
+    was = {
+        "suite": grave.suite,
+        "revision": grave.revision,
+        "sha256": grave.sha256,
+        "model": grave.model,
+        "deleted_at": grave.deleted_at.isoformat(),
+    }
+    return Refusal(410, f"This run of {grave.model_name} was deleted.", "gone", more={"was": was})
+
+
+@answers(Kept)
+def _kept(error: Kept) -> Refusal:
+    return Refusal(409, " ".join(error.messages), "kept")
+
+
 class RunDetail(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Read a run", answers=RunSerializer, example=examples.RUN)
+    @operation("Read a run", answers=RunSerializer, example=examples.RUN, also=[410])
     def get(self, request: Request, key: str) -> Response:
-        """State, progress, how it was made, and the pass rates of its predictions."""
-        return Response(RunSerializer(run_of(request, key)).data)
+        """State, progress, how it was made, and the pass rates of its predictions. A run that was public when it was
+        deleted answers 410 with what it was: suite, revision, sha256, model, deleted_at."""
+        try:
+            run = run_of(request, key)
+        except Http404:
+            grave = grave_of(request.user, key)
+            if grave is None:
+                raise
+            raise _gone(grave) from None
+        return Response(shown(request, run))
 
-    @operation("Delete a run", status=204)
+    @operation("Delete a run", status=204, also=[409])
     def delete(self, request: Request, key: str) -> Response:
-        """With its results. For who queued it, when it has ended."""
+        """With its results. For who queued it, when it has ended. 409 for a run that a published collection shows."""
         services.delete_run(run_of(request, key), actor=request.user)
         return Response(status=204)
 
@@ -224,7 +262,7 @@ class RunCancel(ApiView):
     def post(self, request: Request, key: str) -> Response:
         """It stops after the sentences it is working on; what they scored is kept for later runs."""
         services.cancel_run(run_of(request, key), actor=request.user)
-        return Response(RunSerializer(run_of(request, key)).data)
+        return Response(shown(request, run_of(request, key)))
 
 
 class RunRetry(ApiView):
@@ -234,4 +272,4 @@ class RunRetry(ApiView):
     def post(self, request: Request, key: str) -> Response:
         """A failed or cancelled one; it goes on where it was."""
         services.retry_run(run_of(request, key), actor=request.user)
-        return Response(RunSerializer(run_of(request, key)).data)
+        return Response(shown(request, run_of(request, key)))

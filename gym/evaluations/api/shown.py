@@ -8,8 +8,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.evaluations.models import PredictionResult, ResultUpload, SuiteRun
+from gym.evaluations.permissions import may_know_owner
 from gym.evaluations.report import OUTCOME_NAMES
 from gym.jobs.models import Job
+from gym.results.models import RunScore
 
 STATES = Job.State.values
 
@@ -40,6 +42,35 @@ class PredictionResultSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class RunScoreSerializer(serializers.ModelSerializer):
+    """A run under one scoring rule; `rate` is null when it lacks what the rule needs."""
+
+    n_items = serializers.IntegerField(source="n")
+    ci_low = serializers.FloatField(source="low", allow_null=True)
+    ci_high = serializers.FloatField(source="high", allow_null=True)
+    p_above_chance_uncorrected = serializers.FloatField(
+        source="chance_p", allow_null=True, help_text="one-sided"
+    )
+
+    class Meta:
+        model = RunScore
+        fields = [
+            "rule",
+            "n_items",
+            "passed",
+            "judged",
+            "rate",
+            "ci_low",
+            "ci_high",
+            "chance",
+            "p_above_chance_uncorrected",
+            "ties",
+            "too_close",
+            "not_evaluable",
+        ]
+        read_only_fields = fields
+
+
 class ProgressSerializer(serializers.Serializer):
     job = serializers.UUIDField(source="pk")
     done = serializers.IntegerField()
@@ -53,12 +84,15 @@ class RunSerializer(serializers.ModelSerializer):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
     model = serializers.CharField(source="model.slug")
-    owner = serializers.SerializerMethodField(help_text="null when the account is gone")
+    owner = serializers.SerializerMethodField(
+        help_text="user name; null when the account is gone, and in an unlisted suite of others unless it is you"
+    )
     state = serializers.ChoiceField(STATES)
     policy = serializers.DictField()
     provenance = serializers.DictField()
     progress = ProgressSerializer(source="job", allow_null=True)
     predictions = PredictionResultSerializer(source="prediction_results", many=True)
+    scores = RunScoreSerializer(many=True)
 
     class Meta:
         model = SuiteRun
@@ -79,11 +113,13 @@ class RunSerializer(serializers.ModelSerializer):
             "n_sentences",
             "n_unscored",
             "predictions",
+            "scores",
         ]
         read_only_fields = fields
 
     def get_owner(self, run: SuiteRun) -> str | None:
-        return run.owner.username if run.owner else None
+        known = run.owner if may_know_owner(self.context["request"].user, run) else None
+        return known.username if known else None
 
 
 class CellSerializer(serializers.Serializer):
@@ -211,29 +247,3 @@ class PlannedSerializer(serializers.Serializer):
 class PlanSerializer(serializers.Serializer):
     report = serializers.DictField()
     runs = PlannedSerializer(many=True)
-
-
-class BoardCellSerializer(serializers.Serializer):
-    suite = serializers.CharField()
-    revision = serializers.IntegerField()
-    run = serializers.CharField()
-    rate = serializers.FloatField(allow_null=True, help_text="mean over the suite's predictions")
-    low = serializers.FloatField(
-        allow_null=True, help_text="of the 95 % interval, for suites of one prediction"
-    )
-    high = serializers.FloatField(allow_null=True)
-    chance = serializers.FloatField(allow_null=True)
-    n = serializers.IntegerField(help_text="items")
-    ties = serializers.IntegerField()
-    not_evaluable = serializers.IntegerField()
-
-
-class BoardRowSerializer(serializers.Serializer):
-    """A model, best first, on the newest frozen revision of every suite that it has run."""
-
-    model = serializers.CharField()
-    name = serializers.CharField()
-    mean = serializers.FloatField(allow_null=True, help_text="unweighted, over its suites")
-    n_suites = serializers.IntegerField()
-    of_suites = serializers.IntegerField(help_text="suites that could be run")
-    cells = BoardCellSerializer(many=True)

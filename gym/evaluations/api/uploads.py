@@ -20,6 +20,7 @@ from gym.api.requests import Body
 from gym.evaluations import uploads
 from gym.evaluations.api import examples
 from gym.evaluations.api.shown import PlanSerializer, UploadSerializer
+from gym.evaluations.filters import UploadFilter
 from gym.evaluations.models import ResultUpload
 from gym.evaluations.uploaded import KINDS, MAX_BYTES
 from gym.evaluations.uploads import GivenFile, ModelChoice, Plan
@@ -27,13 +28,14 @@ from gym.uploads import read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import uploadable_by
 from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
+from suites.selectors import revisions_for
 from suites.selectors import visible_to as visible_suites
 
 FORM = "multipart/form-data"
 SENT = {"file": "results.csv", "kind": "auto", "unit": "bits"}
 
 
-class ResultsFile(Body):
+class ResultsUpload(Body):
     """See docs/uploading-results.md for the files that are read."""
 
     file = serializers.FileField()
@@ -46,22 +48,40 @@ class ResultsFile(Body):
     revision = serializers.IntegerField(
         required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
     )
-
-
-class ResultsUpload(ResultsFile):
     model = serializers.SlugField(max_length=80, required=False, help_text="one that this site does not run")
     name = serializers.CharField(
         max_length=200, required=False, help_text="of a new model; default: as the file calls it"
     )
-    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, default="private")
+    visibility = serializers.ChoiceField(
+        RegisteredModel.Visibility.choices,
+        required=False,
+        help_text="of a new model; default: private. Your model of the same name must have the same",
+    )
+
+
+def choice_of(request: Request, given: dict[str, Any]) -> ModelChoice:
+    if "model" not in given:
+        visibility = given.get("visibility", RegisteredModel.Visibility.PRIVATE)
+        return ModelChoice(name=given.get("name", "").strip(), visibility=visibility)
+    model = one(uploadable_by(request.user), slug=given["model"])
+    if "name" in given:
+        raise invalid(Trouble("$.name", "This is for a new model.", "Send either name or model."))
+    if given.get("visibility", model.visibility) != model.visibility:
+        message = f"{model.slug} is {model.visibility}, and its results are seen with it."
+        raise invalid(Trouble("$.visibility", message, "Leave visibility out."))
+    return ModelChoice(model=model)
 
 
 def plan_of(request: Request, given: dict[str, Any]) -> Plan:
     revision = None
+    if "revision" in given and "suite" not in given:
+        raise invalid(Trouble("$.revision", "Say which suite it is a revision of.", "Send suite too."))
     if "suite" in given:
         suite = one(visible_suites(request.user), slug=given["suite"])
         number = given.get("revision")
-        revision = suite.latest_frozen if number is None else one(suite.revisions.all(), number=number)
+        revision = (
+            suite.latest_frozen if number is None else one(revisions_for(request.user, suite), number=number)
+        )
         if revision is None:
             raise invalid(
                 Trouble("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
@@ -89,14 +109,18 @@ class UploadPlan(ApiView):
 
     @operation(
         "Look at what a file of results comes to",
-        takes={FORM: ResultsFile},
+        takes={FORM: ResultsUpload},
         sends={FORM: SENT},
         answers=PlanSerializer,
         example=examples.PLAN,
     )
     def post(self, request: Request) -> Response:
-        """Saves nothing: which suites it fits, the pass rates, what is missing, what is refused and why."""
-        plan = plan_of(request, self.given())
+        """Saves nothing: which suites it fits, the pass rates, what is missing, what is refused and why. Takes what
+        `POST /uploads/` takes."""
+        given = self.given()
+        choice = choice_of(request, given)
+        plan = plan_of(request, given)
+        uploads.check_choice(plan, choice, actor=request.user)
         found = uploads.report_of(plan)
         runs = []
         for run in plan.good:
@@ -119,6 +143,7 @@ class UploadPlan(ApiView):
 
 
 class UploadList(ListView):
+    filterset_class = UploadFilter
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [MultiPartParser]
 
@@ -139,9 +164,8 @@ class UploadList(ListView):
     def post(self, request: Request) -> Response:
         """Each pair of model and suite in the file becomes a run, marked as uploaded."""
         given = self.given()
-        model = one(uploadable_by(request.user), slug=given["model"]) if "model" in given else None
+        choice = choice_of(request, given)
         plan = plan_of(request, given)
-        choice = ModelChoice(model=model, name=given.get("name", "").strip(), visibility=given["visibility"])
         upload = uploads.save_upload(plan, choice, actor=request.user)
         place = reverse("api-upload", args=[upload.key], request=request)
         return Response(UploadSerializer(upload).data, status=201, headers={"Location": place})
@@ -155,8 +179,8 @@ class UploadDetail(ApiView):
         """What became of a file. For who sent it."""
         return Response(UploadSerializer(own(request, key)).data)
 
-    @operation("Take an upload back", status=204)
+    @operation("Take an upload back", status=204, also=[409])
     def delete(self, request: Request, key: str) -> Response:
-        """With all its runs; the models' cards stay."""
+        """With all its runs; the models' cards stay. 409 when a published collection shows one of the runs."""
         uploads.delete_upload(own(request, key), actor=request.user)
         return Response(status=204)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.evaluations.api import results, runs, uploads
+from gym.evaluations.api import previews, results, runs, uploads
 
 urlpatterns = [
     path("runs/", runs.RunList.as_view(), name="api-runs"),
@@ -13,8 +13,8 @@ urlpatterns = [
     path("runs/<slug:key>/results/items/", results.Items.as_view(), name="api-run-items"),
     path("runs/<slug:key>/results/regions/", results.Regions.as_view(), name="api-run-regions"),
     path("runs/<slug:key>/results/tokens/", results.Tokens.as_view(), name="api-run-tokens"),
+    path("suites/<slug:slug>/preview/", previews.Preview.as_view(), name="api-preview"),
     path("uploads/", uploads.UploadList.as_view(), name="api-uploads"),
     path("uploads/plan/", uploads.UploadPlan.as_view(), name="api-upload-plan"),
     path("uploads/<slug:key>/", uploads.UploadDetail.as_view(), name="api-upload"),
-    path("leaderboard/", results.Leaderboard.as_view(), name="api-leaderboard"),
 ]

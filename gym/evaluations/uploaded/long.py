@@ -31,8 +31,8 @@ TOKEN_ROLES = _COMMON | {
     "token": ("token",),
     "number": ("token_number", "token_id_in_sentence", "token_index", "token_no"),
     "id": ("token_id",),
-    "start": ("start",),
-    "end": ("end",),
+    "start": ("start_character", "start"),
+    "end": ("end_character", "end"),
     "region": ("region_number",),
 }
 

@@ -10,7 +10,7 @@ from suites.formats.documents import Report
 
 ROLES = {
     "item": ("item", "item_number", "item_no", "item_id"),
-    "correct": ("correct", "passed", "success", "result"),
+    "correct": ("correct", "held", "passed", "success", "result"),
     "model": ("model", "model_name"),
     "suite": ("suite", "suite_name", "test_suite"),
     "prediction": ("prediction", "prediction_name"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import Any
@@ -30,6 +31,8 @@ from models_registry.backends import BackendError
 COMMIT_SECONDS = 2.0
 """A worker that is killed loses at most what was played since."""
 MAX_LOG_PACKED = 500_000_000
+MAX_TRANSCRIPT = 300_000
+"""Bytes of what was said last."""
 
 
 @handler(PLAY)
@@ -80,12 +83,30 @@ def _player(game: Game) -> Player:
         command = players.configured(settings.GYM_LMC_PLAYERS).get(game.player)
         if command is None:
             raise PermanentFailure(f"The settings have no model program {game.player!r} any more.")
-        return ProcessPlayer(command)
+        return ProcessPlayer(command, transcript=_Transcript() if game.options.get("transcript") else None)
     if game.model is None or not game.model.is_ready:
         raise PermanentFailure("The model is not there or not ready any more.")
     from models_registry.warm import load_pinned
 
     return player_for_backend(load_pinned(game.model), game.options.get("player"))
+
+
+class _Transcript(io.BytesIO):
+    """The end of what is said, in memory that does not grow with the game."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() > 2 * MAX_TRANSCRIPT:
+            end = self.getvalue()[-MAX_TRANSCRIPT:]
+            self.seek(0)
+            self.truncate()
+            super().write(end[end.find(b"\n") + 1 :])
+        return super().write(data)
+
+    def text(self) -> str:
+        """Whole lines."""
+        end = self.getvalue()[-MAX_TRANSCRIPT:]
+        whole = end if len(end) < MAX_TRANSCRIPT else end[end.find(b"\n") + 1 :]
+        return whole.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 class _Counted:
@@ -107,8 +128,8 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
     """Lines are kept at the ends of blocks that were played together, so that a later attempt makes the same blocks
     and gets the same numbers."""
     assert game.corpus is not None
-    given = {name: value for name, value in game.options.items() if name != "player"}
-    options = GameOptions(**given)
+    names = GameOptions.__dataclass_fields__
+    options = GameOptions(**{name: value for name, value in game.options.items() if name in names})
     lines = _Counted(storage.lines_of(game.corpus), context)
     waiting: list[str] = []
     size, taken, since = 0, 0, monotonic()
@@ -150,12 +171,14 @@ def _commit(context: JobContext, game: Game, waiting: list[str]) -> None:
 def _report(game: Game, player: Timed) -> dict[str, Any]:
     """Latencies are those of the last attempt."""
     oddities = getattr(player.player, "oddities", None)
+    said = getattr(player.player, "transcript", None)
     return {
         **game.report,
         "latency": counting.finite(player.latency.as_dict()),
         "oddities": oddities.as_dict() if oddities else {},
         "stderr": getattr(player.player, "stderr", "")[-4_000:].replace("\0", "\ufffd"),
         "gym": __version__,
+        **({"transcript": said.text()} if isinstance(said, _Transcript) else {}),
     }
 
 

@@ -12,9 +12,11 @@ from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.mixing import Domain
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import comparing, counting, selectors
+from gym.lmchallenge.site.drawn import learning_figure, search_figure
 from gym.lmchallenge.site.game_views import about, filter_of, visible
 from gym.lmchallenge.stats import IC_METRICS
 from gym.lmchallenge.tokens import FILTER_WORDS
+from gym.results.figures import Figure
 
 METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
 
@@ -48,12 +50,11 @@ def compare(request: HttpRequest) -> HttpResponse:
 @require_safe
 def search(request: HttpRequest, key: str) -> HttpResponse:
     """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
-    wrong."""
+    figure (the same as a drawing), wrong."""
     game = counted(request, key)
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")
-    keep, target = filter_of(request), request.GET.get("target", "accuracy")
-    given = {name: request.GET.get(name, default) for name, default in DEFAULTS.items()}
+    keep, target, given = _asked(request)
     context: dict[str, Any] = {
         **about(request, game),
         "keep": keep,
@@ -64,12 +65,49 @@ def search(request: HttpRequest, key: str) -> HttpResponse:
         "held": counting.statistics_of(game, keep).get("more", {}).get("cross_validated"),
     }
     try:
-        domains = Domain.parse(given["alpha"]), Domain.parse(given["oov_penalty"])
-        found = counting.searched(game, keep, *domains, target)
+        found = _searched(game, keep, target, given)
         context |= heat_map(found)
+        context["figure"] = search_figure(game, found, _query(game, keep, target, given))
     except LmcError as error:
         context["wrong"] = error
     return render(request, "lmchallenge/search.html", context, status=400 if "wrong" in context else 200)
+
+
+def search_chart(request: HttpRequest) -> Figure:
+    """The heat map of `search`, of the game that the address names."""
+    game = counted(request, request.GET.get("game", "").replace("\0", ""))
+    if game.game != "ic":
+        raise Http404("Only input correction has a mixture.")
+    keep, target, given = _asked(request)
+    try:
+        return search_figure(game, _searched(game, keep, target, given), _query(game, keep, target, given))
+    except LmcError as error:
+        raise Http404(f"{error.message} {error.hint}") from None
+
+
+def learning_chart(request: HttpRequest) -> Figure:
+    game = counted(request, request.GET.get("game", "").replace("\0", ""))
+    keep = filter_of(request)
+    curve = counting.statistics_of(game, keep).get("more", {}).get("learning_curve")
+    figure = learning_figure(game, curve, keep)
+    if figure is None:
+        raise Http404("This game has no learning curve.")
+    return figure
+
+
+def _asked(request: HttpRequest) -> tuple[str, str, dict[str, str]]:
+    """Filter, figure, and the ranges of alpha and penalty."""
+    given = {name: request.GET.get(name, default) for name, default in DEFAULTS.items()}
+    return filter_of(request), request.GET.get("target", "accuracy"), given
+
+
+def _searched(game: Game, keep: str, target: str, given: dict[str, str]) -> list[dict[str, Any]]:
+    domains = Domain.parse(given["alpha"]), Domain.parse(given["oov_penalty"])
+    return counting.searched(game, keep, *domains, target)
+
+
+def _query(game: Game, keep: str, target: str, given: dict[str, str]) -> dict[str, str]:
+    return {"game": game.key, "filter": keep, "target": target, **given}
 
 
 DEFAULTS = {"alpha": "0:1:11", "oov_penalty": "-8:0:5"}

@@ -10,7 +10,7 @@ from gym.lmchallenge.compare import compare as compare_tables
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
-from gym.lmchallenge.table import Table, read_table
+from gym.lmchallenge.table import Table
 
 CLUSTERS = {"auto": "users if there are ten, else lines", "user": "users", "line": "lines"}
 MOST = 6
@@ -57,7 +57,7 @@ def compare_games(games: list[Game], keep: str, cluster: str = "auto") -> list[C
 
 def _table(game: Game, keep: str) -> Table:
     mix = counting.mix_of(game, keep)
-    return read_table(storage.rows_of(game), keep=keep, mixes=[mix] if mix else [])
+    return storage.table_of(game, keep=keep, mixes=[mix] if mix else [])
 
 
 def as_dict(first: Game, keep: str, rows: list[Compared]) -> dict[str, Any]:

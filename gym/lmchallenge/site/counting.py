@@ -4,6 +4,8 @@ mixture, and what the reference does not count."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,14 @@ import numpy as np
 from gym.lmchallenge import mixing, stats
 from gym.lmchallenge.compare import fingerprint
 from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.extras import _by_line, extras
+from gym.lmchallenge.extras import _by_line, extras, keystroke_savings
+from gym.lmchallenge.logs import rank_base
 from gym.lmchallenge.mixing import Domain, Mix
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site.storage import rows_of
+from gym.lmchallenge.play import learnt_before
+from gym.lmchallenge.site.storage import lines_of, rows_of, table_of
 from gym.lmchallenge.stats import IC_METRICS
-from gym.lmchallenge.table import Table, read_table
+from gym.lmchallenge.table import Table
 from gym.lmchallenge.tokens import FILTERS
 
 MAX_PARTS = 1_000
@@ -28,16 +32,39 @@ MAX_SIZE_NOW = 30_000_000
 def count(game: Game, check: Any) -> None:
     """Fill `statistics` and `fingerprint` of the game (not saved). `check()` is called between passes."""
     found: dict[str, Any] = {}
+    learnt = _learnt(game)
     for name in FILTERS:
         check()
         mixes = mixing.grid() if game.game == "ic" else []
-        found[name] = counted(read_table(rows_of(game), keep=name, mixes=mixes))
+        found[name] = counted(table_of(game, keep=name, mixes=mixes), learnt=learnt)
     check()
     game.fingerprint = fingerprint(row for _, row in rows_of(game))
+    if game.game == "tc":
+        game.report = {**game.report, "rank_base": _rank_base(game)}
     game.statistics = found
 
 
-def counted(table: Table, mix: Mix | None = None) -> dict[str, Any]:
+def _rank_base(game: Game) -> int | None:
+    """What our own games count from is known; of others, whether a 0 is there tells."""
+    if game.kind != Game.Kind.UPLOADED:
+        return int(game.options["readings"] == "corrected")
+    return rank_base(row for _, row in rows_of(game))
+
+
+def rank_base_of(game: Game) -> int | None:
+    """The number of the first prediction in the log: 0 or 1; None for games of tc that were counted before this was
+    looked at."""
+    return game.report.get("rank_base") if game.game == "tc" else 1
+
+
+def _learnt(game: Game) -> list[int] | None:
+    """What was really learnt before each line; None for games without training, and where the text is not known."""
+    if game.kind == Game.Kind.UPLOADED or game.corpus is None or not game.options["train"]:
+        return None
+    return list(islice(learnt_before(lines_of(game.corpus)), game.lines))
+
+
+def counted(table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
     """{"all": [one], "user": [parts] or a sentence, "mix", "search", "more", "notices"}; JSON without NaN."""
     found: dict[str, Any] = {"notices": list(table.notices)}
     if table.game == "ic":
@@ -50,7 +77,7 @@ def counted(table: Table, mix: Mix | None = None) -> dict[str, Any]:
         found["intervals"] = _intervals(table)
     found["all"] = stats.statistics(table, "all", mix)
     found["user"] = _by_user(table, mix)
-    found["more"] = extras(table, mix)
+    found["more"] = extras(table, mix, learnt=learnt)
     return finite(found)
 
 
@@ -94,10 +121,17 @@ def mix_of(game: Game, keep: str) -> Mix | None:
 def by_line(game: Game, keep: str, first: int, last: int, mix: Mix | None = None) -> list[dict[str, Any]]:
     """Statistics of some lines, each by itself."""
     mix = mix or mix_of(game, keep)
-    table = read_table(rows_of(game, first, last), keep=keep, mixes=[mix] if mix else [])
+    table = table_of(game, keep=keep, mixes=[mix] if mix else [], first=first, last=last)
     numbers = list(table.lines.numbers)
     rows = stats.statistics(table, "line", mix)
     return [{"line": number, **finite(row)} for number, row in zip(numbers, rows, strict=True)]
+
+
+def savings(game: Game, keep: str, **given: Any) -> dict[str, Any]:
+    """Keystrokes saved with other parameters, counted anew."""
+    small_enough(game)
+    found: dict[str, Any] = finite(keystroke_savings(table_of(game, keep=keep), **given))
+    return found
 
 
 def small_enough(*games: Game) -> None:
@@ -123,7 +157,7 @@ def searched(
     if alpha.n * penalty.n > MAX_CELLS:
         raise LmcError(f"{alpha.n * penalty.n:,} mixtures.", f"At most {MAX_CELLS:,} are tried here.")
     small_enough(game)
-    table = read_table(rows_of(game), keep=keep, mixes=mixing.grid(alpha, penalty))
+    table = table_of(game, keep=keep, mixes=mixing.grid(alpha, penalty))
     found: list[dict[str, Any]] = finite(
         [{**mix.as_dict(), "value": value} for mix, value in stats.search(table, target)]
     )

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 
 from gym.exports import csv_download, json_download
 from gym.lmchallenge.models import Game
+from gym.lmchallenge.quick import HITS, LAST_INDEX
 from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.counting import statistics_of
 from gym.lmchallenge.site.views import streamed
@@ -20,6 +21,8 @@ def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
     stem = f"{game.corpus.slug if game.corpus else 'log'}-{game.game}-{game.key}"
     if form.endswith((".log", ".log.gz")):
         return _log(game, form, stem)
+    if form == "transcript.txt":
+        return _transcript(game, stem)
     if not game.is_counted:
         return None
     if form == "statistics.json":
@@ -30,6 +33,15 @@ def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
     if form == "users.csv" and not isinstance(users, str):
         return _table(f"{stem}-users.csv", users)
     return None
+
+
+def _transcript(game: Game, stem: str) -> HttpResponse | None:
+    said = game.report.get("transcript")
+    if said is None:
+        return None
+    response = HttpResponse(said, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{stem}-transcript.txt"'
+    return response
 
 
 def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
@@ -72,14 +84,25 @@ def record(game: Game, keep: str) -> dict[str, Any]:
         "lines": game.lines,
         "text_fingerprint": game.fingerprint,
         "problem": game.problem,
-        "report": {name: value for name, value in game.report.items() if name != "stderr"},
+        "report": {
+            name: value for name, value in game.report.items() if name not in ("stderr", "transcript")
+        },
         "filter": keep,
         "statistics": statistics_of(game, keep),
     }
 
 
+COLUMNS = (
+    "user", "lines", "users", "training_chars", "words", "chars", "pcpc", "kpc", "skip", "miss", "hit", "mrr",
+    *(f"hit{most}" for most in HITS), *(f"idx{index}_hit3" for index in range(LAST_INDEX + 1)),
+    "accuracy", "corrected_errors", "miscorrected", "improvement",
+)  # fmt: skip
+"""In the order of `stats`: PostgreSQL keeps no order of names in what it stores as JSON."""
+
+
 def _table(filename: str, rows: list[dict[str, Any]]) -> HttpResponse:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    found = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in COLUMNS if name in found] + sorted(found.keys() - set(COLUMNS))
     return csv_download(filename, names, [[_cell(row.get(name)) for name in names] for row in rows])
 
 

@@ -11,15 +11,36 @@ from gym.lmchallenge import noise
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site.playing import ADAPTIVE, Wish, playable, programs
+from gym.lmchallenge.site.choices import PLAYER_OPTIONS, Option, players_for
+from gym.lmchallenge.site.playing import Wish, programs
 from gym.lmchallenge.site.services import MAX_BYTES
 from gym.uploads import read_upload
-from models_registry.selectors import runnable_by
 from suites.models import Visibility
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
 READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
 MAX_WORDS_BYTES = 5_000_000
+
+
+GROUPS = {
+    "process": ("Programs", "{}"),
+    "adaptive": ("Built in", "{} (learns; play with training)"),
+}
+"""Of players by their kind, and what a player of that group is called; all others are models of this site."""
+KINDS = {"causal": "causal models", "ngram": "n-gram models", "adaptive": "adaptive n-gram"}
+
+
+def _options() -> dict[str, tuple[str, Option]]:
+    """(who takes it, the option) by name."""
+    found: dict[str, tuple[str, Option]] = {}
+    for kind, known in PLAYER_OPTIONS.items():
+        for name, option in known.items():
+            takers = f"{found[name][0]}, {KINDS[kind]}" if name in found else KINDS[kind].capitalize()
+            found[name] = (takers, option)
+    return found
+
+
+OPTIONS = _options()
 
 
 class AboutCorpusForm(forms.ModelForm):
@@ -29,8 +50,13 @@ class AboutCorpusForm(forms.ModelForm):
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
         labels = {"visibility": "Who sees it"}
 
+    def __init__(self, *args: Any, may_manage: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not may_manage:
+            del self.fields["visibility"]
+
     def given(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in self.Meta.fields}
+        return {name: self.cleaned_data[name] for name in self.fields}
 
 
 class CorpusFileForm(forms.Form):
@@ -89,6 +115,9 @@ class GameForm(forms.Form):
         label="Reading",
         help_text="Of trainingChars and of the ranks of tc.",
     )
+    transcript = forms.BooleanField(
+        required=False, label="Keep a transcript", help_text="Of programs: the end of what is said, 300 kB."
+    )
     select_from = forms.IntegerField(
         required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions looked at"
     )
@@ -112,12 +141,25 @@ class GameForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        models = [(f"model:{row.slug}", row.name) for row in playable(runnable_by(user))]
-        self.fields["player"].choices = [
-            *([("Models of this site", models)] if models else []),
-            *([("Programs", [(f"process:{name}", name) for name in names])] if (names := programs()) else []),
-            ("Built in", [(ADAPTIVE, "adaptive n-gram (learns; play with training)")]),
-        ]
+        self.players = {row["player"]: row for row in players_for(user, programs())}
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for player, row in self.players.items():
+            group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
+            groups.setdefault(group, []).append((player, words.format(row["name"])))
+        self.fields["player"].choices = list(groups.items())
+        for name, (takers, option) in OPTIONS.items():
+            self.fields[f"player_{name}"] = forms.IntegerField(
+                required=False,
+                min_value=option.low,
+                max_value=option.high,
+                label=option.words.capitalize(),
+                help_text=f"{takers}. Empty: {option.default}.",
+            )
+
+    @property
+    def player_fields(self) -> list[forms.BoundField]:
+        """What players can be told; those of other players are passed over."""
+        return [self[f"player_{name}"] for name in OPTIONS]
 
     def clean(self) -> dict[str, Any]:
         super().clean()
@@ -142,8 +184,16 @@ class GameForm(forms.Form):
             options = GameOptions(**{name: given[name] for name in names})
         except LmcError as error:
             raise ValidationError(str(error)) from error
+        taken = self.players[given["player"]]["options"]
+        told = {name: value for name in taken if (value := given.get(f"player_{name}")) is not None}
         return Wish(
-            given["player"], options, given.get("words_bytes", b""), given["title"], given["visibility"]
+            given["player"],
+            options,
+            given.get("words_bytes", b""),
+            given["title"],
+            given["visibility"],
+            told,
+            given["transcript"] and given["player"].startswith("process:"),
         )
 
 

@@ -17,6 +17,7 @@ from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import downloads, permissions, playing, selectors, shown
 from gym.lmchallenge.site.counting import statistics_of
+from gym.lmchallenge.site.drawn import learning_figure
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
 from gym.lmchallenge.site.views import visible as visible_corpus
@@ -76,7 +77,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Statistics with the filter and the partition of the address. Context: game, job, position, keep, filters, whole,
-    more, users, partition, comparable, may_steer."""
+    more, users, partition, learning (Figure or None), comparable, may_steer."""
     game = visible(request, key)
     keep = filter_of(request)
     found = statistics_of(game, keep)
@@ -88,6 +89,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         "figures": shown.figures(game, found),
         "more": shown.more(found),
         "parts": shown.parts(game, found, keep, request),
+        "learning": learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
     return render(request, "lmchallenge/game.html", context)

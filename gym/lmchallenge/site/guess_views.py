@@ -12,7 +12,7 @@ from django.shortcuts import render
 
 from gym.jobs.errors import TooManyJobs
 from gym.lmchallenge.site import guessing
-from gym.lmchallenge.site.playing import playable
+from gym.lmchallenge.site.choices import playable
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gym.lmchallenge.models import Corpus, Game
+from gym.sharing.permissions import may_edit, may_read, owns
 from suites.models import Visibility
 
 if TYPE_CHECKING:
@@ -13,17 +14,19 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 
-def _owns(user: User | AnonymousUser, thing: Corpus | Game) -> bool:
-    return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
-
-
 def can_view(user: User | AnonymousUser, corpus: Corpus) -> bool:
-    """Public and unlisted ones are for everybody who knows the address; private ones for their owner and staff."""
-    return corpus.visibility != Visibility.PRIVATE or _owns(user, corpus)
+    """Public and unlisted ones are for everybody who knows the address; private ones for their people and staff."""
+    return corpus.visibility != Visibility.PRIVATE or may_read(user, corpus)
 
 
 def can_edit(user: User | AnonymousUser, corpus: Corpus) -> bool:
-    return _owns(user, corpus)
+    """What is said about it: the owner, staff and collaborators who may edit."""
+    return may_edit(user, corpus)
+
+
+def can_manage(user: User | AnonymousUser, corpus: Corpus) -> bool:
+    """Who sees it, and its end: the owner and staff."""
+    return owns(user, corpus)
 
 
 def can_play(user: User | AnonymousUser, corpus: Corpus) -> bool:
@@ -33,4 +36,4 @@ def can_play(user: User | AnonymousUser, corpus: Corpus) -> bool:
 
 def can_steer(user: User | AnonymousUser, game: Game) -> bool:
     """Cancel, go on, edit, delete: the person who started it, and staff."""
-    return _owns(user, game)
+    return owns(user, game)

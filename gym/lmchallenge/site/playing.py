@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import players, tools
@@ -19,6 +20,7 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.noise import ErrorModel
 from gym.lmchallenge.registered import PLAYABLE
 from gym.lmchallenge.site import permissions
+from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
 from gym.lmchallenge.site.storage import append, lines_of, pack, take_in
 from models_registry import permissions as model_permissions
@@ -34,12 +36,12 @@ MAX_WORDS = 200_000
 MAX_LOG = 200_000_000
 """Bytes of an uploaded log, unpacked."""
 ABOUT = ("title", "visibility", "description")
-ADAPTIVE = "adaptive"
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody wants played. `player` is "adaptive", "model:SLUG" or "process:NAME"."""
+    """What somebody wants played. `player` is "adaptive", "model:SLUG" or "process:NAME"; `transcript`: keep what is
+    said to and by a program."""
 
     player: str
     options: GameOptions
@@ -47,6 +49,7 @@ class Wish:
     title: str = ""
     visibility: str = Visibility.PRIVATE
     player_options: dict[str, Any] = field(default_factory=dict)
+    transcript: bool = False
 
 
 def programs() -> list[str]:
@@ -54,27 +57,28 @@ def programs() -> list[str]:
     return sorted(players.configured(settings.GYM_LMC_PLAYERS))
 
 
-def playable(models: Any) -> Any:
-    """Those of these models that can play."""
-    return models.filter(backend__in=PLAYABLE)
-
-
 def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
-    """Queue a game. Game and job are written together or not at all. Raises ValidationError, TooManyJobs."""
+    """Queue a game. Game and job are written together or not at all. The lines it plays count for the daily cap.
+
+    Raises ValidationError, TooManySentences, TooManyJobs."""
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")
     options = wish.options
     _check_options(options)
     kind, name, model = _player(wish.player, actor)
+    check_player_options(model.backend if model is not None else kind, wish.player_options)
     if kind == Game.Kind.ADAPTIVE and not options.train:
         raise ValidationError(
             {"train": ["The adaptive model knows only what it is taught: play with training."]}
         )
     if kind == Game.Kind.MODEL and options.train:
         raise ValidationError({"train": ["Models of this site do not learn. Play without training."]})
+    if wish.transcript and kind != Game.Kind.PROCESS:
+        raise ValidationError({"transcript": ["Only programs have a transcript."]})
     words = _vocabulary(corpus, wish.words) if options.game == "ic" else []
     with transaction.atomic():
         check_room(actor)
+        limits.charge(actor, corpus.lines)
         game = Game(
             corpus=corpus,
             owner=actor,
@@ -84,7 +88,11 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
             kind=kind,
             model=model,
             player=name,
-            options={**options.as_dict(), "player": wish.player_options},
+            options={
+                **options.as_dict(),
+                "player": wish.player_options,
+                **({"transcript": True} if wish.transcript else {}),
+            },
             words=pack("".join(f"{word}\n" for word in words).encode()) if words else b"",
             n_words=len(words),
             has_targets=options.targets,

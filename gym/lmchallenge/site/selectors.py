@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Q, QuerySet
 
 from gym.lmchallenge.models import Corpus, Game
+from gym.sharing.selectors import worked_on_by
 from suites.models import Visibility
 
 if TYPE_CHECKING:
@@ -24,14 +25,18 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
     rows = Corpus.objects.select_related("owner")
     if not user.is_authenticated:
         return rows.exclude(visibility=Visibility.PRIVATE)
-    return rows if user.is_staff else rows.filter(~Q(visibility=Visibility.PRIVATE) | Q(owner=user))
+    return (
+        rows
+        if user.is_staff
+        else rows.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, "corpus"))
+    )
 
 
 def listed_for(user: User | AnonymousUser) -> QuerySet[Corpus]:
     """For lists: visible ones, less other people's unlisted ones."""
     rows = visible_to(user).defer(*HEAVY)
     if user.is_authenticated:
-        return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
+        return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, "corpus"))
     return rows.exclude(visibility=Visibility.UNLISTED)
 
 
@@ -48,6 +53,8 @@ def games_for(user: User | AnonymousUser) -> QuerySet[Game]:
         "words", "corpus__packed", "corpus__shown", "corpus__warnings"
     )
     text = Q(corpus=None) | ~Q(corpus__visibility=Visibility.PRIVATE)
+    if user.is_authenticated:
+        text |= worked_on_by(user, "corpus", "corpus__")
     shown = text & Q(counted_at__isnull=False) & ~Q(visibility=Visibility.PRIVATE)
     if not user.is_authenticated:
         return rows.filter(shown)
@@ -64,7 +71,9 @@ def listed_games(user: User | AnonymousUser) -> QuerySet[Game]:
 
 
 def _on_unlisted(user: User) -> Q:
-    return Q(corpus__isnull=False, corpus__visibility=Visibility.UNLISTED) & ~Q(corpus__owner=user)
+    return Q(corpus__isnull=False, corpus__visibility=Visibility.UNLISTED) & ~worked_on_by(
+        user, "corpus", "corpus__"
+    )
 
 
 def comparable(game: Game, user: User | AnonymousUser) -> QuerySet[Game]:

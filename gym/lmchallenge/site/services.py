@@ -20,6 +20,7 @@ from gym.lmchallenge.errors import CorpusError
 from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.storage import limited, pack
+from gym.sharing.models import Collaboration
 from suites.models import Visibility
 
 if TYPE_CHECKING:
@@ -119,8 +120,10 @@ def _free_slug(wish: str) -> str:
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Title, visibility, language, licence, description; never the text."""
+    """Title, language, licence, description, and for its owner visibility; never the text."""
     require(permissions.can_edit(actor, corpus))
+    if fields.get("visibility", corpus.visibility) != corpus.visibility:
+        require(permissions.can_manage(actor, corpus))
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
         raise ValidationError(f"{n} game(s) of other people rest on it, so it cannot become private.")
@@ -133,7 +136,7 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
 
 def delete_corpus(corpus: Corpus, *, actor: User) -> None:
     """With its games; not while other people's rest on it."""
-    require(permissions.can_edit(actor, corpus))
+    require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
         raise ValidationError(f"{n} game(s) of other people rest on it, so it stays.")
     with transaction.atomic():
@@ -174,9 +177,11 @@ def require(allowed: bool) -> None:
 
 
 def kept_corpora(user: User) -> Any:
-    """Corpora that others rely on: public ones, and those with other people's games."""
+    """Corpora that others rely on: public ones, and those with collaborators or other people's games."""
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
-    return Corpus.objects.filter(owner=user).filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others))
+    shared = Collaboration.objects.filter(corpus__owner=user).values("corpus")
+    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | Q(pk__in=shared)
+    return Corpus.objects.filter(owner=user).filter(relied_on)
 
 
 def doomed_corpora(user: User) -> Any:

@@ -18,6 +18,8 @@ from gym.lmchallenge.site import counting, storage
 
 LINES_PER_PAGE = 25
 PREDICTIONS = 5
+MOST_STARS = 200
+"""Of one hidden text: a few bytes of a log may stand for any number of characters."""
 LABELS = {
     "hit": "predicted at all",
     "hit1": "predicted first (hit@1)",
@@ -172,7 +174,8 @@ def page_of(game: Game, text: str | None) -> tuple[int, int, int, int]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A token, or a stretch of characters with one outcome. `words` says all there is to say."""
+    """A token, or a stretch of characters with one outcome. `place` is the rank in words, `words` all there is to
+    say."""
 
     text: str
     outcome: str
@@ -180,14 +183,15 @@ class Piece:
     score: float | None
     predictions: list[tuple[str, float | None]]
     typed: str = ""
+    place: str = ""
 
     @property
     def words(self) -> str:
         says = [f"“{self.text}”: {OUTCOME_WORDS[self.outcome]}"]
         if self.typed and self.typed != self.text:
             says.append(f"typed “{self.typed}”")
-        if self.rank is not None:
-            says.append(f"rank {self.rank}")
+        if self.place:
+            says.append(f"rank {self.place}")
         if self.score is not None:
             says.append(f"score {self.score:.3g}")
         listed = "  ".join(
@@ -205,10 +209,11 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
         number = (wanted - 1) // LINES_PER_PAGE + 1
     number, pages, first, last = page_of(game, str(number))
     mix = counting.mix_of(game, keep) if game.game == "ic" else None
+    base = counting.rank_base_of(game)
     lines = []
     for at, row in storage.rows_of(game, first, last):
-        found = spans(row, keep, mix, "corrected")
-        lines.append({"number": at, "user": row.get("userId"), "pieces": list(pieces(found, mix))})
+        found = spans(row, keep, mix, "corrected", MOST_STARS)
+        lines.append({"number": at, "user": row.get("userId"), "pieces": list(pieces(found, mix, base))})
     return {
         "lines": lines,
         "told": next((line for line in lines if line["number"] == wanted), None),
@@ -220,16 +225,17 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
     }
 
 
-def pieces(found: Iterable[Span], mix: Mix | None) -> Iterator[Piece]:
-    """Spans for a page; characters of one entry with one outcome become one piece."""
+def pieces(found: Iterable[Span], mix: Mix | None, base: int | None = 1) -> Iterator[Piece]:
+    """Spans for a page; characters of one entry with one outcome become one piece. `base`: the number of the first
+    prediction in the log, None if that is not known."""
     run: list[Span] = []
     for span in found:
         if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
-            yield _piece(run, mix)
+            yield _piece(run, mix, base)
             run = []
         run.append(span)
     if run:
-        yield _piece(run, mix)
+        yield _piece(run, mix, base)
 
 
 def _is_tc(span: Span) -> bool:
@@ -238,19 +244,44 @@ def _is_tc(span: Span) -> bool:
     )
 
 
-def _piece(run: list[Span], mix: Mix | None) -> Piece:
+def _piece(run: list[Span], mix: Mix | None, base: int | None) -> Piece:
     last = run[-1]
     entry = last.entry
     text = "".join(span.text for span in run).encode("utf-8", "replace").decode()
+    place = _place(last.rank, base)
     if mix is None:
-        score = entry.get("score")
-        return Piece(text, last.outcome, last.rank, score, _best(entry.get("predictions", [])))
-    return Piece(text, last.outcome, last.rank, None, _mixed(entry, mix), entry.get("verbatim", ""))
+        score = _number(entry.get("score"))
+        return Piece(text, last.outcome, last.rank, score, _best(entry.get("predictions")), place=place)
+    return Piece(
+        text, last.outcome, last.rank, None, _mixed(entry, mix), str(entry.get("verbatim", "")), place
+    )
 
 
-def _best(predictions: list[list[Any]]) -> list[tuple[str, float | None]]:
-    ranked = sorted(predictions, key=lambda pair: -pair[1])
-    return [(str(text), score) for text, score in ranked[:PREDICTIONS]]
+def _place(rank: int | None, base: int | None) -> str:
+    """A rank counted from 1, with what the log says where that is another number."""
+    if rank is None:
+        return ""
+    if base is None:
+        return f"{rank} in the log"
+    return str(rank) if base else f"{rank + 1} ({rank} in the log)"
+
+
+def _number(value: Any) -> float | None:
+    """A score that can be shown: foreign logs hold anything."""
+    try:
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    except OverflowError:
+        return None
+
+
+def _best(predictions: Any) -> list[tuple[str, float | None]]:
+    """Texts with their scores, best first; what has another shape is shown as it stands."""
+    found: list[tuple[str, float | None]] = []
+    for one in predictions if isinstance(predictions, list) else []:
+        parts = one if isinstance(one, list) else [one]
+        found.append((str(parts[0]) if parts else "", _number(parts[1]) if len(parts) > 1 else None))
+    found.sort(key=lambda pair: (pair[1] is None, -(pair[1] or 0)))
+    return found[:PREDICTIONS]
 
 
 def _mixed(entry: dict[str, Any], mix: Mix) -> list[tuple[str, float | None]]:

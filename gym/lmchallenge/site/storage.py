@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import F
 
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import logs
 from gym.lmchallenge.corpus import Line
-from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.errors import LogError, PackingError
 from gym.lmchallenge.logs import Row
 from gym.lmchallenge.models import Corpus, Game, LogChunk
+
+if TYPE_CHECKING:
+    from gym.lmchallenge.mixtures import Mix
+    from gym.lmchallenge.table import Table
 
 CHUNK_BYTES = 1_000_000
 """Unpacked; a chunk is cut behind the line that reaches it."""
@@ -89,6 +93,15 @@ def rows_of(game: Game, first: int = 1, last: int | None = None) -> Iterator[tup
         yield number + first - 1, row
 
 
+def table_of(
+    game: Game, *, keep: str, mixes: Sequence[Mix] = (), first: int = 1, last: int | None = None
+) -> Table:
+    """Lines `first` to `last` as columns."""
+    from gym.lmchallenge.readers import read_log
+
+    return read_log(log_lines(game, first, last), game.title, keep=keep, mixes=mixes, first=first)
+
+
 def reduced(row: Row, form: str) -> Row:
     """A row in one of the three privacy formats: "targets" (without predictions), "lengths" (without any word of the
     text), "predictions" (as it is stored). What a log does not hold cannot be put back."""
@@ -159,10 +172,8 @@ def limited(stream: Any, source: str, limit: int) -> Iterator[bytes]:
     while True:
         try:
             raw = lines.readline(limit - read + 1)
-        except (EOFError, OSError, zlib.error) as error:
-            raise LogError(
-                f"{source}: the packing is damaged ({error}).", "Pack it again with gzip."
-            ) from None
+        except PackingError as error:
+            raise LogError(f"{source}: {error.message}", error.hint) from None
         if not raw:
             return
         read += len(raw)

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from gym.lmchallenge.site import compare_views, game_views, guess_views, views
+from gym.sharing.views import people_urls
 
 _CORPUS = "corpora/<slug:slug>/"
 _GAME = "<slug:key>/"
@@ -9,6 +10,7 @@ urlpatterns = [
     path("", views.overview, name="lmc-list"),
     path("corpora/new/", views.corpus_new, name="lmc-corpus-new"),
     path(_CORPUS, views.corpus_detail, name="lmc-corpus"),
+    *people_urls(views.ROOM, _CORPUS),
     path(f"{_CORPUS}edit/", views.corpus_edit, name="lmc-corpus-edit"),
     path(f"{_CORPUS}delete/", views.corpus_delete, name="lmc-corpus-delete"),
     path(f"{_CORPUS}download/<str:form>/", views.corpus_download, name="lmc-corpus-download"),

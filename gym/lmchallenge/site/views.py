@@ -17,8 +17,11 @@ from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services, storage
 from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
 
 PER_PAGE = 50
+ROOM = Room("lmc-corpus", "api-lmc-corpus", "lmc-list", "LM Challenge", selectors.visible_to)
 TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson", "tsv": "text/tab-separated-values"}
 
 
@@ -67,7 +70,8 @@ def corpus_new(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: corpus, lines (the first, cut into tokens), page (of games), may_edit, may_play."""
+    """Context: corpus, lines (the first, cut into tokens), page (of games), may_edit, may_manage, may_see_people,
+    may_play."""
     corpus = visible(request, slug)
     games = selectors.listed_games(request.user).filter(corpus=corpus)
     context = {
@@ -75,6 +79,8 @@ def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "lines": shown_lines(corpus.shown),
         "page": Paginator(games, PER_PAGE).get_page(request.GET.get("page")),
         "may_edit": permissions.can_edit(request.user, corpus),
+        "may_manage": permissions.can_manage(request.user, corpus),
+        "may_see_people": may_read(request.user, corpus),
         "may_play": permissions.can_play(request.user, corpus),
     }
     return render(request, "lmchallenge/corpus.html", context)
@@ -83,7 +89,9 @@ def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
     corpus = editable(request, slug)
-    form = AboutCorpusForm(request.POST or None, instance=Corpus.objects.get(pk=corpus.pk))
+    may_manage = permissions.can_manage(request.user, corpus)
+    unsaved = Corpus.objects.get(pk=corpus.pk)
+    form = AboutCorpusForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
         try:
             services.edit_corpus(corpus, actor=request.user, **form.given())

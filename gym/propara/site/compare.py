@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gym.propara.bootstrap import Comparison, Floats, compare_matrices
+from gym.propara.matching import QUESTIONS
 from gym.propara.models import Submission
-from gym.propara.summary import QUESTIONS
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from django.http import HttpResponse
 
 from gym.exports import csv_download, download, json_download
 from gym.propara import render
+from gym.propara.averages import harmonic
+from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import label
 from gym.propara.models import Submission
 from gym.propara.report import Report, evaluate
-from gym.propara.scoring import QuestionScore, harmonic
-from gym.propara.summary import QUESTIONS
+from gym.propara.scoring import QuestionScore
 
 
 def response_of(submission: Submission, form: str) -> HttpResponse | None:

@@ -61,8 +61,13 @@ class AboutSetForm(forms.ModelForm):
             "reference": forms.Textarea(attrs={"rows": 2}),
         }
 
+    def __init__(self, *args: Any, may_manage: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not may_manage:
+            del self.fields["visibility"]
+
     def given(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in self.Meta.fields}
+        return {name: self.cleaned_data[name] for name in self.fields}
 
 
 class AboutForm(forms.ModelForm):

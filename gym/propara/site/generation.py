@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.propara.generate import PROMPT
 from gym.propara.models import AnswerSetVersion, Submission
@@ -27,7 +28,8 @@ MAX_STEPS = 2_000
 def queue_generation(
     version: AnswerSetVersion, model: RegisteredModel, about: About, *, actor: User
 ) -> Submission:
-    """Queue a model on an answer set. Submission and job are written together or not at all."""
+    """Queue a model on an answer set. Submission and job are written together or not at all. Each step of a participant
+    counts as a sentence of the daily cap."""
     if not permissions.can_submit(actor, version.answer_set) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this answer set")
     if not model.is_hosted or not model.is_ready:
@@ -39,6 +41,7 @@ def queue_generation(
         raise ValidationError(f"{rows:,} steps of participants; at most {MAX_STEPS:,} are generated here.")
     with transaction.atomic():
         check_room(actor)
+        limits.charge(actor, rows)
         submission = Submission(
             version=version,
             owner=actor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gym.propara.models import AnswerSet, Submission
+from gym.sharing.permissions import may_edit, may_read, owns
 from suites.models import Visibility
 
 if TYPE_CHECKING:
@@ -13,17 +14,19 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 
-def _owns(user: User | AnonymousUser, thing: AnswerSet | Submission) -> bool:
-    return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
-
-
 def can_view(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
-    """Public and unlisted ones are for everybody who knows the address; private ones for their owner and staff."""
-    return answer_set.visibility != Visibility.PRIVATE or _owns(user, answer_set)
+    """Public and unlisted ones are for everybody who knows the address; private ones for their people and staff."""
+    return answer_set.visibility != Visibility.PRIVATE or may_read(user, answer_set)
 
 
 def can_edit(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
-    return _owns(user, answer_set)
+    """What is said about it, and new versions: the owner, staff and collaborators who may edit."""
+    return may_edit(user, answer_set)
+
+
+def can_manage(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
+    """Who sees it, and its end: the owner and staff."""
+    return owns(user, answer_set)
 
 
 def can_submit(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
@@ -33,4 +36,4 @@ def can_submit(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
 def can_steer(user: User | AnonymousUser, submission: Submission) -> bool:
     """Agree to repairs, edit, delete: the person who submitted, and staff. Not the answer set's owner: results that
     displease stay."""
-    return _owns(user, submission)
+    return owns(user, submission)

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import mistakes
 from gym.propara.models import Submission
 from gym.propara.report import ProcessReport, evaluate_one
@@ -15,7 +16,6 @@ from gym.propara.site import compare, selectors, shown
 from gym.propara.site.submission_views import visible
 from gym.propara.site.views import neighbours, sentences_of
 from gym.propara.stream import grids_of
-from gym.propara.summary import QUESTIONS
 
 
 @require_safe
@@ -61,6 +61,12 @@ def compare_pick(request: HttpRequest) -> HttpResponse:
             if len({row.version_id for row in pair}) == 1:
                 return redirect("propara-compare", first, second)
             wrong = "These two were scored against different answers, so their numbers cannot be compared."
+    if not second:  # offer two that can be compared
+        of_first = next((row for row in rows if row.key == first), rows[0] if rows else None)
+        other = (
+            row for row in rows if of_first and row.version_id == of_first.version_id and row != of_first
+        )
+        second = next((row.key for row in other), "")
     context = {"rows": rows, "first": first, "second": second, "wrong": wrong}
     return render(request, "propara/compare_pick.html", context, status=400 if wrong else 200)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
+from gym.propara.matching import QUESTIONS
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
-from gym.propara.summary import QUESTIONS
+from gym.sharing.selectors import worked_on_by
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Visibility
 
@@ -26,14 +27,18 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
     sets = AnswerSet.objects.select_related("owner")
     if not user.is_authenticated:
         return sets.exclude(visibility=Visibility.PRIVATE)
-    return sets if user.is_staff else sets.filter(~Q(visibility=Visibility.PRIVATE) | Q(owner=user))
+    return (
+        sets
+        if user.is_staff
+        else sets.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, "answer_set"))
+    )
 
 
 def listed_for(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
     """For lists: visible ones, less other people's unlisted ones."""
     sets = visible_to(user)
     if user.is_authenticated:
-        return sets.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
+        return sets.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, "answer_set"))
     return sets.exclude(visibility=Visibility.UNLISTED)
 
 

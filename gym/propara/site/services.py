@@ -21,6 +21,7 @@ from gym.propara.intake import Intake, take_in
 from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, Submission
 from gym.propara.report import EVALUATOR, Report, evaluate
 from gym.propara.site import permissions
+from gym.sharing.models import Collaboration
 from suites.models import Visibility
 
 if TYPE_CHECKING:
@@ -93,8 +94,10 @@ def add_version(
 
 
 def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
-    """Title, description, licence, reference and visibility."""
+    """Title, description, licence, reference; visibility is for the owner to say."""
     _require(permissions.can_edit(actor, answer_set))
+    if fields.get("visibility", answer_set.visibility) != answer_set.visibility:
+        _require(permissions.can_manage(actor, answer_set))
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _by_others(answer_set)):
         raise ValidationError(f"{n} submission(s) of other people rest on it, so it cannot become private.")
@@ -107,7 +110,7 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
 
 def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
     """With all versions and the owner's submissions; not while other people's rest on it."""
-    _require(permissions.can_edit(actor, answer_set))
+    _require(permissions.can_manage(actor, answer_set))
     if n := _by_others(answer_set):
         raise ValidationError(f"{n} submission(s) of other people rest on it, so it stays.")
     with transaction.atomic():
@@ -310,10 +313,11 @@ def queue_rescore(*, actor: User) -> Job | None:
 
 
 def kept_sets(user: User) -> Any:
-    """Answer sets that others rely on: public ones, and those with other people's submissions."""
+    """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     others = Submission.objects.exclude(owner=user).values("version__answer_set")
-    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others))
+    shared = Collaboration.objects.filter(answer_set__owner=user).values("answer_set")
+    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | Q(pk__in=shared))
 
 
 def doomed_sets(user: User) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 from gym.propara.convert import sign
 from gym.propara.explain import event_sentence
 from gym.propara.grid import ABSENT, UNKNOWN, Grid
+from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import action_at, location_at, same_place
 from gym.propara.report import ProcessReport
-from gym.propara.summary import QUESTIONS, Conversion, Move
+from gym.propara.summary import Conversion, Move
 from gym.propara.trace import Pair
 
 SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}

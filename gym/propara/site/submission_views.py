@@ -18,14 +18,16 @@ from gym.propara.errors import ProParaError
 from gym.propara.flags import CODES as WARNING_CODES
 from gym.propara.grid import ACTIONS
 from gym.propara.intake import KINDS
+from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import CODES as MISTAKE_CODES
 from gym.propara.mistakes import label
 from gym.propara.models import Submission
 from gym.propara.report import EVALUATOR
 from gym.propara.site import exports, generation, permissions, selectors, services
+from gym.propara.site.drawn import confusion_figure
 from gym.propara.site.forms import AboutForm, GenerateForm, SubmitForm
 from gym.propara.site.views import form_status, problems_of, version_of, where_of
-from gym.propara.summary import QUESTIONS
+from gym.results.figures import Figure
 
 STOP_POLLING = 286
 
@@ -110,6 +112,7 @@ def _scored(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     }
     return {
         "report": report,
+        "confusion_figure": confusion_figure(submission),
         "questions": QUESTIONS,
         "actions": ACTIONS,
         "rows": sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"])),
@@ -130,6 +133,14 @@ def _scored(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         .exclude(pk=submission.pk)
         .defer(*selectors.HEAVY, "report"),
     }
+
+
+def actions_chart(request: HttpRequest) -> Figure:
+    """Actions of the submission that the address names."""
+    submission = visible(request, request.GET.get("submission", "").replace("\0", ""))
+    if not submission.is_scored:
+        raise Http404("This submission is not scored.")
+    return confusion_figure(submission)
 
 
 def _warnings(submission: Submission) -> list[tuple[str, str, int, list[int]]]:

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from gym.propara.site import process_views, submission_views, views
+from gym.sharing.views import people_urls
 
 _SET = "<slug:slug>/v<int:number>/"
 _ONE = "submissions/<slug:key>/"
@@ -30,6 +31,7 @@ urlpatterns = [
     ),
     path(f"{_ONE}processes/<int:process_id>/", process_views.process_detail, name="propara-process"),
     path("<slug:slug>/", views.set_detail, name="propara-set"),
+    *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.set_edit, name="propara-edit"),
     path("<slug:slug>/delete/", views.set_delete, name="propara-delete"),
     path("<slug:slug>/new-version/", views.version_new, name="propara-version-new"),

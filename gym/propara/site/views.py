@@ -20,11 +20,21 @@ from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.report import EVALUATOR
 from gym.propara.sentences import read_sentences
 from gym.propara.site import permissions, selectors, services
+from gym.propara.site.drawn import board_figure
 from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
 from gym.propara.site.shown import grid_table
 from gym.propara.stream import grids_of
+from gym.results.figures import Figure
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
 
 PER_PAGE = 50
+TYPES = {
+    "tsv": "text/tab-separated-values",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+}
+ROOM = Room("propara", "api-propara-set", "propara-list", "ProPara", selectors.visible_to)
 
 
 @require_safe
@@ -61,7 +71,8 @@ def set_new(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse:
-    """Context: answer_set, version, versions, board, sort, waiting (this user's, not scored yet), may_edit, ..."""
+    """Context: answer_set, version, versions, board, figure (of the board), sort, waiting (this user's, not
+    scored yet), may_edit, may_see_people, ..."""
     version = version_of(request, slug, number)
     answer_set = version.answer_set
     sort = request.GET.get("sort", "-f1")
@@ -74,14 +85,30 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "version": version,
         "versions": list(answer_set.versions.defer("answers", "sentences")),
         "board": board,
+        "figure": board_figure(version, board, sort),
         "comparable": [row for row in board if row.reference],
         "sort": sort,
         "waiting": mine,
         "processes": _first_sentences(version, grids),
         "may_edit": permissions.can_edit(request.user, answer_set),
+        "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
     }
     return render(request, "propara/set.html", context)
+
+
+def board_chart(request: HttpRequest) -> Figure:
+    """The leaderboard of the set and version that the address names."""
+    number = request.GET.get("v", "0")
+    if not number.isdecimal() or len(number) > 9:
+        raise Http404("This is not a number.")
+    version = version_of(request, request.GET.get("set", "").replace("\0", ""), int(number))
+    sort = request.GET.get("sort", "-f1")
+    rows = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+    figure = board_figure(version, selectors.leaderboard(rows, sort), sort)
+    if figure is None:
+        raise Http404("No system has a score yet.")
+    return figure
 
 
 def _first_sentences(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
@@ -116,15 +143,18 @@ def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -
 
 @login_required
 def set_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: answer_set, form, may_manage."""
     answer_set = editable(request, slug)
-    form = AboutSetForm(request.POST or None, instance=AnswerSet.objects.get(pk=answer_set.pk))
+    may_manage = permissions.can_manage(request.user, answer_set)
+    unsaved = AnswerSet.objects.get(pk=answer_set.pk)
+    form = AboutSetForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
         try:
             services.edit_answer_set(answer_set, actor=request.user, **form.given())
             return redirect(answer_set)
         except ValidationError as error:
             form.add_error(None, error)
-    context = {"answer_set": answer_set, "form": form}
+    context = {"answer_set": answer_set, "form": form, "may_manage": may_manage}
     return render(request, "propara/edit.html", context, status=form_status(request))
 
 
@@ -148,7 +178,7 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
-    answer_set = editable(request, slug)
+    answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
     try:
         services.delete_answer_set(answer_set, actor=request.user)
     except ValidationError as error:
@@ -175,7 +205,7 @@ def set_download(request: HttpRequest, slug: str, number: int, form: str) -> Htt
     content = download_of(version, form)
     if content is None:
         raise Http404("There is no such download.")
-    kind = "application/json" if form.endswith(("json", "jsonl")) else "text/tab-separated-values"
+    kind = TYPES[form.rpartition(".")[2]]
     return download(content, f"{slug}-v{number}-{form}", kind)
 
 

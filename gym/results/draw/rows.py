@@ -15,9 +15,10 @@ from gym.evaluations.svg import (
     shorten,
     text_width,
     tick_label,
+    wrap,
 )
 
-_ROW, _TOP, _PLOT = 24.0, 28.0, 420.0
+_ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,11 @@ def interval_rows(
         if v is not None and finite(v)
     ]
     ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 5)
-    left = 12.0 + min(260.0, max((text_width(row.label) for row in rows), default=0.0))
+    labels = [_lines(row.label) for row in rows]
+    step = _ROW if all(len(lines) == 1 for lines in labels) else 1.4 * _ROW
+    left = 12.0 + max((text_width(line) for lines in labels for line in lines), default=0.0)
     top = _TOP + (24.0 if standalone else 0.0) + (18.0 if series else 0.0)
-    bottom = top + _ROW * max(len(rows), 1)
+    bottom = top + step * max(len(rows), 1)
 
     def x(value: float) -> float:
         return left + 12.0 + _PLOT * (value - ticks[0]) / (ticks[-1] - ticks[0])
@@ -65,13 +68,37 @@ def interval_rows(
     for tick in ticks:
         body.append(pen.line(x(tick), top, x(tick), bottom, "c-grid"))
         body.append(pen.text(x(tick), top - 6.0, tick_label(tick), "c-tick", "c-mid"))
-    body += [_row(pen, row, k, top, left, x, unit, reference) for k, row in enumerate(rows)]
+    for k, row in enumerate(rows):
+        y = top + step * (k + 0.5)
+        body += _label(pen, labels[k], left, y)
+        body.append(_row(pen, row, y, x, unit, reference))
     said = f"{unit[:1].upper()}{unit[1:]}; whiskers: 95% interval"
     said += f"; dashed: {reference}" if any(row.reference is not None for row in rows) else ""
     said += f". {note}" if note else ""
-    body.append(pen.text(left + 12.0, bottom + 20.0, said, "c-muted"))
-    width = max(left + _PLOT + 40.0, left + 20.0 + text_width(said, 11.0), left + text_width(title) * 1.1)
-    return pen.canvas(width, bottom + 30.0, title, f"{len(rows)} rows. {said}", "chart", body)
+    lines = wrap(said, _PLOT + 20.0, 11.0) or [said]
+    for k, line in enumerate(lines):
+        body.append(pen.text(left + 12.0, bottom + 20.0 + 15.0 * k, line, "c-muted"))
+    widest = max(text_width(line, 11.0) for line in lines)
+    width = max(
+        left + _PLOT + 40.0,
+        left + 12.0 + sum(28.0 + text_width(name, 11.0) for name in series),
+        left + 20.0 + widest,
+        left + text_width(title) * 1.1 if standalone else 0.0,
+    )
+    return pen.canvas(
+        width, bottom + 15.0 + 15.0 * len(lines), title, f"{len(rows)} rows. {said}", "chart", body
+    )
+
+
+def _lines(label: str) -> list[str]:
+    """A label in one line or two."""
+    found = wrap(label, _LABEL)
+    return found if found and len(found) < 3 else [shorten(label, _LABEL)]
+
+
+def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:
+    first = y + 4.0 - 6.5 * (len(lines) - 1)
+    return [pen.text(x, first + 13.0 * k, line, "c-text", "c-end") for k, line in enumerate(lines)]
 
 
 def _keys(pen: Pen, x: float, y: float, series: Sequence[str]) -> list[Markup]:
@@ -82,19 +109,8 @@ def _keys(pen: Pen, x: float, y: float, series: Sequence[str]) -> list[Markup]:
     return drawn
 
 
-def _row(
-    pen: Pen,
-    row: RowMark,
-    k: int,
-    top: float,
-    left: float,
-    x: Callable[[float], float],
-    unit: str,
-    reference: str,
-) -> Markup:
-    y = top + _ROW * (k + 0.5)
-    label = shorten(row.label, 260.0)
-    parts = [pen.text(left, y + 4.0, label, "c-text", "c-end")]
+def _row(pen: Pen, row: RowMark, y: float, x: Callable[[float], float], unit: str, reference: str) -> Markup:
+    parts = []
     if row.reference is not None:
         at = x(row.reference)
         parts.append(pen.line(at, y - 8.0, at, y + 8.0, "c-ref"))

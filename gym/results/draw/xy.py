@@ -39,16 +39,18 @@ def xy_chart(
     x_label: str,
     y_label: str,
     log_x: bool = False,
+    counted_x: bool = False,
     joined: bool = False,
     domain: tuple[float, float] | None = (0.0, 1.0),
     note: str = "",
     standalone: bool = False,
 ) -> Markup:
-    """`joined` draws lines through each series in order of x. Values of x are positive when the axis is logarithmic."""
+    """`joined` draws lines through each series in order of x. Values of x are positive when the axis is logarithmic;
+    `counted_x`: they are whole numbers from 1 on, such as runs."""
     pen = Pen(standalone=standalone)
     points = [point for _, row in series for point in row]
     top = _TOP + (24.0 if standalone else 0.0)
-    x, ticks_x = _horizontal([point.x for point in points], log=log_x)
+    x, ticks_x = _horizontal([point.x for point in points], log=log_x, counted=counted_x)
     heights = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     ticks_y = nice_ticks(*(domain or (min([0.0, *heights]), max([0.0, *heights]))), 5)
 
@@ -75,7 +77,13 @@ def xy_chart(
     return pen.canvas(width, foot + 10.0, title, said, "chart", body)
 
 
-def _horizontal(values: Sequence[float], *, log: bool) -> tuple[Callable[[float], float], list[float]]:
+def _horizontal(
+    values: Sequence[float], *, log: bool, counted: bool = False
+) -> tuple[Callable[[float], float], list[float]]:
+    if counted:
+        most = max(values, default=1.0)
+        ticks = [tick for tick in nice_ticks(0.0, most, 6) if 1 <= tick <= most and tick == int(tick)]
+        return lambda value: _LEFT + _WIDTH * (value - 0.5) / most, ticks
     if log:
         logs = [math.log10(value) for value in values if value > 0] or [0.0]
         low, high = math.floor(min(logs)), math.ceil(max(logs))
@@ -85,6 +93,10 @@ def _horizontal(values: Sequence[float], *, log: bool) -> tuple[Callable[[float]
     ticks = nice_ticks(min(values, default=0.0), max(values, default=1.0), 6)
     span = ticks[-1] - ticks[0]
     return lambda value: _LEFT + _WIDTH * (value - ticks[0]) / span, ticks
+
+
+def _tick(value: float) -> str:
+    return compact(value) if abs(value) >= 1000 else tick_label(value)
 
 
 def _axes(
@@ -97,11 +109,14 @@ def _axes(
 ) -> list[Markup]:
     drawn = []
     for tick in ticks_y:
-        drawn.append(pen.line(_LEFT, y(tick), _LEFT + _WIDTH, y(tick), "c-grid"))
+        zero = "c-axis" if tick == 0 else "c-grid"
+        drawn.append(pen.line(_LEFT, y(tick), _LEFT + _WIDTH, y(tick), zero))
         drawn.append(pen.text(_LEFT - 8.0, y(tick) + 4.0, tick_label(tick), "c-tick", "c-end"))
+    if ticks_x[0] < 0 < ticks_x[-1]:
+        drawn.append(pen.line(x(0.0), top, x(0.0), top + _HEIGHT, "c-axis"))
     for tick in ticks_x:
         drawn.append(pen.line(x(tick), top + _HEIGHT, x(tick), top + _HEIGHT + 5.0, "c-axis"))
-        drawn.append(pen.text(x(tick), top + _HEIGHT + 19.0, compact(tick), "c-tick", "c-mid"))
+        drawn.append(pen.text(x(tick), top + _HEIGHT + 19.0, _tick(tick), "c-tick", "c-mid"))
     drawn.append(pen.line(_LEFT, top + _HEIGHT, _LEFT + _WIDTH, top + _HEIGHT, "c-axis"))
     return drawn
 
@@ -131,7 +146,9 @@ def _series(
             drawn.append(pen.path(d, "c-whisker", "c-color", series=k))
         drawn.append(marker(pen, k, x(point.x), y(point.y), series=k, size=5.5 if point.strong else 4.0))
         if point.strong:
-            drawn.append(pen.text(x(point.x) + 9.0, y(point.y) - 7.0, shorten(point.label, 180.0), "c-text"))
+            right = x(point.x) > _LEFT + 0.6 * _WIDTH  # then there is more room on the left
+            at, side = (x(point.x) - 9.0, ("c-text", "c-end")) if right else (x(point.x) + 9.0, ("c-text",))
+            drawn.append(pen.text(at, y(point.y) - 7.0, shorten(point.label, 220.0), *side))
         parts.append(element("g", None, element("title", None, words), *drawn))
     return element("g", None, *parts)
 

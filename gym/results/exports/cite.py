@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.utils import timezone
 
 from gym.results.citing import bibtex
 from suites.models import SuiteRevision
+from suites.shown import owner_name
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
 
 EXPORT_TABLES = (
     ("scores", "Pass rates"),
+    ("predictions", "Pass rates by prediction"),
     ("outcomes", "Outcomes and margins"),
     ("regions", "Bits by region"),
     ("tokens", "Bits by token"),
@@ -16,13 +25,13 @@ EXPORT_TABLES = (
 """Names of the tables in /exports/, and what they are called."""
 
 
-def citation(revision: SuiteRevision, address: str) -> str:
-    """BibTeX of a revision at its permanent address."""
+def citation(revision: SuiteRevision, address: str, user: User | AnonymousUser) -> str:
+    """BibTeX of a revision at its permanent address, for this reader."""
     when = revision.frozen_at or timezone.now()
     return bibtex(
         key=f"{revision.suite.slug}-r{revision.number}",
         title=f"{revision.suite.title}, revision {revision.number}",
-        author=revision.suite.owner.display_name,
+        author=owner_name(revision.suite, user),
         year=when.year,
         address=address,
         note=f"Test suite on LM Gym, frozen {when:%Y-%m-%d}, sha256 {revision.sha256}",

@@ -1,20 +1,24 @@
-"""Long tables of many runs: CSV row by row, Parquet run by run."""
+"""Long tables of many runs: CSV row by row, Parquet some rows at a time."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any
 
 from gym.evaluations import report
 from gym.evaluations.models import SuiteRun
-from suites.selectors import document_of
+from gym.results.scores import chance_p, margin_of
 
 TEXT, WHOLE, REAL, YES_NO = "string", "int64", "float64", "bool"
 CONTEXT = (
     ("run", TEXT), ("suite", TEXT), ("revision", WHOLE), ("suite_sha256", TEXT), ("model", TEXT), ("source", TEXT),
+    ("score_kind", TEXT),
 )  # fmt: skip
+POLICY = (("bos", TEXT), ("eos", TEXT), ("join", TEXT), ("metric", TEXT))
 Row = tuple[Any, ...]
 
 
@@ -32,35 +36,69 @@ class Frame:
 
 def _context(run: SuiteRun) -> Row:
     revision = run.revision
-    return run.key, revision.suite.slug, revision.number, revision.sha256, run.model.slug, run.source
+    kind = run.score_kind if run.has_surprisals else None
+    return run.key, revision.suite.slug, revision.number, revision.sha256, run.model.slug, run.source, kind
+
+
+def _policy(run: SuiteRun) -> Row:
+    return tuple(str(run.policy[name]) if name in run.policy else None for name, _ in POLICY)
+
+
+def _sentences(run: SuiteRun, *fields: str) -> Iterator[tuple[Any, ...]]:
+    """Item, condition and these fields of every sentence, in the suite's order, some at a time."""
+    rows = run.sentence_scores.order_by("sentence__position")
+    return rows.values_list("sentence__item", "sentence__condition", *fields).iterator(chunk_size=200)
 
 
 def _regions(run: SuiteRun) -> Iterator[Row]:
-    document, result = document_of(run.revision), report.result_of(run)
-    return (row[2:] for row in report.region_rows(document, result, "", ""))
+    names = run.revision.region_names
+    fields = ("sentence__contents", "regions", "corrected", "pending", "tokens")
+    for item, condition, contents, regions, corrected, pending, tokens in _sentences(run, *fields):
+        beside = corrected or [None] * len(contents)
+        waits = {tokens[number][5] for number in pending}
+        cells = zip(names, contents, regions, beside, strict=True)
+        for number, (name, content, bits, other) in enumerate(cells):
+            yield item, condition, number + 1, name, content, bits, other, number in waits
 
 
 def _tokens(run: SuiteRun) -> Iterator[Row]:
-    for row in report.token_rows(report.result_of(run), "", ""):
-        *values, region, straddles, bits = row[2:]
-        yield (*values, region, bool(straddles), region is None, bits)
+    for item, condition, tokens, pending in _sentences(run, "tokens", "pending"):
+        for number, (token, token_id, start, end, bits, region, straddles) in enumerate(tokens):
+            place = region + 1 if isinstance(region, int) and region >= 0 else None
+            yield (
+                item, condition, number + 1, token, token_id, start, end, place, bool(straddles), place is None, bits,
+                number in pending,
+            )  # fmt: skip
 
 
 def _outcomes(run: SuiteRun) -> Iterator[Row]:
     for result in run.prediction_results.select_related("prediction"):
         prediction = result.prediction
-        for item, code, margin in zip(result.items, result.outcomes, result.margins, strict=True):
+        said = prediction.position + 1, prediction.label, prediction.formula
+        near = result.close or [None] * len(result.items)  # older results and uploaded outcomes do not say
+        cells = zip(result.items, result.outcomes, result.margins, near, strict=True)
+        for item, code, margin, close in cells:
             name = report.OUTCOME_NAMES[code] if code < len(report.OUTCOME_NAMES) else "not held"
-            yield prediction.position + 1, prediction.label, prediction.formula, item, name, code == 1, margin
+            yield *said, item, name, code == 1, margin, close
+
+
+def _predictions(run: SuiteRun) -> Iterator[Row]:
+    stored = list(run.scores.all())
+    for row in run.prediction_results.select_related("prediction"):
+        prediction = row.prediction
+        yield (
+            prediction.position + 1, prediction.label, prediction.formula, row.total, row.passed, row.rate, row.ci_low,
+            row.ci_high, row.chance, row.chance_error, chance_p(row), row.ties, row.too_close, row.not_evaluable,
+            *margin_of(row, stored), *_policy(run),
+        )  # fmt: skip
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
-    policy = run.policy
-    said = tuple(str(policy[key]) if key in policy else None for key in ("bos", "eos", "join", "metric"))
     for row in run.scores.all():
         yield (
             row.rule, row.n, row.passed, row.judged, row.rate, row.low, row.high, row.chance, row.chance_p, row.ties,
-            row.too_close, row.not_evaluable, row.margin, row.margin_low, row.margin_high, row.effect, *said,
+            row.too_close, row.not_evaluable, row.margin, row.margin_low, row.margin_high, row.effect,
+            *_policy(run),
         )  # fmt: skip
 
 
@@ -68,7 +106,7 @@ FRAMES: dict[str, Frame] = {
     "regions": Frame(
         (
             ("item_number", WHOLE), ("condition_name", TEXT), ("region_number", WHOLE), ("region_name", TEXT),
-            ("content", TEXT), ("surprisal_bits", REAL),
+            ("content", TEXT), ("surprisal_bits", REAL), ("corrected_bits", REAL), ("pending", YES_NO),
         ),
         _regions,
     ),
@@ -76,24 +114,33 @@ FRAMES: dict[str, Frame] = {
         (
             ("item_number", WHOLE), ("condition_name", TEXT), ("token_number", WHOLE), ("token", TEXT),
             ("token_id", WHOLE), ("start_character", WHOLE), ("end_character", WHOLE), ("region_number", WHOLE),
-            ("straddles_regions", YES_NO), ("special", YES_NO), ("surprisal_bits", REAL),
+            ("straddles_regions", YES_NO), ("special", YES_NO), ("surprisal_bits", REAL), ("pending", YES_NO),
         ),
         _tokens,
     ),
     "outcomes": Frame(
         (
             ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT), ("item_number", WHOLE),
-            ("outcome", TEXT), ("held", YES_NO), ("margin_bits", REAL),
+            ("outcome", TEXT), ("held", YES_NO), ("margin_bits", REAL), ("too_close", YES_NO),
         ),
         _outcomes,
+    ),
+    "predictions": Frame(
+        (
+            ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT), ("n_items", WHOLE),
+            ("passed", WHOLE), ("rate", REAL), ("ci_low_95", REAL), ("ci_high_95", REAL), ("chance", REAL),
+            ("chance_standard_error", REAL), ("p_above_chance_uncorrected", REAL), ("ties", WHOLE),
+            ("too_close", WHOLE), ("not_evaluable", WHOLE), ("mean_margin_bits", REAL),
+            ("margin_ci_low_95_bits", REAL), ("margin_ci_high_95_bits", REAL), ("effect_size_g", REAL), *POLICY,
+        ),
+        _predictions,
     ),
     "scores": Frame(
         (
             ("rule", TEXT), ("n_items", WHOLE), ("passed", WHOLE), ("judged", WHOLE), ("rate", REAL),
-            ("ci_low_95", REAL), ("ci_high_95", REAL), ("chance", REAL), ("p_above_chance_one_sided", REAL),
+            ("ci_low_95", REAL), ("ci_high_95", REAL), ("chance", REAL), ("p_above_chance_uncorrected", REAL),
             ("ties", WHOLE), ("too_close", WHOLE), ("not_evaluable", WHOLE), ("mean_margin_bits", REAL),
-            ("margin_ci_low_95_bits", REAL), ("margin_ci_high_95_bits", REAL), ("effect_size_g", REAL),
-            ("bos", TEXT), ("eos", TEXT), ("join", TEXT), ("metric", TEXT),
+            ("margin_ci_low_95_bits", REAL), ("margin_ci_high_95_bits", REAL), ("effect_size_g", REAL), *POLICY,
         ),
         _scores,
     ),
@@ -108,20 +155,34 @@ def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Iterator[Row]:
             yield (*context, *row)
 
 
-def parquet_file(frame: Frame, runs: Iterable[SuiteRun]) -> IO[bytes]:
-    """A temporary Parquet file with a row group per run. Types are stated, so that empty columns have one."""
+ROWS_AT_ONCE = 20_000
+"""Rows of a Parquet file in memory, and of its row groups."""
+
+
+def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
+    """A temporary Parquet file of these rows. Types are stated, so that empty columns have one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64(), YES_NO: pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in (*CONTEXT, *frame.columns)])
+    left = iter(rows)
     file = tempfile.TemporaryFile()  # noqa: SIM115  the response closes it
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for run in runs:
-            rows = list(rows_of(frame, [run]))
-            columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    with closed_on_error(file), pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        while some := list(islice(left, ROWS_AT_ONCE)):
+            columns = zip(*some, strict=True)
             arrays = [
                 pa.array(list(column), field.type) for column, field in zip(columns, schema, strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
     return file
+
+
+@contextmanager
+def closed_on_error(file: IO[bytes]) -> Iterator[None]:
+    """A temporary file that nobody will read is given back at once."""
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise

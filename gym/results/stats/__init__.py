@@ -1,6 +1,6 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
-from .many import benjamini_hochberg, holm
+from .many import CORRECTIONS, HOLM, Correction, benjamini_hochberg, correction_of, holm, holm_of_known
 from .margins import MarginSummary, margin_summary
 from .paired import (
     Difference,
@@ -10,20 +10,26 @@ from .paired import (
     sign_test,
     stratified_difference,
 )
-from .rates import effective_n, score_interval, tail_above, weighted_mean
+from .rates import effective_n, rate_difference, score_interval, tail_above, weighted_mean
 from .seeds import Spread, spread
 
 __all__ = [
+    "CORRECTIONS",
+    "HOLM",
+    "Correction",
     "Difference",
     "MarginSummary",
     "McNemar",
     "Spread",
     "benjamini_hochberg",
+    "correction_of",
     "effective_n",
     "holm",
+    "holm_of_known",
     "margin_summary",
     "mcnemar",
     "paired_difference",
+    "rate_difference",
     "score_interval",
     "sign_test",
     "spread",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -16,6 +17,12 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm_of_known(values: Sequence[float | None]) -> list[float | None]:
+    """The same for a table in which some rows have no p: they keep None and do not count."""
+    adjusted = iter(holm([value for value in values if value is not None]))
+    return [None if value is None else next(adjusted) for value in values]
+
+
 def benjamini_hochberg(values: Sequence[float]) -> list[float]:
     """Benjamini and Hochberg's (1995) adjusted p values: the expected share of false alarms stays below them."""
     if not values:
@@ -23,3 +30,25 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
     from scipy.stats import false_discovery_control
 
     return [float(value) for value in false_discovery_control(list(values), method="bh")]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A way to correct p values of one table together. `keeps`: what stays below a corrected p."""
+
+    key: str
+    label: str
+    keeps: str
+    adjust: Callable[[Sequence[float]], list[float]]
+
+
+HOLM = Correction("holm", "Holm", "the chance of any false alarm", holm)
+BENJAMINI_HOCHBERG = Correction(
+    "bh", "Benjamini–Hochberg", "the expected share of false alarms", benjamini_hochberg
+)
+CORRECTIONS = {one.key: one for one in (HOLM, BENJAMINI_HOCHBERG)}
+
+
+def correction_of(key: str) -> Correction:
+    """The correction of this name; Holm's for any other word."""
+    return CORRECTIONS.get(key, HOLM)

@@ -114,6 +114,10 @@ def stratified_difference(
 ) -> Difference:
     """Weighted mean over suites of the mean item difference; items are resampled within each suite, suites stay.
 
+    Percentiles are expanded as in `bootstrap_mean`: each suite's resampled means are spread by √(n/(n−1)), and the
+    tail is that of Student's t with Satterthwaite's (1946) degrees of freedom. A suite whose items all differ by the
+    same adds no uncertainty.
+
     `n` is the number of items of all suites; there is no effect size."""
     rows = [
         (values, weight) for values, weight in zip(strata, weights, strict=True) if values.size and weight > 0
@@ -123,15 +127,28 @@ def stratified_difference(
         return Difference(0, None, None, None, None)
     mean = sum(weight / total * float(values.mean()) for values, weight in rows)
     n = sum(int(values.size) for values, _ in rows)
-    if all(float(np.ptp(values)) == 0.0 for values, _ in rows):
+    spread = [(values, weight / total) for values, weight in rows if float(np.ptp(values)) > 0.0]
+    if not spread:
         return Difference(n, mean, None, None, None)
     rng = np.random.default_rng(seed)
-    means = np.zeros(resamples)
-    for values, weight in rows:
-        drawn = values[rng.integers(0, values.size, (resamples, values.size))]
-        means += weight / total * drawn.mean(axis=1)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    means = np.full(resamples, mean)
+    for values, share in spread:
+        size = int(values.size)
+        drawn = values[rng.integers(0, size, (resamples, size))].mean(axis=1)
+        means += share * (size / (size - 1)) ** 0.5 * (drawn - values.mean())
+    tail = _expanded_tail(spread, confidence)
+    low, high = np.quantile(means, [tail, 1 - tail])
     return Difference(n, mean, float(low), float(high), None)
+
+
+def _expanded_tail(rows: Sequence[tuple[NDArray[np.float64], float]], confidence: float) -> float:
+    """Normal tail that reaches as far as Student's t does for this weighted sum of means; all rows have a spread."""
+    from scipy.stats import norm, t
+
+    variances = [share**2 * float(values.var(ddof=1)) / values.size for values, share in rows]
+    freedom = [values.size - 1 for values, _ in rows]
+    degrees = sum(variances) ** 2 / sum(v**2 / d for v, d in zip(variances, freedom, strict=True))
+    return float(norm.cdf(t.ppf((1 - confidence) / 2, degrees)))
 
 
 def sign_test(first: Sequence[float], second: Sequence[float]) -> McNemar:

@@ -63,6 +63,15 @@ def tail_above(rate: float, n: float, chance: float) -> float | None:
     return float(betainc(passed, n - passed + 1, chance))
 
 
+def rate_difference(first: float, limits: Interval, second: float, others: Interval) -> Interval:
+    """Interval of (second − first) from the limits of two rates that have items of their own (Newcombe 1998, method 10;
+    the same idea as MOVER)."""
+    difference = second - first
+    below = math.hypot(second - others.low, limits.high - first)
+    above = math.hypot(others.high - second, first - limits.low)
+    return Interval(max(-1.0, difference - below), min(1.0, difference + above))
+
+
 def weighted_mean(
     rates: Sequence[float], intervals: Sequence[Interval], weights: Sequence[float]
 ) -> tuple[float, Interval] | None:

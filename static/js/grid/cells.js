@@ -102,8 +102,9 @@ function paintExtra(cell, sheet, item, condition, extra) {
   }
   const [look, drawing, label] = OUTCOMES[outcome.code] ?? OUTCOMES[3];
   const margin = Number.isFinite(outcome.margin) ? signed(outcome.margin) : "";
-  cell.title = `${label}${margin ? `, by ${margin} bits` : ""}`;
-  fill(cell, h("span", { class: "margin", text: margin }), h("span", { class: `mark ${look}` }, icon(drawing)), h("span", { class: "visually-hidden", "data-read": "", text: cell.title }));
+  cell.title = `${label}${margin ? `, by ${margin} bits` : ""}${outcome.close ? ", too close to call" : ""}`;
+  const close = outcome.close ? h("span", { class: "quiet", "aria-hidden": "true", text: "≈" }) : "";
+  fill(cell, h("span", { class: "margin", text: margin }), close, h("span", { class: `mark ${look}` }, icon(drawing)), h("span", { class: "visually-hidden", "data-read": "", text: cell.title }));
 }
 
 function signed(bits) {

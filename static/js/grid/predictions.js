@@ -235,6 +235,7 @@ export class PredictionsPanel {
       const parts = [`${one.held} of ${one.n} items hold`];
       if (one.tied) parts.push(`${one.tied} tied`);
       if (one.none) parts.push(`${one.none} not evaluable`);
+      if (one.close) parts.push(`${one.close} too close to call (≈)`);
       card.tally.textContent = parts.join(" · ");
     });
   }

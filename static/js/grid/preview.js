@@ -14,7 +14,7 @@ export class Preview {
     this.on = false;
     this.model = "";
     this.scores = new Map(); // item -> condition -> {bits, total}
-    this.results = new Map(); // item -> [{code, margin}]
+    this.results = new Map(); // item -> [{code, margin, close}]
     this.dirty = new Set(); // changed by the person: first
     this.stale = new Set(); // all others that are not known yet
     this.controller = null;
@@ -109,7 +109,8 @@ export class Preview {
     } catch (error) {
       if (error.name === "AbortError") return;
       this.flying = null;
-      this.onState(error.status ? error.message : "no answer; typing goes on", "bad");
+      const enough = error.status === 429; // an allowance is used up, nothing is wrong
+      this.onState(error.status ? error.message : "no answer; typing goes on", enough ? "" : "bad");
     }
   }
 
@@ -137,7 +138,7 @@ export class Preview {
       this.scores.get(item).set(condition, { bits, total });
     }
     items.forEach((item, k) => {
-      this.results.set(item, (data.outcomes ?? []).map((codes, p) => ({ code: codes?.[k] ?? 3, margin: data.margins?.[p]?.[k] })));
+      this.results.set(item, (data.outcomes ?? []).map((codes, p) => ({ code: codes?.[k] ?? 3, margin: data.margins?.[p]?.[k], close: data.too_close?.[p]?.[k] === true })));
     });
   }
 
@@ -158,15 +159,17 @@ export class Preview {
     });
   }
 
-  /* Per prediction: how many items held, failed, tied, were not evaluable. */
+  /* Per prediction: how many items held, failed, tied, were not evaluable; and how many are too close to call. */
   tally(doc) {
     return doc.predictions.map((_, p) => {
       const counts = [0, 0, 0, 0];
+      let close = 0;
       for (const item of doc.items) {
         const one = this.outcomeOf(item, p);
         if (one) counts[one.code] += 1;
+        if (one?.close) close += 1;
       }
-      return { failed: counts[0], held: counts[1], tied: counts[2], none: counts[3], n: counts[0] + counts[1] + counts[2] + counts[3] };
+      return { failed: counts[0], held: counts[1], tied: counts[2], none: counts[3], close, n: counts[0] + counts[1] + counts[2] + counts[3] };
     });
   }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -114,3 +115,44 @@ def test_the_list_of_games_takes_as_many_queries_with_many_as_with_one(
     with django_assert_max_num_queries(10):
         found = bob.get(reverse("api-lmc-games"), {"game": "wp"}).json()
     assert len(found["results"]) == 5
+
+
+def test_players_are_listed_with_what_they_can_be_told_and_take_it(bob, people):
+    make_corpus(people.alice)
+    players = {row["player"]: row for row in bob.get(reverse("api-lmc-players")).json()["results"]}
+    adaptive = players["adaptive"]
+    assert adaptive["learns"] is True
+    assert adaptive["options"]["order"] == {
+        "words": "words of context plus one", "low": 1, "high": 8, "default": 3
+    }  # fmt: skip
+    body = {"corpus": "cats", "game": "wp", "player": "adaptive", "train": True, "predictions": True}
+    told = {**body, "player_options": {"predictions": 1, "order": 1}}
+    started = bob.post(reverse("api-lmc-games"), told, content_type=JSON)
+    assert started.status_code == 202
+    run_pending()
+    log = bob.get(reverse("api-lmc-log", args=[started.json()["id"], "predictions.log"])).getvalue()
+    assert max(len(entry["predictions"]) for entry in json.loads(log.splitlines()[1])["wordPredictions"]) == 1
+    for wrong in ({"beam": 3}, {"order": 9}):
+        answer = bob.post(reverse("api-lmc-games"), {**body, "player_options": wrong}, content_type=JSON)
+        assert answer.status_code == 400
+        assert next(iter(wrong)) in answer.content.decode()
+
+
+def test_a_corpus_can_be_checked_and_nothing_is_kept(bob):
+    given = {"file": file(b"The cat\tsat.\r\n", "t.txt"), "format": "auto"}
+    found = bob.post(reverse("api-lmc-check"), given).json()
+    assert (found["format"], found["lines"], found["tokens"]) == ("text", 1, 4)
+    assert {warning["code"] for warning in found["warnings"]} == {"tab", "crlf"}
+    assert found["shown"][0]["tokens"] == [[0, 3], [4, 7], [8, 11], [11, 12]]
+    assert not Corpus.objects.exists()
+    answer = bob.post(reverse("api-lmc-check"), {"file": file(b"\xff\n", "t.txt")})
+    assert answer.status_code == 400
+
+
+def test_keystroke_savings_take_their_parameters(bob, people):
+    game = play(make_corpus(people.alice, USERS), people.alice, "tc")
+    address = reverse("api-lmc-statistics", args=[game.key])
+    plain = bob.get(address).json()["more"]["keystroke_savings"]
+    dear = bob.get(address, {"selection_cost": 2, "literal": "true"}).json()["more"]["keystroke_savings"]
+    assert (plain["selection_cost"], dear["selection_cost"], dear["literal"]) == (1.0, 2.0, True)
+    assert dear["keystrokes"] > plain["keystrokes"]

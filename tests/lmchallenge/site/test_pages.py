@@ -262,3 +262,21 @@ def test_an_account_that_goes_takes_what_only_it_could_see(people):
     delete_account(people.alice)
     assert list(Corpus.objects.values_list("slug", flat=True)) == ["public"]
     assert list(Game.objects.values_list("key", "owner")) == [(shown.key, None)]
+
+
+def test_a_player_is_told_what_the_form_says_and_others_are_passed_over(client, people):
+    client.force_login(people.alice)
+    corpus = make_corpus(people.alice)
+    given = {"game": "wp", "player": "adaptive", "train": "on", "targets": "on", "readings": "reference"}
+    given["visibility"] = "private"
+    assert "Ways to spell a candidate" in page(client, "lmc-start", corpus.slug)
+    answer = send(client, "lmc-start", corpus.slug, **given, player_order="2", player_beam="4")
+    assert answer.status_code == 302
+    assert Game.objects.get().options["player"] == {"order": 2}
+    answer = send(client, "lmc-start", corpus.slug, **given, player_order="9")
+    assert answer.status_code == 400
+
+
+def test_the_list_of_games_leads_to_their_comparison(client, people):
+    play(make_corpus(people.alice), people.alice)
+    assert reverse("lmc-compare") in page(client, "lmc-list")

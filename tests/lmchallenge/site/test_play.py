@@ -11,16 +11,17 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
+from gym.evaluations import limits
 from gym.jobs.models import State
 from gym.jobs.testing import run_pending
-from gym.lmchallenge import stats, table
+from gym.lmchallenge import readers, stats
 from gym.lmchallenge.adaptive import AdaptivePlayer
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.logs import line_of
 from gym.lmchallenge.models import Game, LogChunk
 from gym.lmchallenge.play import play as play_lines
 from gym.lmchallenge.site import actors, playing, storage
-from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, wish
+from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, run_alone, upload, wish
 
 pytestmark = pytest.mark.django_db
 
@@ -248,6 +249,19 @@ def test_what_one_account_keeps_is_limited(people, monkeypatch):
         make_corpus(people.alice, slug="more")
 
 
+def test_the_lines_of_a_game_count_for_the_day_also_when_the_game_is_deleted(client, people, settings):
+    corpus = make_corpus(people.alice)
+    settings.GYM_MAX_SENTENCES_PER_DAY = corpus.lines + 1
+    playing.delete_game(play(corpus, people.bob), actor=people.bob)
+    assert limits.used_by(people.bob).sentences == corpus.lines
+    with pytest.raises(limits.TooManySentences, match="in the last 24 hours"):
+        playing.start_game(corpus, wish(), actor=people.bob)
+    assert not Game.objects.exists()
+    client.force_login(people.bob)
+    body = {"corpus": corpus.slug, "player": "adaptive", "game": "wp", "train": True}
+    assert client.post("/api/v1/lmc/games/", body, content_type="application/json").status_code == 429
+
+
 def test_privacy_formats(people):
     game = play(make_corpus(people.alice), people.alice, "wp", predictions=True)
     full = log_of(game)
@@ -269,4 +283,76 @@ def test_a_reduced_log_is_what_the_game_would_have_written(people, kind):
     full = play(make_corpus(people.alice, USERS), people.alice, kind)
     private = play(make_corpus(people.alice, USERS, slug="two"), people.alice, kind, targets=False)
     assert b"".join(storage.log_in(full, "lengths")).decode() == log_of(private)
-    assert table.read_table(storage.rows_of(private), keep="all", mixes=[]).game == kind
+    assert readers.read_table(storage.rows_of(private), keep="all", mixes=[]).game == kind
+
+
+BATCHES = "".join(
+    json.dumps({"userId": user, "timestamp": time, "text": text}) + "\n"
+    for user, time, text in [
+        ("a", 1, "the cat"),
+        ("a", 1, "the cat sat on it"),
+        ("a", 2, "the cat sat"),
+        ("a", 3, "the mat"),
+        ("b", 1, "the dog"),
+    ]
+)
+
+
+def test_the_learning_curve_goes_by_what_was_learnt_and_names_what_the_log_says(people, client):
+    game = play(make_corpus(people.alice, BATCHES), people.alice, "wp")
+    logged = [json.loads(line)["trainingChars"] for line in log_of(game).splitlines()]
+    assert logged == [0, 0, 34, 45, 0]
+    curve = game.statistics["all"]["more"]["learning_curve"]
+    assert (curve["by"], curve["most"]) == ("learnt", {"trainingChars": 45, "learnt": 35})
+    assert [point["to"] for point in curve["points"]][-1] == 35
+    page = client.get(game.get_absolute_url()).content.decode()
+    assert "really learnt before a line, at most 35" in page
+    assert "up to 45" in page
+
+
+def test_the_same_log_uploaded_is_drawn_by_what_it_says(people, client):
+    game = play(make_corpus(people.alice, BATCHES), people.alice, "wp")
+    foreign = upload(people.alice, log_of(game))
+    curve = foreign.statistics["all"]["more"]["learning_curve"]
+    assert (curve["by"], curve["most"]) == ("trainingChars", {"trainingChars": 45})
+    assert "By the log’s trainingChars" in client.get(foreign.get_absolute_url()).content.decode()
+
+
+def test_downloads_of_statistics_count_with_the_filter_that_is_asked_for(people, client):
+    game = play(make_corpus(people.alice), people.alice, "wp")
+    address = f"/api/v1/lmc/games/{game.key}/files/statistics.json/"
+    words = {
+        keep: client.get(address, {"filter": keep}).json()["statistics"]["all"][0]["words"]
+        for keep in ("all", "alphaemoji")
+    }
+    assert words["all"] > words["alphaemoji"]
+    assert client.get(address, {"filter": "some"}).status_code == 400
+
+
+def test_what_a_program_says_is_kept_on_demand(people, client, program):
+    program(10_000)
+    corpus = make_corpus(people.alice)
+    told = playing.Wish("process:tiny", GameOptions("wp"), visibility="public", transcript=True)
+    game = run_alone(playing.start_game(corpus, told, actor=people.alice))
+    assert game.state == "done"
+    answer = client.get(f"/games/{game.key}/download/transcript.txt/")
+    lines = answer.content.decode().splitlines()
+    assert lines[:2] == ["> predict\t", "< the\t-1.0"]
+    assert len(lines) == 48
+    assert "transcript.txt" in client.get(game.get_absolute_url()).content.decode()
+    silent = play(corpus, people.alice, player="process:tiny")
+    assert client.get(f"/games/{silent.key}/download/transcript.txt/").status_code == 404
+    wished = playing.Wish("adaptive", GameOptions("wp", train=True), transcript=True)
+    with pytest.raises(ValidationError, match="Only programs"):
+        playing.start_game(corpus, wished, actor=people.alice)
+
+
+def test_a_transcript_holds_the_end_of_what_was_said(monkeypatch):
+    monkeypatch.setattr(actors, "MAX_TRANSCRIPT", 100)
+    said = actors._Transcript()
+    for number in range(1000):
+        said.write(b"> predict %d\n" % number)
+        assert len(said.getvalue()) < 300
+    lines = said.text().splitlines()
+    assert lines[-1] == "> predict 999"
+    assert all(line.startswith("> predict ") for line in lines)

@@ -51,6 +51,15 @@ def test_predictions_are_shown_and_can_be_taken(client, people, model, answered)
     assert "<html" not in part
 
 
+def test_each_question_counts_as_a_sentence_of_the_day(client, people, model, answered, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = 1
+    client.force_login(people.bob)
+    assert client.post(PAGE, {"model": "demo-ngram", "text": "The "}).status_code == 200
+    refused = client.post(PAGE, {"model": "demo-ngram", "text": "The king "})
+    assert "You queued 1 sentence in the last 24 hours" in refused.content.decode()
+    assert Guess.objects.count() == 1
+
+
 def test_what_is_typed_on_replaces_what_was_asked(people, model):
     first = guessing.queue_guess("The", model, actor=people.bob)
     guessing.queue_guess("The k", model, actor=people.bob)
@@ -73,3 +82,31 @@ def test_models_one_may_not_run_and_long_texts_are_refused(client, people, model
     assert client.post(PAGE, {"model": "demo-ngram", "text": "x" * 3_000}).status_code == 400
     assert not Guess.objects.exists()
     assert reverse("lmc-playground") == PAGE
+
+
+def test_the_api_answers_the_same(client, people, model, answered):
+    client.force_login(people.bob)
+
+    def send(**body):
+        return client.post("/api/v1/lmc/guesses/", body, content_type="application/json")
+
+    answer = send(model="demo-ngram", text="The king that no bakers ")
+    assert (answer.status_code, answer.json()["state"]) == (200, "done")
+    found = answer.json()["predictions"]
+    assert len(found) == guessing.PREDICTIONS
+    assert found == sorted(found, key=lambda row: -row["score"])
+    assert client.get(answer["Location"]).json() == answer.json()
+    client.force_login(people.charlie)
+    assert client.get(answer["Location"]).status_code == 404
+    assert send(model="demo-ngram", text="x" * 3_000).json()["errors"][0]["where"] == "$.text"
+    assert send(model="nothing").status_code == 404
+
+
+def test_the_api_says_where_to_ask_again_while_nobody_answers(client, people, model, monkeypatch):
+    monkeypatch.setattr(guessing, "wait_for", lambda guess: guess)
+    client.force_login(people.bob)
+    waiting = client.post("/api/v1/lmc/guesses/", {"model": "demo-ngram"}, content_type="application/json")
+    assert (waiting.status_code, waiting["Retry-After"], waiting.json()["state"]) == (202, "1", "queued")
+    run_pending("preview")
+    later = client.get(waiting["Location"])
+    assert (later.status_code, len(later.json()["predictions"])) == (200, guessing.PREDICTIONS)

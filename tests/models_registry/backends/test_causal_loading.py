@@ -372,6 +372,10 @@ def test_memory_that_runs_out_while_loading(folder: Path, monkeypatch: pytest.Mo
 def test_bfloat16_on_a_cpu_takes_a_second_word_and_shows_its_error(tiny_models: Path) -> None:
     config = {"source": "directory", "path": "byte-bpe", "dtype": "bfloat16", "device": "cpu"}
     plain = load_backend("causal", config, model_dir=tiny_models, hub_allowed=False)
+    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        with pytest.raises(BackendError, match="cannot multiply in bfloat16"):
+            load_backend("causal", {**config, "cpu_bfloat16": True}, model_dir=tiny_models, hub_allowed=False)
+        return
     half = load_backend("causal", {**config, "cpu_bfloat16": True}, model_dir=tiny_models, hub_allowed=False)
     assert (plain.facts.dtype, half.facts.dtype) == ("float32", "bfloat16")
     assert plain.facts.fingerprint != half.facts.fingerprint

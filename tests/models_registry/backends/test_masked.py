@@ -123,6 +123,25 @@ def test_facts_say_that_the_bits_are_of_another_kind(folder: Path) -> None:
     assert seen["score_kind"] == "pseudo-log-likelihood original"
 
 
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (ScoringPolicy(bos="never"), "bos=never"),
+        (ScoringPolicy(eos=True), "end token"),
+        (ScoringPolicy(whitespace="trailing"), "whitespace correction"),
+    ],
+)
+def test_a_policy_that_cannot_be_followed_is_refused(folder: Path, policy: ScoringPolicy, says: str) -> None:
+    with pytest.raises(BackendError, match=says):
+        load(folder, "bert", "original").score(["The keys"], policy)
+
+
+def test_a_start_token_that_is_asked_for_is_the_frame(folder: Path) -> None:
+    backend = load(folder, "bert", "original")
+    asked, usual = (backend.score(["The keys"], ScoringPolicy(bos=bos)) for bos in ("always", "auto"))
+    assert asked == usual
+
+
 def test_bad_texts_fail_alone(folder: Path) -> None:
     backend = load(folder, "bert", "original")
     long, odd, good = backend.score(["The keys " * 60, "a\ud800", "keys"], ScoringPolicy())

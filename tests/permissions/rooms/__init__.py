@@ -1,16 +1,19 @@
 """One module per room of the site: what everybody gets who asks for an address of it.
 
-A module has `ROWS`: (method, name of the address, arguments, answers). It may have `LAST` (rows that take something
-away), `FORMS` (beginnings of names where posting is meant) and `furnish(people, world)`, which adds to the world of
-the table: names of arguments and what stands for them in addresses.
+A module has `ROWS`: (method, name of the address, arguments, answers). Every method that a page takes needs a row; the
+others must be answered by 405. It may have `LAST` (rows that take something away) and `furnish(people, world)`, which
+adds to the world of the table: names of arguments and what stands for them in addresses. Nothing is sent along: a form
+that somebody may fill in answers 400 to that.
 
 Answers are for (nobody, charlie the stranger, dora who may view, bob who may edit, alice the owner, staff).
-"in" = sent to the sign-in page. Things of the "private" rows belong to alice; dora and bob collaborate on the suites.
+"in" = sent to the sign-in page. Things of the "private" rows belong to alice; dora and bob collaborate on them.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from gym.sharing.models import Role
 
 Row = tuple[str, str, list[Any], tuple[int | str, ...]]
 PEOPLE = ("nobody", "charlie", "dora", "bob", "alice", "staff")
@@ -22,4 +25,43 @@ OWNERS = (404, 404, 404, 404, 200, 200)
 EDITORS = ("in", 404, 403, 200, 200, 200)
 EDITORS_JSON = (401, 404, 403, 200, 200, 200)  # endpoints that a page talks to say 401 themselves
 EDITORS_ACT = ("in", 404, 403, 302, 302, 302)
+FILL = ("in", 400, 400, 400, 400, 400)  # who may fill in a form is told what is missing
+FILL_EDITORS = ("in", 404, 403, 400, 400, 400)
+FILL_OPEN = ("in", 403, 403, 403, 400, 400)
+FILL_MINE = ("in", 404, 404, 404, 400, 400)
 NOT_THERE = (404, 404, 404, 404, 404, 404)
+OWNER = ("in", 404, 403, 403, 200, 200)  # what no collaborator does
+OWNER_ACTS = ("in", 404, 403, 403, 302, 302)
+API_EDITORS = (401, 404, 403, 200, 200, 200)
+API_OWNER = (401, 404, 403, 403, 200, 200)
+
+
+def share(thing: Any, people: Any) -> None:
+    """dora may view alice's thing, bob may edit it."""
+    for user, role in ((people.dora, Role.VIEW), (people.bob, Role.EDIT)):
+        thing.collaborations.create(user=user, role=role)
+
+
+def people_rows(prefix: str, api: str, private: str, public: str, role: str) -> list[Row]:
+    """The People page of a private and of a public thing, and its operations. `role` is bob's on the private one."""
+    members = ("in", 403, 403, 403, 200, 200)
+    return [
+        ("GET", f"{prefix}-people", [private], ("in", 404, 200, 200, 200, 200)),
+        ("GET", f"{prefix}-people", [public], members),
+        ("POST", f"{prefix}-people", [private], ("in", 404, 403, 403, 400, 400)),
+        ("POST", f"{prefix}-collaborator-role", [private, role], OWNER_ACTS),
+        ("POST", f"{prefix}-leave", [public], ("in", 403, 403, 403, 403, 403)),
+        ("GET", f"{api}-people", [private], (401, 404, 200, 200, 200, 200)),
+        ("GET", f"{api}-people", [public], (401, 403, 403, 403, 200, 200)),
+        ("POST", f"{api}-people", [private], (401, 404, 403, 403, 400, 400)),
+        ("PATCH", f"{api}-person", [private, "dora"], (401, 404, 403, 403, 400, 400)),
+    ]
+
+
+def leaving_rows(prefix: str, api: str, private: str, role: str) -> list[Row]:
+    """What ends a collaboration; for the end of the table."""
+    return [
+        ("DELETE", f"{api}-person", [private, "dora"], (401, 404, 204, 403, 204, 204)),
+        ("POST", f"{prefix}-collaborator-remove", [private, role], ("in", 404, 404, 403, 302, 302)),
+        ("POST", f"{prefix}-leave", [private], ("in", 404, 404, 302, 403, 403)),
+    ]

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import MEMBERS, OPEN, Row
+from tests.permissions.rooms import FILL, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "login", [], (200, 302, 302, 302, 302, 302)),
+    ("POST", "login", [], (200, 302, 302, 302, 302, 302)),
     ("POST", "logout", [], (302, 302, 302, 302, 302, 302)),
     ("GET", "sign-up", [], (200, 302, 302, 302, 302, 302)),
+    ("POST", "sign-up", [], (400, 302, 302, 302, 302, 302)),
     ("GET", "profile", [], MEMBERS),
     ("GET", "profile-edit", [], MEMBERS),
+    ("POST", "profile-edit", [], FILL),
     ("GET", "password-change", [], MEMBERS),
+    ("POST", "password-change", [], FILL),
     ("GET", "password-reset", [], OPEN),
+    ("POST", "password-reset", [], (400,) * 6),
     ("GET", "password-reset-sent", [], OPEN),
     ("GET", "password-reset-confirm", ["x", "y"], OPEN),
+    ("POST", "password-reset-confirm", ["x", "y"], OPEN),
     ("GET", "account-delete", [], MEMBERS),
+    ("POST", "account-delete", [], FILL),
     ("GET", "token-list", [], MEMBERS),
+    ("POST", "token-list", [], FILL),
     ("POST", "token-revoke", ["alices-token"], ("in", 404, 404, 404, 302, 404)),
 ]
-FORMS = (
-    "login",
-    "sign-up",
-    "profile-edit",
-    "password-",
-    "account-delete",
-    "token-list",
-)

@@ -30,6 +30,7 @@ def furnish(people: Any, world: dict[str, Any]) -> None:
         for user, role in roles:
             SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
         open_draft(suite, actor=people.alice)
+    open_draft(make_suite(people.alice, name="api-drafted"), actor=people.alice)
     world["secret-address"] = make_suite(people.alice, name="api-unlisted", visibility="unlisted").slug
     work = Suite.objects.get(slug="api-work")
     model = RegisteredModel.objects.get(slug="public-model")
@@ -81,6 +82,19 @@ ROWS: list[Row] = [
     ("GET", "api-sentences", ["private", 1], HIDDEN),
     ("GET", "api-export", ["private", 1, "csv"], HIDDEN),
     ("GET", "api-export", ["public", 1, "exe"], NOT_THERE),
+    ("GET", "api-export", ["private", 1, "lm-eval"], HIDDEN),
+    ("GET", "api-export", ["public", 1, "bib"], OPEN),
+    ("GET", "api-revision", ["api-drafted", 2], ALICES),  # a draft beside a frozen revision
+    ("GET", "api-sentences", ["api-drafted", 2], ALICES),
+    ("GET", "api-export", ["api-drafted", 2, "json"], ALICES),
+    ("GET", "api-diff", ["api-drafted", 1, 2], ALICES),
+    ("GET", "suite-revision", ["api-drafted", 2], ALICES),
+    ("GET", "suite-items", ["api-drafted", 2], ALICES),
+    ("GET", "suite-download", ["api-drafted", 2, "csv"], ALICES),
+    ("GET", "suite-diff", ["api-drafted", 2, 1], ALICES),
+    ("GET", "api-revision", ["api-drafted", 1], OPEN),
+    ("POST", "api-preview", ["api-work"], (401, 404, 403, 400, 400, 400)),
+    ("POST", "api-preview", ["public"], (401, 403, 403, 403, 400, 400)),
     ("POST", "api-formula-parse", [], SENDERS),
     ("POST", "api-formula-explain", [], SENDERS),
     ("POST", "api-formula-evaluate", [], SENDERS),
@@ -92,6 +106,7 @@ ROWS: list[Row] = [
     ("PATCH", "api-model", ["public-model"], (401, 403, 403, 403, 200, 200)),
     ("POST", "api-model-check", ["private-model"], (401, 404, 404, 404, 202, 202)),
     ("POST", "api-model-check", ["api-waiting"], (401, 404, 404, 404, 403, 202)),
+    ("POST", "api-model-refuse", ["api-waiting"], (401, 404, 404, 404, 403, 400)),
     ("POST", "api-model-approve", ["api-waiting"], (401, 404, 404, 404, 403, 202)),
     ("GET", "api-backends", [], OPEN),
     ("GET", "api-backend", ["uniform"], OPEN),
@@ -115,11 +130,13 @@ ROWS: list[Row] = [
     ("POST", "api-scores", [], SENDERS),
     ("GET", "api-score", ["api-score"], (401, 404, 404, 404, 202, 202)),
     # jobs
+    ("GET", "api-queue", [], OPEN),
     ("GET", "api-jobs", [], MEMBERS),
     ("GET", "api-job", ["api-run-job"], OWNERS),
     ("POST", "api-run-cancel", ["api-run"], (401, 404, 403, 403, 200, 200)),
     ("POST", "api-run-retry", ["api-run"], (401, 404, 403, 403, 200, 200)),
     ("POST", "api-job-cancel", ["api-run-job"], OWNERS),
+    ("POST", "api-job-retry", ["api-run-job"], OWNERS),
 ]
 LAST: list[Row] = [
     ("POST", "api-freeze", ["api-doomed"], (401, 404, 403, 201, 201, 201)),
@@ -129,4 +146,3 @@ LAST: list[Row] = [
     ("DELETE", "api-person", ["api-work", "dora"], (401, 404, 204, 403, 204, 204)),
     ("DELETE", "api-upload", ["upload"], (401, 404, 404, 404, 204, 204)),
 ]
-FORMS = ("api",)

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import HIDDEN, MEMBERS, NOT_THERE, OPEN, OWNERS, Row
+from tests.permissions.rooms import (
+    API_EDITORS,
+    EDITORS,
+    FILL,
+    FILL_EDITORS,
+    FILL_MINE,
+    HIDDEN,
+    MEMBERS,
+    NOT_THERE,
+    OPEN,
+    OWNER_ACTS,
+    OWNERS,
+    Row,
+    leaving_rows,
+    people_rows,
+    share,
+)
 
 REDIRECTED = (302, 302, 302, 302, 302, 302)
 ROWS: list[Row] = [
@@ -16,11 +32,25 @@ ROWS: list[Row] = [
     ("GET", "figure", ["run-regions", "svg"], NOT_THERE),
     ("GET", "figure", ["nothing-like-it", "svg"], NOT_THERE),
 ]
+NAMED = (400, 400, 400, 400, 400, 400)  # which models?
+ROWS += [
+    ("GET", "api-compare", [], NAMED),
+    ("GET", "api-compare-suite", ["public"], NAMED),
+    ("GET", "api-compare-items", ["private"], NAMED),
+    ("GET", "api-model-profile", ["public-model"], OPEN),
+    ("GET", "api-model-profile", ["private-model"], (404, 404, 404, 404, 200, 200)),
+]
 # Queues runs on everything its sender sees, so it comes after what deletes suites.
 LAST: list[Row] = [
     ("POST", "leaderboard-run-missing", [], ("in", 302, 302, 302, 302, 302)),
     ("POST", "collection-run-missing", ["paper"], ("in", 302, 302, 302, 302, 302)),
     ("POST", "collection-run-missing", ["in-the-making"], ("in", 404, 404, 404, 302, 302)),
+    ("POST", "api-run-missing", [], (401, 201, 201, 201, 201, 201)),
+    ("DELETE", "api-collection-suite", ["in-the-making", "public", 1], (401, 404, 404, 404, 204, 204)),
+    ("POST", "api-collection-publish", ["in-the-making"], (401, 404, 404, 404, 400, 400)),  # empty now
+    ("DELETE", "api-collection", ["in-the-making"], (401, 404, 404, 404, 204, 204)),
+    ("DELETE", "api-collection-suite", ["shared-list", "public", 1], (401, 404, 403, 204, 204, 204)),
+    ("POST", "collection-publish", ["shared-list"], OWNER_ACTS),  # empty now, which is said
 ]
 ROWS += [
     ("GET", "export-table", ["scores", "csv"], OPEN),
@@ -36,29 +66,74 @@ ROWS += [
 
 
 def furnish(people, world) -> None:
-    """alice's published and her unpublished collection."""
+    """alice's published and her unpublished collection, and one that dora may view and bob may edit."""
     from gym.results.collections import make_collection, publish_collection
     from suites.models import SuiteRevision
 
     revision = SuiteRevision.objects.get(suite__slug="public", number=1)
-    for slug in ("paper", "in-the-making"):
+    for slug in ("paper", "in-the-making", "shared-list", "another-list"):
         made = make_collection(
             actor=people.alice, slug=slug, title=slug, description="", reference="", revisions=[revision]
         )
         if slug == "paper":
             publish_collection(made, actor=people.alice)
+        if slug in ("shared-list", "another-list"):
+            share(made, people)
+            role = "bobs-list-role" if slug == "shared-list" else "bobs-other-list-role"
+            world[role] = made.collaborations.get(user=people.bob).pk
 
 
 ROWS += [
     ("GET", "collection-list", [], OPEN),
     ("GET", "collection-new", [], MEMBERS),
+    ("POST", "collection-new", [], FILL),
     ("GET", "collection-detail", ["paper"], OPEN),
     ("GET", "collection-detail", ["in-the-making"], OWNERS),
     ("GET", "collection-edit", ["paper"], ("in", 403, 403, 403, 403, 403)),
+    ("POST", "collection-edit", ["paper"], ("in", 403, 403, 403, 403, 403)),
     ("GET", "collection-edit", ["in-the-making"], ("in", 404, 404, 404, 200, 200)),
+    ("POST", "collection-edit", ["in-the-making"], FILL_MINE),
     ("GET", "collection-download", ["paper", "zip"], OPEN),
     ("GET", "collection-download", ["in-the-making", "bib"], OWNERS),
     ("POST", "collection-delete", ["paper"], ("in", 403, 403, 403, 403, 403)),
     ("POST", "collection-publish", ["paper"], ("in", 403, 403, 403, 403, 403)),
 ]
-FORMS = ("collection-new", "collection-edit")
+ROWS += [
+    ("GET", "api-collections", [], OPEN),
+    ("POST", "api-collections", [], (401, 400, 400, 400, 400, 400)),
+    ("GET", "api-collection", ["paper"], OPEN),
+    ("GET", "api-collection", ["in-the-making"], OWNERS),
+    ("PATCH", "api-collection", ["paper"], (401, 403, 403, 403, 403, 403)),
+    ("PATCH", "api-collection", ["in-the-making"], (401, 404, 404, 404, 200, 200)),
+    ("DELETE", "api-collection", ["paper"], (401, 403, 403, 403, 403, 403)),
+    ("POST", "api-collection-suites", ["paper"], (401, 403, 403, 403, 403, 403)),
+    ("POST", "api-collection-suites", ["in-the-making"], (401, 404, 404, 404, 400, 400)),
+    ("DELETE", "api-collection-suite", ["paper", "public", 1], (401, 403, 403, 403, 403, 403)),
+    ("DELETE", "api-collection-suite", ["in-the-making", "public", 9], (401, 404, 404, 404, 404, 404)),
+    ("POST", "api-collection-publish", ["paper"], (401, 403, 403, 403, 403, 403)),
+    ("GET", "api-collection-file", ["paper", "zip"], OPEN),
+    ("GET", "api-collection-file", ["paper", "exe"], NOT_THERE),
+    ("GET", "api-collection-file", ["in-the-making", "bib"], OWNERS),
+    ("GET", "api-table", ["scores", "csv"], OPEN),
+    ("GET", "api-table", ["tokens", "parquet"], OPEN),
+    ("GET", "api-table", ["tokens", "exe"], NOT_THERE),
+    ("GET", "api-run-evaluated", ["public-run"], OPEN),
+    ("GET", "api-run-evaluated", ["private-run"], HIDDEN),
+    ("GET", "api-figure", ["leaderboard-heat", "svg"], OPEN),
+    ("GET", "api-figure", ["run-regions", "csv"], NOT_THERE),
+    ("GET", "api-figure", ["leaderboard-heat", "exe"], NOT_THERE),
+]
+ROWS += [
+    ("GET", "collection-detail", ["shared-list"], HIDDEN),
+    ("GET", "collection-edit", ["shared-list"], EDITORS),
+    ("POST", "collection-edit", ["shared-list"], FILL_EDITORS),
+    ("GET", "collection-download", ["shared-list", "bib"], HIDDEN),
+    ("GET", "api-collection", ["shared-list"], HIDDEN),
+    ("PATCH", "api-collection", ["shared-list"], API_EDITORS),
+    ("POST", "api-collection-suites", ["shared-list"], (401, 404, 403, 400, 400, 400)),
+    ("GET", "api-collection-file", ["shared-list", "bib"], HIDDEN),
+    *people_rows("collection", "api-collection", "shared-list", "paper", "bobs-list-role"),
+]
+LAST += [
+    *leaving_rows("collection", "api-collection", "another-list", "bobs-other-list-role"),
+]

@@ -1,9 +1,27 @@
-"""Who gets what: corpora and games of LM Challenge. They have no collaborators: bob and dora are strangers here."""
+"""Who gets what: corpora and games of LM Challenge. dora may view the private corpus and bob may edit it; games are
+their players' alone."""
 
 from __future__ import annotations
 
+from gym.lmchallenge.models import Guess
+from models_registry.models import RegisteredModel
 from tests.lmchallenge.site.worlds import LOG, make_corpus, play, upload
-from tests.permissions.rooms import MEMBERS, OPEN, Row
+from tests.permissions.rooms import (
+    API_EDITORS,
+    EDITORS,
+    FILL,
+    FILL_EDITORS,
+    FILL_MINE,
+    FILL_OPEN,
+    HIDDEN,
+    MEMBERS,
+    OPEN,
+    OWNER_ACTS,
+    Row,
+    leaving_rows,
+    people_rows,
+    share,
+)
 
 MINE = (404, 404, 404, 404, 200, 200)
 EDIT_MINE = ("in", 404, 404, 404, 200, 200)
@@ -18,25 +36,34 @@ API_MINE = (401, 404, 404, 404, 200, 200)
 ROWS: list[Row] = [
     ("GET", "lmc-list", [], OPEN),
     ("GET", "lmc-corpus-new", [], MEMBERS),
+    ("POST", "lmc-corpus-new", [], FILL),
     ("GET", "lmc-upload", [], MEMBERS),
+    ("POST", "lmc-upload", [], FILL),
     ("GET", "lmc-compare", [], OPEN),
     ("GET", "lmc-playground", [], MEMBERS),
+    ("POST", "lmc-playground", [], FILL),
     ("GET", "lmc-corpus", ["open-corpus"], OPEN),
     ("GET", "lmc-corpus", ["unlisted-corpus"], OPEN),
-    ("GET", "lmc-corpus", ["private-corpus"], MINE),
+    ("GET", "lmc-corpus", ["private-corpus"], HIDDEN),
     ("GET", "lmc-corpus-edit", ["open-corpus"], EDIT_OPEN),
-    ("GET", "lmc-corpus-edit", ["private-corpus"], EDIT_MINE),
+    ("POST", "lmc-corpus-edit", ["open-corpus"], FILL_OPEN),
+    ("GET", "lmc-corpus-edit", ["private-corpus"], EDITORS),
+    ("POST", "lmc-corpus-edit", ["private-corpus"], FILL_EDITORS),
     ("GET", "lmc-corpus-download", ["open-corpus", "vocabulary.txt"], OPEN),
     ("GET", "lmc-corpus-download", ["open-corpus", "corpus.exe"], (404,) * 6),
-    ("GET", "lmc-corpus-download", ["private-corpus", "corpus.txt"], MINE),
+    ("GET", "lmc-corpus-download", ["private-corpus", "corpus.txt"], HIDDEN),
     ("GET", "lmc-start", ["open-corpus"], MEMBERS),
-    ("GET", "lmc-start", ["private-corpus"], EDIT_MINE),
+    ("POST", "lmc-start", ["open-corpus"], FILL),
+    ("GET", "lmc-start", ["private-corpus"], ("in", 404, 200, 200, 200, 200)),
+    ("POST", "lmc-start", ["private-corpus"], ("in", 404, 400, 400, 400, 400)),
     ("GET", "lmc-game", ["open-game"], OPEN),
     ("GET", "lmc-game", ["private-game"], MINE),
     ("GET", "lmc-progress", ["open-game"], (286,) * 6),
     ("GET", "lmc-progress", ["private-game"], (404, 404, 404, 404, 286, 286)),
     ("GET", "lmc-edit", ["open-game"], EDIT_OPEN),
+    ("POST", "lmc-edit", ["open-game"], FILL_OPEN),
     ("GET", "lmc-edit", ["private-game"], EDIT_MINE),
+    ("POST", "lmc-edit", ["private-game"], FILL_MINE),
     ("POST", "lmc-cancel", ["open-game"], ACT_OPEN),
     ("POST", "lmc-cancel", ["private-game"], ACT_MINE),
     ("POST", "lmc-retry", ["open-game"], ACT_OPEN),
@@ -48,18 +75,23 @@ ROWS: list[Row] = [
     ("GET", "lmc-download", ["open-game", "targets.log"], OPEN),
     ("GET", "lmc-download", ["open-game", "targets.exe"], (404,) * 6),
     ("GET", "lmc-download", ["private-game", "statistics.json"], MINE),
+    *people_rows("lmc-corpus", "api-lmc-corpus", "private-corpus", "open-corpus", "bobs-corpus-role"),
     # REST API
     ("GET", "api-lmc-corpora", [], OPEN),
     ("POST", "api-lmc-corpora", [], SENDERS),
     ("GET", "api-lmc-corpus", ["open-corpus"], OPEN),
-    ("GET", "api-lmc-corpus", ["private-corpus"], MINE),
+    ("GET", "api-lmc-corpus", ["private-corpus"], HIDDEN),
     ("PATCH", "api-lmc-corpus", ["open-corpus"], API_OPEN),
-    ("PATCH", "api-lmc-corpus", ["private-corpus"], API_MINE),
+    ("PATCH", "api-lmc-corpus", ["private-corpus"], API_EDITORS),
     ("GET", "api-lmc-corpus-file", ["open-corpus", "corpus.jsonl"], OPEN),
-    ("GET", "api-lmc-corpus-file", ["private-corpus", "corpus.txt"], MINE),
+    ("GET", "api-lmc-corpus-file", ["private-corpus", "corpus.txt"], HIDDEN),
+    ("POST", "api-lmc-check", [], SENDERS),
+    ("GET", "api-lmc-players", [], OPEN),
     ("GET", "api-lmc-games", [], OPEN),
     ("POST", "api-lmc-games", [], SENDERS),
     ("POST", "api-lmc-logs", [], SENDERS),
+    ("POST", "api-lmc-guesses", [], SENDERS),
+    ("GET", "api-lmc-guess", ["alices-guess"], (401, 404, 404, 404, 200, 404)),
     ("GET", "api-lmc-compare", [], (400,) * 6),
     ("GET", "api-lmc-game", ["open-game"], OPEN),
     ("GET", "api-lmc-game", ["private-game"], MINE),
@@ -77,22 +109,27 @@ ROWS: list[Row] = [
     ("GET", "api-lmc-search", ["private-game"], (404,) * 6),
 ]
 LAST: list[Row] = [
+    *leaving_rows("lmc-corpus", "api-lmc-corpus", "shared-corpus", "bobs-other-corpus-role"),
     ("DELETE", "api-lmc-game", ["doomed-game"], (401, 404, 404, 404, 204, 204)),
     ("DELETE", "api-lmc-corpus", ["doomed-corpus"], (401, 404, 404, 404, 204, 204)),
     ("POST", "lmc-delete", ["private-game"], ACT_MINE),
     ("POST", "lmc-delete", ["open-game"], ACT_OPEN),
-    ("POST", "lmc-corpus-delete", ["private-corpus"], ACT_MINE),
+    ("POST", "lmc-corpus-delete", ["private-corpus"], OWNER_ACTS),
     ("POST", "lmc-corpus-delete", ["open-corpus"], ACT_OPEN),
 ]
-FORMS = ("lmc-playground", "lmc-corpus-new", "lmc-corpus-edit", "lmc-start", "lmc-upload", "lmc-edit")
 
 
 def furnish(people, world) -> None:
     """alice's open, unlisted and private corpora; a game of ic for all, and an uploaded log for herself."""
     corpus = make_corpus(people.alice, "The cat sat.\n", slug="open-corpus")
     make_corpus(people.alice, "The cat sat.\n", slug="unlisted-corpus", visibility="unlisted")
-    make_corpus(people.alice, "The cat sat.\n", slug="private-corpus", visibility="private")
+    for name, role in (("private-corpus", "bobs-corpus-role"), ("shared-corpus", "bobs-other-corpus-role")):
+        shared = make_corpus(people.alice, "The cat sat.\n", slug=name, visibility="private")
+        share(shared, people)
+        world[role] = shared.collaborations.get(user=people.bob).pk
     make_corpus(people.alice, "The cat sat.\n", slug="doomed-corpus", visibility="private")
     world["doomed-game"] = upload(people.alice, LOG, visibility="private").key
     world["open-game"] = play(corpus, people.alice, "ic").key
+    model = RegisteredModel.objects.get(slug="public-model")
+    world["alices-guess"] = Guess.objects.create(owner=people.alice, model=model, predictions=[]).pk
     world["private-game"] = upload(people.alice, LOG, visibility="private").key

@@ -1,23 +1,56 @@
-"""Who gets what: registered models."""
+"""Who gets what: registered models. dora may view the shared one, bob may edit it; the private one is alice's alone."""
 
 from __future__ import annotations
 
-from tests.permissions.rooms import MEMBERS, OPEN, Row
+from tests.factories import make_model
+from tests.permissions.rooms import (
+    API_EDITORS,
+    EDITORS,
+    EDITORS_ACT,
+    FILL,
+    FILL_EDITORS,
+    FILL_MINE,
+    FILL_OPEN,
+    HIDDEN,
+    MEMBERS,
+    OPEN,
+    Row,
+    leaving_rows,
+    people_rows,
+    share,
+)
 
 ROWS: list[Row] = [
     ("GET", "model-list", [], OPEN),
     ("GET", "model-register", [], MEMBERS),
+    ("POST", "model-register", [], FILL),
     ("GET", "model-detail", ["public-model"], OPEN),
     ("GET", "model-detail", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("GET", "model-edit", ["private-model"], ("in", 404, 404, 404, 200, 200)),
+    ("POST", "model-edit", ["private-model"], FILL_MINE),
     ("GET", "model-edit", ["public-model"], ("in", 403, 403, 403, 200, 200)),
+    ("POST", "model-edit", ["public-model"], FILL_OPEN),
     ("GET", "model-status", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("POST", "model-check", ["public-model"], ("in", 403, 403, 403, 302, 302)),
+    ("POST", "model-refuse", ["public-model"], ("in", 403, 403, 403, 403, 302)),
     ("POST", "model-approve", ["public-model"], ("in", 403, 403, 403, 403, 302)),
     ("GET", "model-detail", ["elsewhere"], OPEN),
     ("POST", "model-check", ["elsewhere"], ("in", 403, 403, 403, 302, 302)),
+    ("GET", "model-detail", ["shared-model"], HIDDEN),
+    ("GET", "model-status", ["shared-model"], HIDDEN),
+    ("GET", "model-edit", ["shared-model"], EDITORS),
+    ("POST", "model-edit", ["shared-model"], FILL_EDITORS),
+    ("POST", "model-check", ["shared-model"], EDITORS_ACT),
+    ("GET", "api-model", ["shared-model"], HIDDEN),
+    ("PATCH", "api-model", ["shared-model"], API_EDITORS),
+    ("GET", "api-model-profile", ["shared-model"], HIDDEN),
+    *people_rows("model", "api-model", "shared-model", "public-model", "bobs-model-role"),
 ]
-FORMS = (
-    "model-register",
-    "model-edit",
-)
+LAST: list[Row] = leaving_rows("model", "api-model", "shared-model", "bobs-model-role")
+
+
+def furnish(people, world) -> None:
+    """alice's private model on which dora and bob collaborate."""
+    model = make_model(people.alice, slug="shared-model", visibility="private")
+    share(model, people)
+    world["bobs-model-role"] = model.collaborations.get(user=people.bob).pk

@@ -1,8 +1,24 @@
-"""Who gets what: ProPara's answer sets and submissions. They have no collaborators: bob and dora are strangers here."""
+"""Who gets what: ProPara's answer sets and submissions. dora may view the private set and bob may edit it; submissions
+are their senders' alone."""
 
 from __future__ import annotations
 
-from tests.permissions.rooms import MEMBERS, OPEN, Row
+from tests.permissions.rooms import (
+    API_EDITORS,
+    EDITORS,
+    FILL,
+    FILL_EDITORS,
+    FILL_MINE,
+    FILL_OPEN,
+    HIDDEN,
+    MEMBERS,
+    OPEN,
+    OWNER_ACTS,
+    Row,
+    leaving_rows,
+    people_rows,
+    share,
+)
 from tests.propara.site.worlds import LATE, LIGHT, hand_in, make_set, make_version
 
 MINE = (404, 404, 404, 404, 200, 200)
@@ -18,27 +34,36 @@ API_MINE = (401, 404, 404, 404, 200, 200)
 ROWS: list[Row] = [
     ("GET", "propara-list", [], OPEN),
     ("GET", "propara-new", [], MEMBERS),
+    ("POST", "propara-new", [], FILL),
     ("POST", "propara-rescore", [], ("in", 403, 403, 403, 403, 302)),
     ("GET", "propara-set", ["open-answers"], OPEN),
     ("GET", "propara-set", ["unlisted-answers"], OPEN),
-    ("GET", "propara-set", ["private-answers"], MINE),
+    ("GET", "propara-set", ["private-answers"], HIDDEN),
     ("GET", "propara-version", ["open-answers", 1], OPEN),
     ("GET", "propara-version", ["open-answers", 9], (404,) * 6),
-    ("GET", "propara-version", ["private-answers", 1], MINE),
+    ("GET", "propara-version", ["private-answers", 1], HIDDEN),
     ("GET", "propara-download", ["open-answers", 1, "prompts.jsonl"], OPEN),
     ("GET", "propara-download", ["open-answers", 1, "exe"], (404,) * 6),
-    ("GET", "propara-download", ["private-answers", 1, "answers.tsv"], MINE),
+    ("GET", "propara-download", ["private-answers", 1, "answers.tsv"], HIDDEN),
     ("GET", "propara-answers", ["open-answers", 1, 7], OPEN),
     ("GET", "propara-answers", ["open-answers", 1, 8], (404,) * 6),
-    ("GET", "propara-answers", ["private-answers", 1, 7], MINE),
+    ("GET", "propara-answers", ["private-answers", 1, 7], HIDDEN),
     ("GET", "propara-edit", ["open-answers"], EDIT_OPEN),
-    ("GET", "propara-edit", ["private-answers"], EDIT_MINE),
+    ("POST", "propara-edit", ["open-answers"], FILL_OPEN),
+    ("GET", "propara-edit", ["private-answers"], EDITORS),
+    ("POST", "propara-edit", ["private-answers"], FILL_EDITORS),
     ("GET", "propara-version-new", ["open-answers"], EDIT_OPEN),
-    ("GET", "propara-version-new", ["private-answers"], EDIT_MINE),
+    ("POST", "propara-version-new", ["open-answers"], FILL_OPEN),
+    ("GET", "propara-version-new", ["private-answers"], EDITORS),
+    ("POST", "propara-version-new", ["private-answers"], FILL_EDITORS),
     ("GET", "propara-submit", ["open-answers", 1], MEMBERS),
-    ("GET", "propara-submit", ["private-answers", 1], EDIT_MINE),
+    ("POST", "propara-submit", ["open-answers", 1], FILL),
+    ("GET", "propara-submit", ["private-answers", 1], ("in", 404, 200, 200, 200, 200)),
+    ("POST", "propara-submit", ["private-answers", 1], ("in", 404, 400, 400, 400, 400)),
     ("GET", "propara-generate", ["open-answers", 1], MEMBERS),
-    ("GET", "propara-generate", ["private-answers", 1], EDIT_MINE),
+    ("POST", "propara-generate", ["open-answers", 1], FILL),
+    ("GET", "propara-generate", ["private-answers", 1], ("in", 404, 200, 200, 200, 200)),
+    ("POST", "propara-generate", ["private-answers", 1], ("in", 404, 400, 400, 400, 400)),
     ("GET", "propara-submission", ["open-submission"], OPEN),
     ("GET", "propara-submission", ["private-submission"], MINE),
     ("GET", "propara-submission", ["waiting-submission"], MINE),
@@ -48,7 +73,9 @@ ROWS: list[Row] = [
     ("GET", "propara-submission-download", ["open-submission", "exe"], (404,) * 6),
     ("GET", "propara-submission-download", ["private-submission", "file"], MINE),
     ("GET", "propara-submission-edit", ["open-submission"], EDIT_OPEN),
+    ("POST", "propara-submission-edit", ["open-submission"], FILL_OPEN),
     ("GET", "propara-submission-edit", ["private-submission"], EDIT_MINE),
+    ("POST", "propara-submission-edit", ["private-submission"], FILL_MINE),
     ("POST", "propara-submission-agree", ["open-submission"], ACT_OPEN),
     ("POST", "propara-submission-agree", ["waiting-submission"], ACT_MINE),
     ("POST", "propara-submission-cancel", ["open-submission"], ("in", 403, 403, 403, 403, 403)),
@@ -62,19 +89,20 @@ ROWS: list[Row] = [
     ("GET", "propara-compare", ["open-submission", "private-submission"], MINE),
     ("GET", "propara-compare-process", ["open-submission", "other-submission", 7], OPEN),
     ("GET", "propara-compare-process", ["open-submission", "private-submission", 7], MINE),
+    *people_rows("propara", "api-propara-set", "private-answers", "open-answers", "bobs-answers-role"),
     # REST API
     ("GET", "api-propara-sets", [], OPEN),
     ("POST", "api-propara-sets", [], SENDERS),
     ("GET", "api-propara-set", ["open-answers"], OPEN),
-    ("GET", "api-propara-set", ["private-answers"], MINE),
+    ("GET", "api-propara-set", ["private-answers"], HIDDEN),
     ("PATCH", "api-propara-set", ["open-answers"], API_OPEN),
-    ("PATCH", "api-propara-set", ["private-answers"], API_MINE),
-    ("GET", "api-propara-versions", ["private-answers"], MINE),
+    ("PATCH", "api-propara-set", ["private-answers"], API_EDITORS),
+    ("GET", "api-propara-versions", ["private-answers"], HIDDEN),
     ("POST", "api-propara-versions", ["open-answers"], (401, 403, 403, 403, 400, 400)),
-    ("POST", "api-propara-versions", ["private-answers"], (401, 404, 404, 404, 400, 400)),
-    ("GET", "api-propara-version", ["private-answers", 1], MINE),
+    ("POST", "api-propara-versions", ["private-answers"], (401, 404, 403, 400, 400, 400)),
+    ("GET", "api-propara-version", ["private-answers", 1], HIDDEN),
     ("GET", "api-propara-version-file", ["open-answers", 1, "answers.tsv"], OPEN),
-    ("GET", "api-propara-version-file", ["private-answers", 1, "answers.tsv"], MINE),
+    ("GET", "api-propara-version-file", ["private-answers", 1, "answers.tsv"], HIDDEN),
     ("POST", "api-propara-evaluate", [], SENDERS),
     ("POST", "api-propara-generate", [], SENDERS),
     ("POST", "api-propara-rescore", [], (401, 403, 403, 403, 403, 202)),
@@ -97,29 +125,28 @@ ROWS: list[Row] = [
     ("GET", "api-propara-file", ["private-submission", "file"], MINE),
 ]
 LAST: list[Row] = [
+    *leaving_rows("propara", "api-propara-set", "shared-answers", "bobs-other-answers-role"),
     ("DELETE", "api-propara-submission", ["other-submission"], (401, 403, 403, 403, 204, 204)),
     ("DELETE", "api-propara-submission", ["doomed-submission"], (401, 404, 404, 404, 204, 204)),
     ("DELETE", "api-propara-set", ["doomed-answers"], (401, 404, 404, 404, 204, 204)),
     ("POST", "propara-submission-delete", ["private-submission"], ACT_MINE),
     ("POST", "propara-submission-delete", ["open-submission"], ACT_OPEN),
-    ("POST", "propara-delete", ["private-answers"], ACT_MINE),
+    ("POST", "propara-delete", ["private-answers"], OWNER_ACTS),
     ("POST", "propara-delete", ["open-answers"], ACT_OPEN),
 ]
-FORMS = (
-    "propara-new",
-    "propara-edit",
-    "propara-version-new",
-    "propara-submit",
-    "propara-generate",
-    "propara-submission-edit",
-)
 
 
 def furnish(people, world) -> None:
     """alice's open, unlisted and private answer sets, and submissions of hers to the open one."""
     version = make_version(people.alice, slug="open-answers")
     make_set(people.alice, slug="unlisted-answers", visibility="unlisted")
-    make_set(people.alice, slug="private-answers", visibility="private")
+    for name, role in (
+        ("private-answers", "bobs-answers-role"),
+        ("shared-answers", "bobs-other-answers-role"),
+    ):
+        answer_set = make_set(people.alice, slug=name, visibility="private")
+        share(answer_set, people)
+        world[role] = answer_set.collaborations.get(user=people.bob).pk
     world["open-submission"] = hand_in(version, people.alice).key
     world["other-submission"] = hand_in(version, people.alice, LIGHT, system="right").key
     world["private-submission"] = hand_in(version, people.alice, LIGHT, visibility="private").key

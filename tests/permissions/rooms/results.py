@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import HIDDEN, MEMBERS, OPEN, Row
+from tests.permissions.rooms import FILL, HIDDEN, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
     ("POST", "suite-preview", ["drafted"], (401, 404, 403, 400, 400, 400)),
     ("POST", "suite-preview", ["public"], (401, 403, 403, 403, 400, 400)),
-    ("GET", "matrix-download", ["csv"], OPEN),
     ("GET", "run-list", [], OPEN),
     ("GET", "results-upload", [], MEMBERS),
-    ("POST", "results-upload", [], ("in", 400, 400, 400, 400, 400)),
+    ("POST", "results-upload", [], FILL),
     ("GET", "suite-results-upload", ["public", 1], MEMBERS),
     ("GET", "suite-results-upload", ["private", 1], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-results-upload", ["private", 1], ("in", 404, 400, 400, 400, 400)),
@@ -34,8 +33,10 @@ ROWS: list[Row] = [
 LAST: list[Row] = [
     ("POST", "run-delete", ["public-run"], ("in", 403, 403, 403, 302, 302)),
     ("POST", "run-delete", ["private-run"], ("in", 404, 403, 403, 302, 302)),
+    ("GET", "run-detail", ["public-run"], OPEN),  # a published collection shows it
+    ("GET", "api-run", ["public-run"], OPEN),
+    ("POST", "run-delete", ["loose-run"], ("in", 403, 403, 403, 302, 302)),
+    ("GET", "run-detail", ["loose-run"], (200, 200, 200, 200, 410, 410)),
+    ("GET", "api-run", ["loose-run"], (200, 200, 200, 200, 410, 410)),
+    ("GET", "run-detail", ["private-run"], (404, 404, 200, 200, 404, 404)),
 ]
-FORMS = (
-    "results-upload",
-    "suite-results-upload",
-)

@@ -10,5 +10,5 @@ ROWS: list[Row] = [
     ("GET", "healthz", [], OPEN),
     ("GET", "queue", [], OPEN),
     ("GET", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),
+    ("POST", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),
 ]
-FORMS = ("admin-sign-in",)

@@ -5,9 +5,21 @@ from __future__ import annotations
 from tests.permissions.rooms import Row
 
 STAFF = ("in", 403, 403, 403, 403, 200)
+API = (401, 403, 403, 403, 403, 200)
 ROWS: list[Row] = [
     ("GET", "staff", [], STAFF),
     ("POST", "staff-jobs", [], ("in", 403, 403, 403, 403, 400)),
     ("POST", "staff-doctor", [], ("in", 403, 403, 403, 403, 302)),
+    ("GET", "staff-clean-up", [], STAFF),
+    ("POST", "staff-clean-up", [], ("in", 403, 403, 403, 403, 400)),
     ("POST", "staff-tidy", [], ("in", 403, 403, 403, 403, 302)),
+    ("GET", "api-staff-workers", [], API),
+    ("GET", "api-staff-failures", [], API),
+    ("GET", "api-staff-users", [], API),
+    ("GET", "api-staff-storage", [], API),
+    ("GET", "api-staff-clean-up", [], API),
+    ("POST", "api-staff-clean-up", [], (401, 403, 403, 403, 403, 400)),
+    ("GET", "api-staff-doctor", [], API),
+    ("POST", "api-staff-doctor", [], (401, 403, 403, 403, 403, 202)),
+    ("POST", "api-staff-tidy", [], (401, 403, 403, 403, 403, 202)),
 ]

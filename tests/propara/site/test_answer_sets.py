@@ -32,6 +32,7 @@ def test_all_that_is_wrong_with_both_files_is_said_at_once():
         ("answers", 9, "action"),
         ("answers", 10, "blank-line"),
         ("sentences", 2, "integer"),
+        ("sentences", 2, "integer"),
     ]
 
 

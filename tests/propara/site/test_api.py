@@ -76,6 +76,55 @@ def test_scoring_without_keeping(bob, people):
     assert not Submission.objects.exists()
 
 
+def test_scoring_without_keeping_can_say_all_about_each_process(bob, people):
+    version = make_version(people.alice)
+    address = reverse("api-propara-evaluate")
+    kept = hand_in(version, people.bob)
+    wanted = bob.get(reverse("api-propara-process", args=[kept.key, 7])).json()
+    kept.delete()
+    for target in (
+        {"answer_set": "light"},
+        {"answers": file(LIGHT), "sentences": file(SENTENCES)},
+    ):
+        data = bob.post(address, {"file": file(LATE), "details": "true", **target}).json()
+        assert data["processes"] == [wanted]
+    assert wanted["sentences"][0] == "Gas gathers in a star."
+    assert wanted["answer"]["conversions"]
+    assert any(pair["parts"] for pair in wanted["questions"]["moves"]["pairs"])
+    assert bob.post(address, {"file": file(LATE), "answer_set": "light"}).json()["processes"] == []
+
+
+def test_sentences_sent_along_are_read_with_their_answers(bob, people):
+    make_set(people.alice)
+    address = reverse("api-propara-evaluate")
+    wrong = {"answers": file(LIGHT), "sentences": file("7\tx\n7\t1.0\tGas.\n")}
+    answer = bob.post(address, {"file": file(LATE), **wrong})
+    assert answer.status_code == 400
+    assert [one["where"] for one in answer.json()["errors"]] == [
+        "sentences, line 1, column 2",
+        "sentences, line 2, column 2",
+    ]
+    both = {"answer_set": "light", "sentences": file(SENTENCES)}
+    assert bob.post(address, {"file": file(LATE), **both}).status_code == 400
+
+
+@pytest.mark.parametrize("text", ["sea\\ud800", "sea\\u0000"])
+def test_half_a_surrogate_pair_in_a_grid_is_refused(bob, people, text):
+    make_set(people.alice)
+    grid = '[{"process_id": 7, "participants": {"gas": ["TEXT", "x", "x", "x", "x"]}}]'.replace("TEXT", text)
+    answer = bob.post(reverse("api-propara-evaluate"), {"file": file(grid, "p.json"), "answer_set": "light"})
+    assert answer.status_code == 400
+    assert "half a surrogate pair" in answer.json()["errors"][0]["message"]
+
+
+def test_a_very_long_number_of_a_process_is_a_problem_of_its_row(bob, people):
+    make_set(people.alice)
+    long = LATE.replace("7\t", "9" * 4_301 + "\t")
+    answer = bob.post(reverse("api-propara-evaluate"), {"file": file(long), "answer_set": "light"})
+    assert answer.status_code == 400
+    assert "p.tsv, line 1, column 1" in [one["where"] for one in answer.json()["errors"]]
+
+
 def test_an_answer_set_is_made_changed_and_gets_versions(bob):
     body = {"title": "Light", "answers": file(LIGHT), "sentences": file(SENTENCES)}
     made = bob.post(reverse("api-propara-sets"), body)

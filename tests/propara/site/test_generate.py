@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.demo.catalogue import MODELS_DIR
+from gym.evaluations import limits
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
 from gym.propara.generate import GenerationError, answer_process, spans
@@ -113,6 +114,19 @@ def test_a_model_answers_and_is_named(client, people, ngram):
     html = client.get(page).content.decode()
     assert "generated here" in html
     assert "constrained choice by surprisal" in html
+
+
+def test_its_steps_count_for_the_day(client, people, ngram, settings):
+    version = make_shipped(people.alice)
+    steps = sum(version.events.values())
+    settings.GYM_MAX_SENTENCES_PER_DAY = steps
+    generation.queue_generation(version, ngram, About("x"), actor=people.bob)
+    assert limits.used_by(people.bob).sentences == steps
+    client.force_login(people.bob)
+    address = reverse("propara-generate", args=["shipped", 1])
+    page = client.post(address, {"model": ngram.slug, "visibility": "public"}).content.decode()
+    assert "in the last 24 hours" in page
+    assert Submission.objects.count() == 1
 
 
 def test_the_same_model_gives_the_same_answers(people, ngram):

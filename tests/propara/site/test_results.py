@@ -48,6 +48,23 @@ def test_the_leaderboard_names_both_metrics_and_gives_an_interval(client, people
     assert f"{low:.3f}–{high:.3f}" in html
 
 
+def test_pages_round_as_the_reference_prints(client, pair):
+    """The hasty file's recall is 0.5545, stored as a little less: 0.554 in the reference's report and on every page."""
+    submission = pair[1]
+    assert f"{submission.report['reference']['recall']!r}" == "0.5545"
+    report = client.get(
+        reverse("propara-submission-download", args=[submission.key, "report.txt"])
+    ).content.decode()
+    assert "Overall Recall    0.554 " in report
+    for html in (
+        client.get(submission.get_absolute_url()).content.decode(),
+        page(client, "propara-set", "shipped"),
+        page(client, "propara-compare", pair[0].key, submission.key),
+    ):
+        assert ">0.554<" in html
+        assert "0.555" not in html
+
+
 def test_private_submissions_are_on_their_owners_board_alone(people):
     version = make_version(people.alice)
     hand_in(version, people.bob, visibility="private")
@@ -111,6 +128,8 @@ def test_comparison_pages(client, pair):
     html = page(client, "propara-compare", pair[0].key, pair[1].key)
     assert "The interval excludes 0: on processes like these careful is better." in html
     assert "2: <a" in page(client, "propara-compare-process", pair[0].key, pair[1].key, 1)
+    offered = client.get(reverse("propara-compare-pick"), {"first": pair[1].key}).context
+    assert (offered["first"], offered["second"]) == (pair[1].key, pair[0].key)
     answer = client.get(reverse("propara-compare-pick"), {"first": pair[0].key, "second": pair[1].key})
     assert answer.url == reverse("propara-compare", args=[pair[0].key, pair[1].key])
 

@@ -40,12 +40,12 @@ class Command(BaseCommand):
             try:
                 case = shared.read(path, given, lambda line: self.stderr.write(line))
             except CaseError as error:
-                message = shared.explain(path, error)
+                message = shared.explain(path, error, given)
                 self.stderr.write(message)
                 results.append((str(path), CaseResult("", Ratio(1, 1, ""), options.reading, error=message)))
                 wrong = True
             else:
-                results.append((str(path), run_case(case, server, judge, options)))
+                results.append((str(path), shared.hidden(run_case(case, server, judge, options), given)))
         text = reports.render(results, given["format"])
         if given["output"]:
             given["output"].write_text(text, encoding="utf-8")

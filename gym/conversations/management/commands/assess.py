@@ -6,12 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from gym.conversations.assessor import assess, text_report
+from gym.conversations.assessor import Assessment, assess, samples_of, text_report
 from gym.conversations.cases import CaseError
 from gym.conversations.driver import run_case
 from gym.conversations.judges import AgentJudge
 from gym.conversations.management import options as shared
-from gym.conversations.naming import chooser
+from gym.conversations.naming import choices, chooser
+from gym.conversations.results import CaseResult
+from gym.conversations.transport import Transport
 
 
 class Command(BaseCommand):
@@ -21,7 +23,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help="a test case")
         parser.add_argument("--format", choices=["text", "json"], default="text")
-        parser.add_argument("--namer", metavar="AGENT", help="agent that names the failures of gist checks")
+        parser.add_argument("--namer", metavar="AGENT", help="agent that says why answers failed")
         shared.add_arguments(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
@@ -29,10 +31,10 @@ class Command(BaseCommand):
         try:
             case = shared.read(given["file"], given, lambda line: self.stderr.write(line))
         except CaseError as error:
-            raise CommandError(shared.explain(given["file"], error), returncode=shared.WRONG) from None
-        result = run_case(case, server, shared.judge(given, server), shared.options(given))
-        choose = chooser(AgentJudge(server, given["namer"])) if given["namer"] else None
-        assessment = assess(result, choose=choose)
+            raise CommandError(shared.explain(given["file"], error, given), returncode=shared.WRONG) from None
+        judge, options = shared.judge(given, server), shared.options(given)
+        result = shared.hidden(run_case(case, server, judge, options), given)
+        assessment = self._named(result, server, given["namer"]) if given["namer"] else assess(result)
         if given["format"] == "json":
             text = json.dumps(assessment.as_dict(), ensure_ascii=False, indent=2) + "\n"
         else:
@@ -41,3 +43,16 @@ class Command(BaseCommand):
             given["output"].write_text(text, encoding="utf-8")
         else:
             self.stdout.write(text, ending="")
+
+    def _named(self, result: CaseResult, server: Transport, namer: str) -> Assessment:
+        made = list(choices(samples_of(result), {}, chooser(AgentJudge(server, namer))))
+        troubles = [choice.trouble for choice in made if choice.trouble]
+        undecided = sum(not choice.mode for choice in made)
+        if undecided:
+            why = troubles[0] if troubles else "neither a number of the list nor NEW was said."
+            self.stderr.write(f"{undecided} of {len(made)} failures stay as grouped by text. {namer}: {why}")
+        return assess(
+            result,
+            names={choice.mode: choice.name for choice in made if choice.mode},
+            chosen={choice.place: choice.mode for choice in made if choice.mode},
+        )

@@ -117,6 +117,7 @@ def _rendered(form: str, document: SuiteDocument, result: RunResult, head: dict[
         data = report.as_dict(document, result, head)
         return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if form == "csv":
+        kind = head["provenance"]["score_kind"]
         rows = report.region_rows(document, result, document.name, head["model"]["slug"])
-        return csv_text(report.region_header(result), rows)
+        return csv_text((*report.region_header(result), "score_kind"), ((*row, kind) for row in rows))
     return report.as_text(document, result, head)

@@ -90,6 +90,40 @@ class CorpusList(ListView):
         return Response(CorpusDetailSerializer(made).data, status=201, headers={"Location": place})
 
 
+CHECKED = {
+    "format": "text",
+    "lines": 1,
+    "characters": 16,
+    "tokens": 4,
+    "users": 1,
+    "warnings": [],
+    "shown": [{"number": 1, "text": "The woman plays.", "user": None, "timestamp": "", "tokens": [[0, 3]]}],
+}
+
+
+class CorpusToCheck(Body):
+    file = serializers.FileField(help_text="plain text or JSON lines, packed with gzip or not")
+    format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
+
+
+class CorpusCheck(ApiView):
+    parser_classes = [MultiPartParser]
+
+    @operation(
+        "Check a corpus",
+        takes={FORM: CorpusToCheck},
+        sends={FORM: {"file": "texts.jsonl", "format": "json"}},
+        answers={"type": "object"},
+        example=CHECKED,
+    )
+    def post(self, request: Request) -> Response:
+        """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
+        given = self.given()
+        upload = given["file"]
+        read = services.read_corpus(read_upload(upload, services.MAX_BYTES), given["format"], upload.name)
+        return Response({"format": read.form, **read.found})
+
+
 class CorpusDetail(ApiView):
     path_examples = SLUG
 
@@ -124,9 +158,11 @@ class CorpusFile(ApiView):
 
     @operation(
         "Download a corpus",
-        answers={"type": "object", "description": "one line of corpus.jsonl"},
-        example={"text": "The woman plays.", "timestamp": 1},
-        media={"text/plain": (TEXT, "The woman plays.\n")},
+        media={
+            "application/x-ndjson": (TEXT, '{"text": "The woman plays.", "timestamp": 1}\n'),
+            "text/plain": (TEXT, "The woman plays.\n"),
+            "text/tab-separated-values": (TEXT, "the\t12\n"),
+        },
     )
     def get(self, request: Request, slug: str, form: str) -> Any:
         """`form` is corpus.txt, corpus.jsonl (one of them as it came), sorted.jsonl (by user and time, of JSON lines),

@@ -22,6 +22,7 @@ from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
 from gym.lmchallenge.site.api.corpora import FORM, corpus_of
 from gym.lmchallenge.site.api.shown import GAME, QUEUED, GameSerializer
+from gym.lmchallenge.site.choices import players_for
 from gym.lmchallenge.site.game_views import MAX_UPLOAD
 from gym.uploads import open_upload
 from suites.models import Visibility
@@ -65,6 +66,12 @@ class NewGame(Body):
     )
     error_chars = serializers.CharField(
         default=noise.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic"
+    )
+    transcript = serializers.BooleanField(
+        default=False, help_text="of programs: keep the end of what is said, for transcript.txt"
+    )
+    player_options = serializers.DictField(
+        child=serializers.IntegerField(), default=dict, help_text="by name; see lmc/players/"
     )
 
 
@@ -118,8 +125,9 @@ class GameList(ListView):
         given: dict[str, Any] = self.given()
         corpus = corpus_of(request, given.pop("corpus"))
         words = "".join(f"{word}\n" for word in given.pop("words")).encode()
-        player, title, visibility = (given.pop(name) for name in ("player", "title", "visibility"))
-        wish = playing.Wish(player, GameOptions(**given), words, title, visibility)
+        names = ("player", "title", "visibility", "player_options", "transcript")
+        player, title, visibility, told, transcript = (given.pop(name) for name in names)
+        wish = playing.Wish(player, GameOptions(**given), words, title, visibility, told, transcript)
         return queued(request, playing.start_game(corpus, wish, actor=request.user))
 
 
@@ -143,6 +151,30 @@ class LogList(ApiView):
         stream = open_upload(upload, MAX_UPLOAD)
         made = playing.upload_log(stream, actor=request.user, filename=upload.name, corpus=corpus, **given)
         return queued(request, made)
+
+
+PLAYER = {
+    "player": "model:demo-gpt2",
+    "name": "Demo GPT-2",
+    "kind": "causal",
+    "learns": False,
+    "options": {"paths": {"words": "ways to spell a candidate", "low": 1, "high": 20, "default": 3}},
+}
+
+
+class LmcPlayerSerializer(serializers.Serializer):
+    player = serializers.CharField(help_text="as a new game takes it")
+    name = serializers.CharField()
+    kind = serializers.CharField(help_text="causal, ngram, process or adaptive")
+    learns = serializers.BooleanField(help_text="whether it can be played with training")
+    options = serializers.DictField(help_text="what it can be told: words, low, high, default by name")
+
+
+class Players(ListView):
+    @operation("List players", answers=LmcPlayerSerializer, many=True, example=PLAYER)
+    def get(self, request: Request) -> Response:
+        """Models, model programs and the built-in learner: whoever can play for you."""
+        return self.page(players_for(request.user, playing.programs()), LmcPlayerSerializer)
 
 
 def queued(request: Request, game: Game) -> Response:

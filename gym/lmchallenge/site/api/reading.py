@@ -23,6 +23,7 @@ from gym.lmchallenge.tokens import FILTERS
 
 OBJECT = {"type": "object"}
 MOST_LINES = 1_000
+SAVINGS = ("selection_cost", "auto_space", "literal")
 
 
 class LmcFilter(Query):
@@ -34,6 +35,18 @@ class LmcPart(LmcFilter):
     first = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1, help_text="line, by line")
     last = serializers.IntegerField(
         required=False, min_value=1, max_value=2**31 - 1, help_text="line, by line"
+    )
+
+
+class LmcSavings(LmcPart):
+    selection_cost = serializers.FloatField(
+        required=False, min_value=0, max_value=100, help_text="tc: keystrokes to accept a prediction"
+    )
+    auto_space = serializers.BooleanField(
+        required=False, help_text="tc: a blank after an accepted prediction costs nothing"
+    )
+    literal = serializers.BooleanField(
+        required=False, help_text="tc: each typed stretch costs one selection more"
     )
 
 
@@ -67,17 +80,19 @@ class GameLog(ApiView):
 
     @operation(
         "Download a log",
+        query=LmcFilter,
         answers={"type": "object", "description": "one line of the log"},
         example={"wordPredictions": [{"target": "plays", "rank": 1, "score": -0.5}]},
         media={
+            "application/x-ndjson": (TEXT, '{"user": "u1", "results": []}\n'),
             "application/gzip": ({"type": "string", "format": "binary"}, ""),
             "text/csv": (TEXT, "lines,users\n"),
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
         """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions),
-        each also with .gz; statistics.json, statistics.csv or users.csv."""
-        response = downloads.response_of(seen(request, key), form, "alphaemoji")
+        each also with .gz; statistics.json, statistics.csv or users.csv (tokens of `filter`); transcript.txt."""
+        response = downloads.response_of(seen(request, key), form, self.query["filter"])
         if response is None:
             raise Http404
         return response
@@ -86,10 +101,11 @@ class GameLog(ApiView):
 class Statistics(ApiView):
     path_examples = KEY
 
-    @operation("Read statistics", query=LmcPart, answers=OBJECT, example=STATISTICS)
+    @operation("Read statistics", query=LmcSavings, answers=OBJECT, example=STATISTICS)
     def get(self, request: Request, key: str) -> Response:
         """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve, cross-validated mixture, each with n and interval. By line: at most 1,000 lines at once."""
+        learning curve, cross-validated mixture, each with n and interval. By line: at most 1,000 lines at once.
+        With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
         game = counted(request, key)
         keep, partition = self.query["filter"], self.query["partition"]
         found = counting.statistics_of(game, keep)
@@ -106,6 +122,9 @@ class Statistics(ApiView):
         answer |= {"parts": parts, "notices": found["notices"]}
         if partition == "all":
             answer |= {"mix": found.get("mix"), "more": found["more"]}
+            given = {name: self.query[name] for name in SAVINGS if name in self.query}
+            if given and game.game == "tc":
+                answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **given)}
         return Response(answer)
 
 

@@ -1,16 +1,23 @@
 from django.urls import path
 
-from gym.lmchallenge.site.api import corpora, games, reading
+from gym.lmchallenge.site.api import corpora, games, guesses, reading
+from gym.lmchallenge.site.views import ROOM
+from gym.sharing.api import people_api
 
 _CORPUS = "lmc/corpora/<slug:slug>/"
 _GAME = "lmc/games/<slug:key>/"
 
 urlpatterns = [
     path("lmc/corpora/", corpora.CorpusList.as_view(), name="api-lmc-corpora"),
+    path("lmc/check/", corpora.CorpusCheck.as_view(), name="api-lmc-check"),
+    path("lmc/players/", games.Players.as_view(), name="api-lmc-players"),
     path(_CORPUS, corpora.CorpusDetail.as_view(), name="api-lmc-corpus"),
+    *people_api(ROOM, _CORPUS, **corpora.CorpusDetail.path_examples),
     path(f"{_CORPUS}files/<str:form>/", corpora.CorpusFile.as_view(), name="api-lmc-corpus-file"),
     path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
     path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),
+    path("lmc/guesses/", guesses.GuessList.as_view(), name="api-lmc-guesses"),
+    path("lmc/guesses/<int:pk>/", guesses.GuessDetail.as_view(), name="api-lmc-guess"),
     path("lmc/compare/", reading.Compare.as_view(), name="api-lmc-compare"),
     path(_GAME, games.GameDetail.as_view(), name="api-lmc-game"),
     path(f"{_GAME}cancel/", games.Cancel.as_view(), name="api-lmc-cancel"),

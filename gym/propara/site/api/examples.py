@@ -51,7 +51,7 @@ SUBMISSION: dict[str, Any] = {
     "file_sha256": "18a9ae87f02e8f185ebe20b82838c5b38af3e9ef7a68b538a24528488856ff8c",
     "repairs": [],
     "agreed_at": None,
-    "evaluator": "2018.1",
+    "evaluator": "2018.2",
     "scored_at": "2026-03-01T09:00:01Z",
     "reference": REFERENCE,
     "corrected": CORRECTED,
@@ -96,7 +96,7 @@ DIGEST = {
     "processes": [PROCESS],
 }
 REPORT = {"submission": "3f2a9c1d5e7b8a604c21", "system": "Careful", "report": DIGEST}
-EVALUATED = {"kind": "actions", "repairs": [], "scored": True, "report": DIGEST}
+EVALUATED = {"kind": "actions", "repairs": [], "scored": True, "report": DIGEST, "processes": []}
 DETAIL = {"process_id": 1, "scores": {}, "mistakes": [], "questions": {"moves": {"pairs": [], "missed": []}}}
 COMPARED = {
     "processes": 14,

@@ -23,7 +23,7 @@ from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.api import examples
 from gym.propara.site.api.shown import AnswerSetSerializer, AnswerSetVersionSerializer
-from gym.propara.site.views import download_of, problems_of
+from gym.propara.site.views import TYPES, download_of, problems_of
 from gym.uploads import read_upload
 from suites.models import Visibility
 
@@ -187,7 +187,10 @@ class VersionFile(ApiView):
         "Download a file of a version",
         answers={"type": "object", "description": "answers as JSON grids"},
         example={"processes": []},
-        media={"text/tab-separated-values": (TEXT, "1\t1\twater\tMOVE\ttap\tkettle\n")},
+        media={
+            "text/tab-separated-values": (TEXT, "1\t1\twater\tMOVE\ttap\tkettle\n"),
+            "application/x-ndjson": (TEXT, '{"process_id": 1}\n'),
+        },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:
         """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
@@ -195,5 +198,4 @@ class VersionFile(ApiView):
         content = download_of(version_of(request, slug, number), form)
         if content is None:
             raise Http404
-        kind = "application/json" if form.endswith(("json", "jsonl")) else "text/tab-separated-values"
-        return download(content, f"{slug}-v{number}-{form}", kind)
+        return download(content, f"{slug}-v{number}-{form}", TYPES[form.rpartition(".")[2]])

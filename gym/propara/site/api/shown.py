@@ -64,6 +64,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
     version = serializers.IntegerField(source="version.number")
     owner = serializers.CharField(source="owner.username", allow_null=True)
     model = serializers.CharField(source="model.slug", allow_null=True, help_text="that generated it")
+    link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
@@ -127,8 +128,8 @@ class ProParaProcessSerializer(serializers.Serializer):
 
 def process_detail(report: Any) -> dict[str, Any]:
     """A ProcessReport with all its pairs, mistakes and grids."""
+    from gym.propara.matching import QUESTIONS
     from gym.propara.mistakes import mistakes
-    from gym.propara.summary import QUESTIONS
 
     def items(rows: Any) -> list[Any]:
         return [row._asdict() if hasattr(row, "_asdict") else row for row in rows]

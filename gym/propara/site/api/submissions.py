@@ -6,7 +6,7 @@ from typing import Any
 
 import django_filters
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
@@ -15,10 +15,10 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import AddressDecides, ApiView, ListView, one, renderers
+from gym.api.base import ApiView, ListView, one
 from gym.api.errors import Trouble, invalid
-from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
-from gym.api.operations import TEXT, operation
+from gym.api.filters import WholeNumberFilter
+from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
 from gym.propara.answers import read_answers
@@ -26,23 +26,22 @@ from gym.propara.digest import digest
 from gym.propara.intake import MAX_BYTES, take_in
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.report import evaluate
-from gym.propara.site import exports, generation, permissions, selectors, services
+from gym.propara.site import generation, permissions, selectors, services
 from gym.propara.site.api import examples
 from gym.propara.site.api.sets import FORM
 from gym.propara.site.api.shown import (
-    ProParaProcessSerializer,
     ProParaSubmissionSerializer,
     process_detail,
-    report_of,
 )
 from gym.propara.site.compare import compare_submissions
-from gym.propara.site.process_views import process_of
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Visibility
 
 KEY = {"key": "3f2a9c1d5e7b8a604c21"}
 OBJECT = {"type": "object"}
+MOST_DETAILS = 100
+"""Processes of one answer; all about one process of a kept submission is at its own address."""
 WAIT = {"Retry-After": "5"}
 
 
@@ -75,7 +74,11 @@ class ProParaEvaluation(Body):
     answer_set = serializers.SlugField(max_length=80, required=False)
     version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     answers = serializers.FileField(required=False, help_text="instead of an answer set")
+    sentences = serializers.FileField(required=False, help_text="of the answers sent along")
     agree_to_repairs = serializers.BooleanField(default=False)
+    details = serializers.BooleanField(
+        default=False, help_text=f"grids, summaries and pairs of the first {MOST_DETAILS} processes"
+    )
 
 
 class ProParaGeneration(ProParaTarget):
@@ -113,9 +116,7 @@ def scored(request: Request, key: str) -> Submission:
 
 class SubmissionFilter(django_filters.FilterSet):
     answer_set = django_filters.CharFilter("version__answer_set__slug", label="Answer set")
-    version = django_filters.NumberFilter(
-        "version__number", min_value=1, max_value=2**31 - 1, label="Its version"
-    )
+    version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="Who handed it in")
@@ -176,24 +177,39 @@ class Evaluate(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Against a kept answer set, or against answers sent along. Saves nothing. `scored` is false, and there is no
-        report, when the file had to be repaired and `agree_to_repairs` is not said."""
+        report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
+        what `/submissions/{id}/processes/{process}/` has."""
         given = self.given()
-        if ("answers" in given) == ("answer_set" in given):
-            raise invalid(Trouble("$", "Send either answer_set or answers."))
-        if "answers" in given:
-            answers = read_answers(read_upload(given["answers"], MAX_BYTES)).text
-        else:
-            answers = target(request, given).answers
+        answers, sentences = _answers_of(request, given)
         intake = take_in(read_upload(given["file"], MAX_BYTES), answers, given["file"].name)
         agreed = not intake.repairs or given["agree_to_repairs"]
+        report = evaluate(answers, intake.text, sentences or None) if agreed else None
+        told = report.processes[:MOST_DETAILS] if report and given["details"] else ()
         return Response(
             {
                 "kind": intake.kind,
                 "repairs": [one.as_dict() for one in intake.repairs],
                 "scored": agreed,
-                "report": digest(evaluate(answers, intake.text)) if agreed else None,
+                "report": digest(report) if report else None,
+                "processes": [process_detail(one) for one in told],
             }
         )
+
+
+def _answers_of(request: Request, given: dict[str, Any]) -> tuple[str, str]:
+    """Texts of answers and sentences: a version's, or those sent along."""
+    if ("answers" in given) == ("answer_set" in given):
+        raise invalid(Trouble("$", "Send either answer_set or answers."))
+    if "answers" not in given:
+        if "sentences" in given:
+            raise invalid(Trouble("sentences", "An answer set has its own sentences."))
+        version = target(request, given)
+        return version.answers, version.sentences
+    files = [
+        read_upload(given[name], MAX_BYTES) if name in given else b"" for name in ("answers", "sentences")
+    ]
+    read = read_answers(*files)
+    return read.text, read.sentences_text
 
 
 class Generate(ApiView):
@@ -290,72 +306,6 @@ class Retry(_Act):
     def post(self, request: Request, key: str) -> Response:
         """From the first process that was not answered."""
         return self.act(request, key, generation.retry_generation)
-
-
-class Report(ApiView):
-    path_examples = KEY
-
-    @operation("Read a report", answers=OBJECT, example=examples.REPORT)
-    def get(self, request: Request, key: str) -> Response:
-        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples, history, provenance."""
-        return Response(report_of(scored(request, key)))
-
-
-class ProParaTable(Query):
-    format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
-    )
-
-
-class Processes(ListView):
-    path_examples = KEY
-    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
-
-    @operation(
-        "List scores by process",
-        query=ProParaTable,
-        answers=ProParaProcessSerializer,
-        many=True,
-        example=examples.PROCESS,
-        media={CSV: (TEXT, "process,precision,recall,f1\n"), NDJSON: (TEXT, '{"process": 1, "f1": 0.91}\n')},
-    )
-    def get(self, request: Request, key: str) -> Response:
-        """In the order of the answers; CSV and NDJSON in one piece."""
-        submission = scored(request, key)
-        if is_table(request):
-            return Response(Table(*exports.process_table(submission)))
-        return self.page(submission.report["processes"], lambda rows: rows)
-
-
-class Process(ApiView):
-    path_examples = {**KEY, "process_id": 1}
-
-    @operation("Read one process", answers=OBJECT, example=examples.DETAIL)
-    def get(self, request: Request, key: str, process_id: int) -> Response:
-        """Both grids, both summaries, each pair with its parts and the reason, what is missed and spurious."""
-        return Response(process_detail(process_of(scored(request, key), process_id)))
-
-
-class SubmissionFile(ApiView):
-    path_examples = {**KEY, "form": "report.txt"}
-    content_negotiation_class = AddressDecides
-
-    @operation(
-        "Download a file of a submission",
-        answers=OBJECT,
-        example={"precision": 0.943, "recall": 0.879, "f1": 0.91},
-        media={
-            "text/plain": (TEXT, "=====\n"),
-            "text/tab-separated-values": (TEXT, "1\t1\twater\tMOVE\ttap\tpot\n"),
-        },
-    )
-    def get(self, request: Request, key: str, form: str) -> HttpResponse:
-        """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
-        metrics.json and diagnostics.txt."""
-        response = exports.response_of(seen(request, key), form)
-        if response is None:
-            raise Http404
-        return response
 
 
 class ProParaPair(Query):

@@ -1,0 +1,219 @@
+"""A little of everything that is no suite, model or run: collections, uploads, ProPara, games, agents. Also which
+addresses of the site are not measured, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+Address = tuple[str, list[Any], dict[str, Any]]
+"""Name of a route, its arguments, and what follows the question mark."""
+
+_FORM = "a form to fill in: asked once per change, and lists nothing that grows"
+_FILE = "a download or drawing: as large as what it holds"
+_LIVE = "the live part of a page that is measured whole"
+_FLOW = "signing in, and what has no rows at all"
+_STAFF = "for staff alone: tests/staff counts its queries"
+
+NOT_MEASURED = {
+    name: reason
+    for reason, names in {
+        _FORM: (
+            "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
+            "suite-draft suite-edit suite-upload suite-edit-text suite-copy suite-freeze suite-errata "
+            "model-register model-edit propara-new propara-edit propara-version-new propara-submit "
+            "propara-generate propara-submission-edit lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
+            "lmc-playground lmc-edit collection-new collection-edit results-upload suite-results-upload "
+            "agent-suite-new agent-server-new agent-server-edit agent-suite-edit agent-suite-import "
+            "agent-case-new agent-case-new-form agent-case-edit agent-case-form api-draft api-draft-cells"
+        ),
+        _FILE: (
+            "suite-download propara-submission-download propara-download lmc-corpus-download lmc-download "
+            "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "
+            "agent-run-download agent-assess-download agent-suite-download agent-case-download api-schema api-export "
+            "api-collection-file api-table api-run-evaluated api-figure api-propara-version-file api-propara-file "
+            "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file"
+        ),
+        _LIVE: (
+            "model-status propara-submission-progress lmc-progress run-progress agent-server-status "
+            "agent-run-progress agent-naming suite-lint"
+        ),
+        _FLOW: (
+            "about healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in api-root api-docs "
+            "matrix"
+        ),
+        _STAFF: (
+            "staff staff-jobs staff-clean-up "
+            "api-staff-workers api-staff-failures api-staff-users api-staff-storage api-staff-doctor api-staff-clean-up"
+        ),
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+
+
+def address_of(name: str, given: list[Any], query: dict[str, Any]) -> str:
+    return reverse(name, args=given) + (f"?{urlencode(query, doseq=True)}" if query else "")
+
+
+def furnish(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
+    """Makes two or three of each for the owner, beside the frozen revision `first`. Addresses by label."""
+    found = _suites(owner, first, models) | _propara(owner) | _games(owner, models[0]) | _agents(owner)
+    return {label: (label.split(" ")[0], given, query) for label, (given, query) in found.items()}
+
+
+Found = dict[str, tuple[list[Any], dict[str, Any]]]
+
+
+def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
+    from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+    from gym.jobs.testing import run_pending
+    from gym.results.collections import make_collection, publish_collection
+    from gym.scoring.services import queue_scores
+    from models_registry.engine import ScoringPolicy
+    from suites.services import open_draft
+    from tests.factories import make_suite
+
+    for slug in ("paper", "in-the-making"):
+        made = make_collection(
+            actor=owner, slug=slug, title=slug, description="", reference="", revisions=[first]
+        )
+        if slug == "paper":
+            publish_collection(made, actor=owner)
+    edited = make_suite(owner, name="edited")
+    rows = "".join(f"elsewhere,edited,{item},True\n" for item in range(3))
+    file = GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
+    upload = save_upload(plan_upload(file, actor=owner), ModelChoice(visibility="public"), actor=owner)
+    open_draft(edited, actor=owner)
+    score = queue_scores(["The cat."], models[0], ScoringPolicy(), actor=owner)
+    run_pending("preview")
+    job = first.runs.exclude(job=None).get().job_id
+    slugs = [model.slug for model in models[:3]]
+    pages = {"model": slugs}
+    api = {"model": ",".join(slugs)}
+    suite = first.suite.slug
+    return {
+        "collection-list": ([], {}),
+        "collection-detail": (["paper"], {}),
+        "collection-people": (["in-the-making"], {}),
+        "model-people": ([models[0].slug], {}),
+        "compare (3 models)": ([], pages),
+        "compare (3 models, 1 suite)": ([], pages | {"suite": suite}),
+        "suite-diff": (["edited", 1, 2], {}),
+        "upload-report": ([upload.key], {}),
+        "api-collections": ([], {}),
+        "api-collection": (["paper"], {}),
+        "api-compare": ([], api),
+        "api-compare-suite": ([suite], api),
+        "api-compare-items": ([suite], api),
+        "api-diff": (["edited", 1, 2], {}),
+        "api-lint": ([suite], {}),
+        "api-people": ([suite], {}),
+        "api-collection-people": (["in-the-making"], {}),
+        "api-model-people": ([models[0].slug], {}),
+        "api-upload": ([upload.key], {}),
+        "api-score": ([score.key], {}),
+        "api-queue": ([], {}),
+        "api-job": ([job], {}),
+        "api-backends": ([], {}),
+        "api-backend": (["uniform"], {}),
+    }
+
+
+def _propara(owner: Any) -> Found:
+    from tests.propara.site.worlds import LIGHT, hand_in, make_version
+
+    version = make_version(owner, slug="answers")
+    first, second = hand_in(version, owner), hand_in(version, owner, LIGHT, system="right")
+    a, b = first.key, second.key
+    return {
+        "propara-list": ([], {}),
+        "propara-set": (["answers"], {}),
+        "propara-people": (["answers"], {}),
+        "propara-version": (["answers", 1], {}),
+        "propara-answers": (["answers", 1, 7], {}),
+        "propara-submission": ([a], {}),
+        "propara-process": ([a, 7], {}),
+        "propara-compare-pick": ([], {}),
+        "propara-compare": ([a, b], {}),
+        "propara-compare-process": ([a, b, 7], {}),
+        "api-propara-sets": ([], {}),
+        "api-propara-set": (["answers"], {}),
+        "api-propara-set-people": (["answers"], {}),
+        "api-propara-versions": (["answers"], {}),
+        "api-propara-version": (["answers", 1], {}),
+        "api-propara-submissions": ([], {}),
+        "api-propara-submission": ([a], {}),
+        "api-propara-report": ([a], {}),
+        "api-propara-processes": ([a], {}),
+        "api-propara-process": ([a, 7], {}),
+        "api-propara-compare": ([], {"first": a, "second": b}),
+    }
+
+
+def _games(owner: Any, model: Any) -> Found:
+    from gym.lmchallenge.models import Guess
+    from tests.lmchallenge.site.worlds import make_corpus, play
+
+    corpus = make_corpus(owner, slug="cats")
+    first, second = play(corpus, owner), play(corpus, owner, seed=43)
+    correction = play(corpus, owner, "ic")
+    guess = Guess.objects.create(owner=owner, model=model, predictions=[])
+    keys = [first.key, second.key]
+    return {
+        "lmc-list": ([], {}),
+        "lmc-corpus": (["cats"], {}),
+        "lmc-corpus-people": (["cats"], {}),
+        "lmc-compare": ([], {"game": keys}),
+        "lmc-game": ([first.key], {}),
+        "lmc-text": ([first.key], {}),
+        "lmc-search": ([correction.key], {}),
+        "api-lmc-corpora": ([], {}),
+        "api-lmc-corpus": (["cats"], {}),
+        "api-lmc-corpus-people": (["cats"], {}),
+        "api-lmc-games": ([], {}),
+        "api-lmc-players": ([], {}),
+        "api-lmc-game": ([first.key], {}),
+        "api-lmc-guess": ([guess.pk], {}),
+        "api-lmc-compare": ([], {"games": ",".join(keys)}),
+        "api-lmc-statistics": ([first.key], {}),
+        "api-lmc-search": ([correction.key], {}),
+    }
+
+
+def _agents(owner: Any) -> Found:
+    from tests.conversations.site import FLAKY, GOOD, make_run, make_server, make_suite
+
+    server = make_server(owner, "agent")
+    suite = make_suite(owner, "manners", {"hello": GOOD, "flaky": FLAKY})
+    a, b = make_run(suite, server).key, make_run(suite, server)
+    case, case_run = suite.cases.get(name="hello").pk, b.case_runs.first().pk
+    of_run = [b.key]
+    return {
+        "agent-home": ([], {}),
+        "agent-server": (["agent"], {}),
+        "agent-suite": (["manners"], {}),
+        "agent-suite-people": (["manners"], {}),
+        "agent-case": (["manners", case], {}),
+        "agent-runs": ([], {}),
+        "agent-run": (of_run, {}),
+        "agent-case-run": ([b.key, case_run], {}),
+        "agent-assess": ([b.key, case_run], {}),
+        "agent-compare": ([], {"a": a, "b": b.key}),
+        "api-agents": ([], {}),
+        "api-agent": (["agent"], {}),
+        "api-agent-suites": ([], {}),
+        "api-agent-suite": (["manners"], {}),
+        "api-agent-suite-people": (["manners"], {}),
+        "api-agent-matrix": (["manners"], {}),
+        "api-agent-cases": (["manners"], {}),
+        "api-agent-case": (["manners", case], {}),
+        "api-agent-compare": ([], {"first": a, "second": b.key}),
+        "api-agent-runs": ([], {}),
+        "api-agent-run": (of_run, {}),
+        "api-agent-results": (of_run, {}),
+        "api-agent-case-run": ([b.key, case_run], {}),
+        "api-agent-failures": (of_run, {}),
+        "api-agent-namings": (of_run, {}),
+    }

@@ -1,0 +1,1 @@
+"""Agents, suites of agent tests, their cases and runs in the REST API."""

@@ -1,0 +1,152 @@
+"""Agents: list, register, read, change, check, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_filters
+from django.core.exceptions import PermissionDenied
+from django.utils.text import slugify
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import ApiView, ListView, etag_of, held, one
+from gym.api.operations import operation
+from gym.conversations import selectors, services
+from gym.conversations.api import examples
+from gym.conversations.api.sent import AgentAddress, NewAgent, checked_secrets, chosen
+from gym.conversations.api.shown import AgentDetailSerializer, AgentSerializer
+from gym.conversations.models import AgentServer
+from models_registry import permissions as model_permissions
+from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
+
+SLUG = {"slug": "demo-agents"}
+
+
+def agent_of(request: Request, slug: str) -> AgentServer:
+    return one(selectors.servers_visible_to(request.user), model__slug=slug)
+
+
+def editable(request: Request, slug: str) -> AgentServer:
+    server = agent_of(request, slug)
+    if not model_permissions.can_edit(request.user, server.model):
+        raise PermissionDenied("you may not change this agent")
+    return server
+
+
+def shown(request: Request, slug: str) -> dict[str, Any]:
+    return dict(AgentDetailSerializer(agent_of(request, slug), context={"request": request}).data)
+
+
+class AgentFilter(django_filters.FilterSet):
+    kind = django_filters.ChoiceFilter(choices=AgentServer.Kind.choices, label="Kind")
+    state = django_filters.ChoiceFilter(
+        field_name="model__status", choices=RegisteredModel.Status.choices, label="State"
+    )
+    q = django_filters.CharFilter(field_name="model__name", lookup_expr="icontains", label="Part of the name")
+
+    class Meta:
+        model = AgentServer
+        fields: list[str] = []
+
+
+class Agents(ListView):
+    filterset_class = AgentFilter
+
+    @operation("List agents", answers=AgentSerializer, many=True, example=examples.AGENT)
+    def get(self, request: Request) -> Response:
+        """Agent servers, chat endpoints and models that one can talk to."""
+        return self.page(selectors.servers_visible_to(request.user).order_by("pk"), AgentSerializer)
+
+    @operation(
+        "Register an agent",
+        takes=NewAgent,
+        sends=examples.NEW_AGENT,
+        answers=AgentDetailSerializer,
+        status=201,
+        example=examples.AGENT_DETAIL
+        | {
+            "state": "unchecked",
+            "url": "https://agents.example.org:8080",
+            "secret_headers": ["Authorization"],
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """It is asked at once who it is and which agents it has: read it until its state is ready or broken. Where
+        requests may go is this site's rule."""
+        given = self.given()
+        headers = checked_secrets(given, "secret_headers", headers=True)
+        wraps = chosen(
+            runnable_by(request.user).filter(backend="causal"),
+            given.pop("wraps", None),
+            "$.wraps",
+            "Choose a causal model that you may run.",
+        )
+        slug = given.pop("slug", "") or slugify(given["name"])[:80] or "agent"
+        server = services.register_server(
+            actor=request.user,
+            slug=slug,
+            wraps=wraps,
+            secret_headers={name: value for name, value in headers.items() if value is not None},
+            **given,
+        )
+        place = reverse("api-agent", args=[server.model.slug], request=request)
+        return Response(shown(request, slug), status=201, headers={"Location": place})
+
+
+class Agent(ApiView):
+    path_examples = SLUG
+
+    @operation("Read an agent", answers=AgentDetailSerializer, example=examples.AGENT_DETAIL)
+    def get(self, request: Request, slug: str) -> Response:
+        """Its state and what it told of itself. Its card is that of the model of the same slug."""
+        return Response(shown(request, slug))
+
+    @operation(
+        "Change how an agent is reached",
+        takes=AgentAddress,
+        sends={"url": "https://agents.example.org:8081", "secret_headers": {"Authorization": "Bearer …"}},
+        answers=AgentDetailSerializer,
+        example=examples.AGENT_DETAIL,
+        also=[412],
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """It is checked again. A new `url` takes away all secrets that are not given again, because they were meant
+        for the old one. Name, visibility and description are changed at `models/`."""
+        server = editable(request, slug)
+        given = self.given()
+        headers = checked_secrets(given, "secret_headers", headers=True)
+        with held(request, server, lambda: shown(request, slug)):
+            services.change_server(
+                server,
+                actor=request.user,
+                url=given.get("url", server.url),
+                chat_model=given.get("chat_model", server.chat_model),
+                secret_headers=headers,
+            )
+            data = shown(request, slug)
+        return Response(data, headers={"ETag": etag_of(data)})
+
+    @operation("Delete an agent", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """One that has runs stays, because their results point to it."""
+        services.delete_server(editable(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class AgentCheck(ApiView):
+    path_examples = SLUG
+
+    @operation(
+        "Check an agent again",
+        answers=AgentDetailSerializer,
+        status=202,
+        example=examples.AGENT_DETAIL | {"state": "unchecked"},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Queued: read the agent until its state is ready or broken."""
+        services.queue_check(editable(request, slug), actor=request.user)
+        place = reverse("api-agent", args=[slug], request=request)
+        return Response(shown(request, slug), status=202, headers={"Location": place, "Retry-After": "1"})

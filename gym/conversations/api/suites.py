@@ -1,0 +1,315 @@
+"""Suites of agent tests and their cases."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import django_filters
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse
+from django.utils.text import slugify
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
+from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.operations import operation
+from gym.api.parsers import JSONParser
+from gym.conversations import permissions, selectors, services
+from gym.conversations.api import examples
+from gym.conversations.api.sent import (
+    AgentCaseBody,
+    AgentCasesBody,
+    AgentCasesFile,
+    AgentSuiteCard,
+    AgentTextBody,
+    NewAgentSuite,
+    checked_secrets,
+    chosen,
+)
+from gym.conversations.api.shown import (
+    AgentCaseDetailSerializer,
+    AgentCaseSerializer,
+    AgentCasesSerializer,
+    AgentCheckSerializer,
+    AgentMatrixSerializer,
+    AgentSuiteDetailSerializer,
+    AgentSuiteSerializer,
+    figures,
+)
+from gym.conversations.archives import ArchiveError, name_of
+from gym.conversations.forms import cases_in
+from gym.conversations.models import AgentCase, AgentSuite
+from gym.conversations.views import cases_file
+
+SLUG = {"slug": "manners"}
+CASE = {**SLUG, "id": 7}
+JSON, FORM = "application/json", "multipart/form-data"
+
+
+@answers(ArchiveError)
+def _unreadable(error: ArchiveError) -> Refusal:
+    return Refusal(400, str(error), "unreadable", [Trouble("$", str(error))])
+
+
+def suite_of(request: Request, slug: str) -> AgentSuite:
+    return one(selectors.visible_to(request.user), slug=slug)
+
+
+def editable(request: Request, slug: str) -> AgentSuite:
+    suite = suite_of(request, slug)
+    if not permissions.can_edit(request.user, suite):
+        raise PermissionDenied("you may not edit these tests")
+    return suite
+
+
+def shown(request: Request, slug: str) -> dict[str, Any]:
+    suite = one(selectors.listed(request.user), slug=slug)
+    return dict(AgentSuiteDetailSerializer(suite, context={"request": request}).data)
+
+
+def saved(request: Request, suite: AgentSuite, given: dict[str, Any]) -> AgentSuite:
+    variables = checked_secrets(given, "variables", headers=False)
+    if "judge" in given:
+        suite.judge = chosen(
+            selectors.judges_for(request.user), given.pop("judge"), "$.judge", "You may not use this judge."
+        )
+    for name, value in given.items():
+        setattr(suite, name, value)
+    return services.save_suite(suite, actor=request.user, variables=variables)
+
+
+class AgentSuiteFilter(django_filters.FilterSet):
+    q = django_filters.CharFilter(field_name="title", lookup_expr="icontains", label="Part of the title")
+    owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
+    sort = django_filters.OrderingFilter(
+        fields=[("title", "title"), ("created", "created"), ("updated", "updated")], label="Sort"
+    )
+
+    class Meta:
+        model = AgentSuite
+        fields: list[str] = []
+
+
+class Suites(ListView):
+    filterset_class = AgentSuiteFilter
+
+    @operation("List suites of agent tests", answers=AgentSuiteSerializer, many=True, example=examples.SUITE)
+    def get(self, request: Request) -> Response:
+        """Those you may see."""
+        return self.page(selectors.visible_to(request.user).order_by("slug"), AgentSuiteSerializer)
+
+    @operation(
+        "Make a suite of agent tests",
+        takes=NewAgentSuite,
+        sends=examples.NEW_SUITE,
+        answers=AgentSuiteDetailSerializer,
+        status=201,
+        example=examples.SUITE_DETAIL | {"n_cases": 0, "n_runs": 0, "variables": ["API_KEY"]},
+    )
+    def post(self, request: Request) -> Response:
+        """Without cases: write or import them at `cases/`."""
+        given = self.given()
+        slug = given.pop("slug", "") or slugify(given["title"])[:80] or "agent-tests"
+        suite = saved(request, AgentSuite(slug=slug), given)
+        place = reverse("api-agent-suite", args=[suite.slug], request=request)
+        return Response(shown(request, suite.slug), status=201, headers={"Location": place})
+
+
+class Suite(ApiView):
+    path_examples = SLUG
+
+    @operation(
+        "Read a suite of agent tests", answers=AgentSuiteDetailSerializer, example=examples.SUITE_DETAIL
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Its card; its cases are at `cases/`, its newest results at `matrix/`."""
+        return Response(shown(request, slug))
+
+    @operation(
+        "Change a suite of agent tests",
+        takes=AgentSuiteCard,
+        sends={"visibility": "public", "variables": {"API_KEY": None}},
+        answers=AgentSuiteDetailSerializer,
+        example=examples.SUITE_DETAIL,
+        also=[412],
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Only the fields sent are changed."""
+        suite = editable(request, slug)
+        given = self.given()
+        with held(request, suite, lambda: shown(request, slug)):
+            saved(request, suite, given)
+            data = shown(request, slug)
+        return Response(data, headers={"ETag": etag_of(data)})
+
+    @operation("Delete a suite of agent tests", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """With its runs; not while one of them is under way."""
+        services.delete_suite(editable(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class Verdicts(ApiView):
+    path_examples = SLUG
+
+    @operation("Forget the verdicts of a judge", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """What it said before is asked anew from the next run on. Results stay."""
+        services.forget_verdicts(editable(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class Matrix(ApiView):
+    path_examples = SLUG
+
+    @operation(
+        "Read the newest results of agent tests", answers=AgentMatrixSerializer, example=examples.MATRIX
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Cases by agents: the newest result with its interval, and whether results disagree."""
+        columns, rows = selectors.matrix(suite_of(request, slug), request.user)
+        slugs = [column.server.model.slug for column in columns]
+        found = [
+            {
+                "case": row.case.name,
+                "cells": [
+                    {
+                        "agent": agent,
+                        "run": cell.newest.run.key if cell.newest else None,
+                        "outcome": cell.newest.outcome if cell.newest else None,
+                        "flaky": cell.flaky,
+                        **figures(cell.evidence),
+                    }
+                    for agent, cell in zip(slugs, row.cells, strict=True)
+                ],
+            }
+            for row in rows
+        ]
+        return Response({"agents": slugs, "rows": found})
+
+
+class Export(ApiView):
+    path_examples = SLUG
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Export a suite of agent tests",
+        media={"application/zip": ({"type": "string", "format": "binary"}, "")},
+    )
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """All cases as .hocon files in a zip archive, as they were given."""
+        return cases_file(suite_of(request, slug))
+
+
+class Check(ApiView):
+    path_examples = SLUG
+
+    @operation(
+        "Look at the text of a test case",
+        takes=AgentTextBody,
+        sends={"text": examples.TEXT},
+        answers=AgentCheckSerializer,
+        example={"ok": True, "agent": "echo", "findings": [examples.FINDING]},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Everything that is wrong with it or odd, with its line; nothing is saved."""
+        suite = editable(request, slug)
+        read, problems = AgentCase(suite=suite, text=self.given()["text"].replace("\r\n", "\n")).look()
+        data = {
+            "ok": read is not None,
+            "agent": read.agent if read else "",
+            "findings": [asdict(problem) for problem in problems],
+        }
+        return Response(data)
+
+
+class Cases(ListView):
+    path_examples = SLUG
+    parser_classes = [JSONParser, MultiPartParser]
+
+    @operation("List test cases", answers=AgentCaseSerializer, many=True, example=examples.CASE)
+    def get(self, request: Request, slug: str) -> Response:
+        """With their texts, as they were given."""
+        return self.page(suite_of(request, slug).cases.order_by("name"), AgentCaseSerializer)
+
+    @operation(
+        "Import test cases",
+        takes={JSON: AgentCasesBody, FORM: AgentCasesFile},
+        sends={JSON: {"cases": {"hello": examples.TEXT}}, FORM: {"file": "manners.zip"}},
+        answers=AgentCasesSerializer,
+        status=201,
+        example={"cases": [examples.CASE]},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """All of them, or none, with every problem named. Cases of the same name are replaced."""
+        suite = editable(request, slug)
+        given = self.given()
+        if "file" in given:
+            texts = cases_in([(str(given["file"].name), given["file"])])
+        else:
+            texts = {_named(name): text for name, text in given["cases"].items()}
+        try:
+            cases = services.import_cases(suite, texts, actor=request.user)
+        except ValidationError as error:
+            raise invalid(
+                *(Trouble(_place(message, texts), message) for message in error.messages)
+            ) from error
+        place = reverse("api-agent-cases", args=[slug], request=request)
+        return Response(AgentCasesSerializer({"cases": cases}).data, status=201, headers={"Location": place})
+
+
+class Case(ApiView):
+    path_examples = CASE
+
+    @operation("Read a test case", answers=AgentCaseDetailSerializer, example=examples.CASE_DETAIL)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        """Its text, what there is to say about it, and what came of it so far."""
+        return Response(self.shown(request, one(suite_of(request, slug).cases.all(), pk=pk)))
+
+    @operation(
+        "Change a test case",
+        takes=AgentCaseBody,
+        sends={"text": examples.TEXT},
+        answers=AgentCaseDetailSerializer,
+        example=examples.CASE_DETAIL,
+        also=[412],
+    )
+    def patch(self, request: Request, slug: str, pk: int) -> Response:
+        """Its name or its text. Runs keep the text they were made with."""
+        case = one(editable(request, slug).cases.select_related("suite"), pk=pk)
+        given = self.given()
+        with held(request, case, lambda: self.shown(request, case)):
+            case.name = _named(given["name"]) if "name" in given else case.name
+            case.text = given.get("text", case.text)
+            services.save_case(case, actor=request.user)
+            data = self.shown(request, case)
+        return Response(data, headers={"ETag": etag_of(data)})
+
+    @operation("Delete a test case", status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> Response:
+        """Runs keep its text and its results."""
+        services.delete_case(
+            one(editable(request, slug).cases.select_related("suite"), pk=pk), actor=request.user
+        )
+        return Response(status=204)
+
+    def shown(self, request: Request, case: AgentCase) -> dict[str, Any]:
+        history = selectors.history_of(case, request.user)
+        _, problems = case.look()
+        data: dict[str, Any] = {name: getattr(case, name) for name in examples.CASE}
+        data |= {"findings": problems, "flaky": selectors.flaky(history), "history": history}
+        return dict(AgentCaseDetailSerializer(data).data)
+
+
+def _named(name: str) -> str:
+    return name_of(name.strip().strip("/"))
+
+
+def _place(message: str, texts: dict[str, str]) -> str:
+    """The service's messages begin with the name of the case."""
+    name = next((name for name in texts if message.startswith(f"{name}: ")), None)
+    return "$.cases" if name is None else f"$.cases['{name}']"

@@ -1,0 +1,173 @@
+"""Predictions of a causal model: beam search for tokens of the games.
+
+The first tokens are held to what is left of the context. A character that takes several tokens is carried as bytes
+until it is whole; only then may a prediction end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gym.lmchallenge.alphabet import ALONE, Alphabet, Flags, Path, first_token, kind_of
+from gym.lmchallenge.distributions import distributions, likeliest, log_masses
+from gym.lmchallenge.player import Reply
+from gym.lmchallenge.spots import Spot, Window
+
+if TYPE_CHECKING:
+    import torch
+
+    from models_registry.engine.reader import Reader
+
+BEHIND = 2.0  # nats: a way so far behind the last prediction is given up
+
+
+@dataclass(frozen=True)
+class Limits:
+    """predictions: most that are offered. beam: ways kept. steps: tokens past the context, at most."""
+
+    predictions: int
+    beam: int
+    steps: int
+
+
+@dataclass
+class _Beam:
+    """A way on: tokens after the prefix, bytes of the context not yet spelled, predicted text, the bytes of a character
+    that is not whole yet, log probability."""
+
+    path: Path
+    rest: bytes
+    text: str
+    part: bytes
+    score: float
+
+
+class Search:
+    """Beam searches from many contexts at once."""
+
+    def __init__(self, alphabet: Alphabet, window: Window, limits: Limits) -> None:
+        self._alphabet, self._window, self._limits = alphabet, window, limits
+
+    def of(self, reader: Reader, spots: list[Spot]) -> list[Reply]:
+        """One reply per spot. Equal contexts are searched once."""
+        distinct = {spot: at for at, spot in enumerate(dict.fromkeys(spots))}
+        steps = [self._steps(spot) for spot in distinct]
+        prefixes = [self._window.before(*pair) for pair in zip(distinct, steps, strict=True)]
+        beams: list[list[_Beam]] = [
+            [_Beam((), spot.rest, "", b"", 0.0)] if prefix is not None else []
+            for spot, prefix in zip(distinct, prefixes, strict=True)
+        ]
+        ended: list[dict[str, float]] = [{} for _ in distinct]
+        base = [-math.inf if spot.rest else 0.0 for spot in distinct]
+        for step in range(max(steps, default=0) + 1):
+            waiting = [(at, beam) for at, own in enumerate(beams) for beam in own]
+            if not waiting:
+                break
+            beams = [[] for _ in distinct]
+            sequences = [(prefixes[at] or ()) + beam.path for at, beam in waiting]
+            for numbers, logs in distributions(reader, sequences):
+                rows = [waiting[number] for number in numbers]
+                self._end(logs, rows, ended, base)
+                on = [row for row, (at, _) in enumerate(rows) if step < steps[at]]
+                if on:
+                    self._go_on(logs[on], [rows[row] for row in on], beams, ended)
+            beams = [self._likeliest(own, done) for own, done in zip(beams, ended, strict=True)]
+        replies = []
+        for done, below in zip(ended, base, strict=True):
+            best = sorted(done.items(), key=lambda pair: (-pair[1], pair[0]))[: self._limits.predictions]
+            replies.append([(text, min(0.0, score - below)) for text, score in best])
+        return [list(replies[distinct[spot]]) for spot in spots]
+
+    def _steps(self, spot: Spot) -> int:
+        """Tokens after the prefix: a context whose last word takes many tokens gets as many more."""
+        ways = self._alphabet.segmentations(spot.rest, 1)
+        return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
+
+    def _likeliest(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
+        """The best ways on, without those that are far behind the last prediction: going on only costs. What they would
+        have added to the score of another way to spell a prediction is lost."""
+        most = self._limits.predictions
+        least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf
+        kept = (beam for beam in beams if beam.score > least)
+        return sorted(kept, key=lambda beam: -beam.score)[: self._limits.beam]
+
+    def _end(
+        self,
+        logs: torch.Tensor,
+        rows: list[tuple[int, _Beam]],
+        ended: list[dict[str, float]],
+        base: list[float],
+    ) -> None:
+        """End each way whose token of the game may end here, and add up what reaches the end of the context."""
+        sets = [self._ends(beam) for _, beam in rows]
+        chosen = [row for row, flags in enumerate(sets) if flags is not None]
+        if not chosen:
+            return
+        masses = log_masses(logs[chosen], [flags for flags in sets if flags is not None])
+        for row, mass in zip(chosen, masses, strict=True):
+            at, beam = rows[row]
+            if beam.rest:
+                base[at] = float(np.logaddexp(base[at], beam.score + mass))
+            elif beam.text:
+                _add(ended[at], beam.text, beam.score + mass)
+
+    def _ends(self, beam: _Beam) -> Flags | None:
+        """Tokens that reach the end of the context, or end the token of the game. None: nothing can end here."""
+        if beam.rest:
+            return self._alphabet.beginning(beam.rest)
+        return None if beam.part else self._alphabet.ending.get(kind_of(beam.text))
+
+    def _go_on(
+        self,
+        logs: torch.Tensor,
+        rows: list[tuple[int, _Beam]],
+        beams: list[list[_Beam]],
+        ended: list[dict[str, float]],
+    ) -> None:
+        """Every way with the likeliest tokens that fit."""
+        tops = likeliest(logs, [self._fitting(beam) for _, beam in rows], self._limits.beam)
+        for (at, beam), top in zip(rows, tops, strict=True):
+            for number, value in top:
+                piece = self._alphabet.pieces[number] or b""
+                path, score = (*beam.path, number), beam.score + value
+                if len(piece) <= len(beam.rest):
+                    beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, b"", score))
+                    continue
+                found = _whole(beam.part + piece[len(beam.rest) :])
+                if found is None:
+                    continue
+                text, part = beam.text + found[0], found[1]
+                token, over = first_token(text)
+                if over:
+                    _add(ended[at], token, score)
+                elif token == text:
+                    beams[at].append(_Beam(path, b"", text, part, score))
+
+    def _fitting(self, beam: _Beam) -> Flags:
+        """Tokens that fit: what is left of the context, or of a character, then the kind of token that began."""
+        if beam.rest:
+            return self._alphabet.fitting(beam.rest)
+        if beam.part:
+            return self._alphabet.continuing
+        kind = kind_of(beam.text)
+        if beam.text.strip() and kind != ALONE:
+            return self._alphabet.onward[kind]
+        return self._alphabet.beginning(b"")
+
+
+def _whole(data: bytes) -> tuple[str, bytes] | None:
+    """The characters that are whole, and the bytes of one that is not yet. None: these bytes are no text."""
+    try:
+        return data.decode("utf-8"), b""
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
+            return None
+        return data[: error.start].decode("utf-8"), data[error.start :]
+
+
+def _add(sums: dict[str, float], key: str, score: float) -> None:
+    sums[key] = float(np.logaddexp(sums.get(key, -math.inf), score))

@@ -1,0 +1,105 @@
+"""The playground in the REST API: what does a model say follows?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, one
+from gym.api.errors import Refusal
+from gym.api.operations import operation
+from gym.api.permissions import TokenScope
+from gym.api.requests import Body
+from gym.jobs.models import Job
+from gym.lmchallenge.models import Guess
+from gym.lmchallenge.site import guessing
+from models_registry.selectors import visible_to as visible_models
+
+GUESS: dict[str, Any] = {
+    "id": 12,
+    "state": "done",
+    "model": "demo-ngram",
+    "text": "The woman ",
+    "predictions": [{"text": "plays", "score": -1.2}],
+}
+WAITING = GUESS | {"state": "queued", "predictions": []}
+
+
+class LmcGuessBody(Body):
+    model = serializers.SlugField(max_length=80)
+    text = serializers.CharField(
+        max_length=guessing.MAX_CHARACTERS, allow_blank=True, trim_whitespace=False, default=""
+    )
+
+
+class LmcPredictionSerializer(serializers.Serializer):
+    text = serializers.CharField()
+    score = serializers.FloatField(allow_null=True, help_text="natural logarithm of a probability")
+
+
+class LmcGuessSerializer(serializers.Serializer):
+    id = serializers.IntegerField()
+    state = serializers.ChoiceField(Job.State.values)
+    model = serializers.CharField()
+    text = serializers.CharField()
+    predictions = LmcPredictionSerializer(many=True, help_text="best first; empty until the state is done")
+
+
+def shown(request: Request, guess: Guess) -> Response:
+    """200 with the predictions, 202 while they are waited for, 422 when the model could not be used."""
+    state = guess.job.state if guess.job is not None else "cancelled"
+    if guess.predictions is not None:
+        state = "done"
+    elif state not in {"queued", "running"}:
+        reason = guess.job.error if guess.job is not None and guess.job.error else "The job was cancelled."
+        raise Refusal(422, reason, "not-guessed")
+    data = {
+        "id": guess.pk,
+        "state": state,
+        "model": guess.model.slug,
+        "text": guess.text,
+        "predictions": [{"text": text, "score": score} for text, score in guess.predictions or []],
+    }
+    headers = {"Location": reverse("api-lmc-guess", args=[guess.pk], request=request)}
+    if state == "done":
+        return Response(data, headers=headers)
+    return Response(data, status=202, headers=headers | {"Retry-After": "1"})
+
+
+class GuessList(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    token_scope = Scope.RUN
+
+    @operation(
+        "Ask what follows",
+        takes=LmcGuessBody,
+        sends={"model": "demo-ngram", "text": "The woman "},
+        answers=LmcGuessSerializer,
+        example=GUESS,
+        later=WAITING,
+        waits=True,
+    )
+    def post(self, request: Request) -> Response:
+        """The ten words a model holds most likely. Waits up to three seconds; what takes longer is answered 202, and
+        `Location` has it later. Your earlier question that nobody answered yet is cancelled."""
+        given = self.given()
+        model = one(visible_models(request.user), slug=given["model"])
+        guess = guessing.queue_guess(given["text"], model, actor=request.user)
+        return shown(request, guessing.wait_for(guess))
+
+
+class GuessDetail(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    path_examples = {"id": 12}
+
+    @operation("Read what follows", answers=LmcGuessSerializer, example=GUESS, later=WAITING, also=[422])
+    def get(self, request: Request, pk: int) -> Response:
+        """202 while it is waited for. For who asked, within an hour."""
+        rows = Guess.objects.filter(owner=request.user).select_related("model", "job")
+        return shown(request, one(rows, pk=pk))

@@ -1,0 +1,74 @@
+"""Charts of systems and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from gym.propara.grid import ACTIONS
+from gym.propara.models import AnswerSetVersion, Submission
+from gym.propara.site.selectors import number_at
+from gym.results.draw.heat import heat_chart
+from gym.results.draw.rows import RowMark, interval_rows
+from gym.results.figures import Figure
+
+
+def board_figure(version: AnswerSetVersion, board: Sequence[Submission], sort: str) -> Figure | None:
+    """F1 of every system that has one, with its interval; None while there is none."""
+    known = [
+        (row, f1, row.report.get("intervals", {}) or {})
+        for row in board
+        if (f1 := number_at(row.report, ("reference", "f1"))) is not None
+    ]
+    if not known:
+        return None
+    marks = [RowMark(row.system, f1, *(found.get("f1") or (None, None))) for row, f1, found in known]
+    title = f"{version.answer_set.title} v{version.number}"
+    draw = partial(
+        interval_rows,
+        marks,
+        title,
+        unit="F1, official metric",
+        note=f"Bootstrap over {version.n_processes} processes",
+    )
+    header = (
+        "system", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
+    )  # fmt: skip
+    rows = [
+        (
+            row.system, f1, *(found.get("f1") or (None, None)),
+            number_at(row.report, ("reference", "precision")), number_at(row.report, ("reference", "recall")),
+            number_at(row.report, ("corrected", "f1")), version.n_processes,
+        )
+        for row, f1, found in known
+    ]  # fmt: skip
+    query = {"set": version.answer_set.slug, "v": str(version.number), "sort": sort}
+    return Figure("propara-board", title, draw, header, rows, query)
+
+
+def confusion_figure(submission: Submission) -> Figure:
+    """Steps of participants: the answers' action by the predicted one; colours are shares of a row."""
+    counts = submission.report["confusion"]
+    actions = [action for action in ACTIONS if action in counts]
+    grid = [[counts[right].get(said, 0) for said in actions] for right in actions]
+    shares = [[n / sum(row) if sum(row) else None for n in row] for row in grid]
+    title = f"{submission.system}: actions"
+    draw = partial(
+        heat_chart,
+        actions,
+        actions,
+        shares,
+        title,
+        said="Steps of participants; the darker, the greater the share of the answers’ action",
+        axes=("answers", "prediction"),
+        texts=[[f"{n:,}" for n in row] for row in grid],
+        unit=" steps",
+        missing="none in the answers",
+    )
+    rows = [
+        (right, said, grid[r][k], shares[r][k])
+        for r, right in enumerate(actions)
+        for k, said in enumerate(actions)
+    ]
+    header = ("answer", "prediction", "steps", "share_of_answers")
+    return Figure("propara-actions", title, draw, header, rows, {"submission": submission.key})

@@ -1,0 +1,139 @@
+"""The People page of everything that has collaborators. Rooms put `people_urls(ROOM)` among their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_http_methods, require_POST
+
+from gym.sharing import permissions, services
+from gym.sharing.forms import CollaboratorForm
+from gym.sharing.models import Role
+from gym.sharing.rooms import Room
+
+
+def people_urls(room: Room, before: str = "<slug:slug>/") -> list[URLPattern]:
+    """Four addresses below that of a thing."""
+    more = {"room": room}
+    row = f"{before}people/<int:pk>/"
+    return [
+        path(f"{before}people/", people, more, name=f"{room.prefix}-people"),
+        path(f"{row}role/", collaborator_role, more, name=f"{room.prefix}-collaborator-role"),
+        path(f"{row}remove/", collaborator_remove, more, name=f"{room.prefix}-collaborator-remove"),
+        path(f"{before}leave/", leave, more, name=f"{room.prefix}-leave"),
+    ]
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def people(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
+    """Context: thing, noun, room, names (of addresses), visibility, people (their roles), roles, form, may_share,
+    may_edit, mine (my own role), address."""
+    thing = _visible(request, slug, room)
+    if not permissions.may_read(request.user, thing):
+        raise PermissionDenied(f"this is for the people of the {services.noun_of(thing)}")
+    form = CollaboratorForm(request.POST or None)
+    if request.method == "POST":
+        services.require_owner(request.user, thing)
+        if form.is_valid():
+            given = form.cleaned_data
+            try:
+                added = services.add_collaborator(thing, given["username"], given["role"], actor=request.user)
+            except ValidationError as error:
+                form.add_error("username", error)
+            else:
+                done = f"{added.user.display_name} {added.get_role_display()} this {services.noun_of(thing)}."
+                messages.success(request, done)
+                return redirect(f"{room.prefix}-people", slug)
+    status = 400 if request.method == "POST" else 200
+    return render(request, room.template, _context(request, thing, room, form), status=status)
+
+
+def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorForm) -> dict[str, Any]:
+    rows = list(thing.collaborations.select_related("user").order_by("user__username"))
+    open_to_all = "public" if getattr(thing, "is_published", False) else "private"
+    return {
+        "thing": thing,
+        "noun": services.noun_of(thing),
+        "room": room,
+        "names": {
+            "edit": f"{room.prefix}-edit",
+            "role": f"{room.prefix}-collaborator-role",
+            "remove": f"{room.prefix}-collaborator-remove",
+            "leave": f"{room.prefix}-leave",
+        },
+        "visibility": getattr(thing, "visibility", open_to_all),
+        "people": rows,
+        "roles": Role.choices,
+        "form": form,
+        "may_share": permissions.owns(request.user, thing),
+        "may_edit": permissions.may_edit(request.user, thing),
+        "mine": next((row for row in rows if row.user_id == request.user.pk), None),
+        "address": request.build_absolute_uri(thing.get_absolute_url()),
+    }
+
+
+@login_required
+@require_POST
+def collaborator_role(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
+    """POST role: edit or view; "owner" hands the thing over."""
+    thing, row = _collaboration(request, slug, pk, room)
+    role = request.POST.get("role", "")
+    if role == "owner":
+        done = f"{row.user.display_name} owns this {services.noun_of(thing)} now."
+        return _answer(request, thing, room, done, lambda: services.hand_over(thing, row, actor=request.user))
+    return _answer(
+        request, thing, room, "Saved.", lambda: services.set_role(thing, row, role, actor=request.user)
+    )
+
+
+@login_required
+@require_POST
+def collaborator_remove(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
+    thing, row = _collaboration(request, slug, pk, room)
+    done = f"{row.user.display_name} is no longer a collaborator."
+    return _answer(
+        request, thing, room, done, lambda: services.remove_collaborator(thing, row, actor=request.user)
+    )
+
+
+@login_required
+@require_POST
+def leave(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
+    thing = _visible(request, slug, room)
+    row = thing.collaborations.filter(user=request.user).first()
+    if row is None:
+        raise PermissionDenied(f"you are no collaborator of this {services.noun_of(thing)}")
+    services.remove_collaborator(thing, row, actor=request.user)
+    messages.success(request, f"You no longer work on {thing}.")
+    return redirect(room.home)
+
+
+def _answer(request: HttpRequest, thing: Any, room: Room, done: str, act: Callable[[], Any]) -> HttpResponse:
+    try:
+        act()
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, done)
+    thing.refresh_from_db()
+    if permissions.may_read(request.user, thing):
+        return redirect(f"{room.prefix}-people", thing.slug)
+    return redirect(thing)
+
+
+def _visible(request: HttpRequest, slug: str, room: Room) -> Any:
+    return get_object_or_404(room.visible_to(request.user).select_related("owner"), slug=slug)
+
+
+def _collaboration(request: HttpRequest, slug: str, pk: int, room: Room) -> tuple[Any, Any]:
+    thing = _visible(request, slug, room)
+    services.require_owner(request.user, thing)
+    return thing, get_object_or_404(thing.collaborations.select_related("user"), pk=pk)

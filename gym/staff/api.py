@@ -1,0 +1,307 @@
+"""Work on the site itself in the REST API: what the staff page shows and does. For staff alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.permissions import IsAdminUser, IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, ListView
+from gym.api.operations import operation
+from gym.api.permissions import TokenScope
+from gym.api.requests import Body, Query
+from gym.jobs.api import JOB, JobSerializer
+from gym.jobs.models import Job
+from gym.jobs.selectors import workers
+from gym.staff import cleaning, selectors, services
+from gym.staff.actors import CLEAN, DOCTOR, TIDY
+
+FOR_STAFF = [IsAuthenticated, IsAdminUser, TokenScope]
+WHEN = "2026-03-01T09:00:00Z"
+
+
+class StaffWorkerSerializer(serializers.Serializer):
+    id = serializers.CharField()
+    host = serializers.CharField()
+    pid = serializers.IntegerField()
+    alive = serializers.BooleanField()
+    queues = serializers.ListField(child=serializers.CharField())
+    threads = serializers.IntegerField()
+    device = serializers.CharField()
+    started = serializers.DateTimeField()
+    last_seen = serializers.DateTimeField()
+    keeps_loaded = serializers.SerializerMethodField(help_text="slugs of models")
+    process_bytes = serializers.SerializerMethodField(help_text="memory of the process")
+    jobs = JobSerializer(many=True, help_text="at work on")
+    last_error = serializers.CharField()
+    last_error_at = serializers.DateTimeField(allow_null=True)
+
+    def get_keeps_loaded(self, worker: Any) -> list[str]:
+        return [str(held["name"]) for held in worker.memory.get("held", [])]
+
+    def get_process_bytes(self, worker: Any) -> int | None:
+        found = worker.memory.get("process_bytes")
+        return None if found is None else int(found)
+
+
+class FailureSerializer(serializers.Serializer):
+    kind = serializers.CharField()
+    message = serializers.CharField()
+    count = serializers.IntegerField(help_text="failures that say the same but for numbers")
+    last = serializers.DateTimeField()
+    job = serializers.UUIDField(source="latest.pk", help_text="the latest of them")
+
+
+class TableSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    bytes = serializers.IntegerField(help_text="with indexes")
+
+
+class FolderSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    bytes = serializers.IntegerField()
+    at_least = serializers.BooleanField(help_text="not all of its files were looked at")
+
+
+class StorageSerializer(serializers.Serializer):
+    cached = serializers.IntegerField(help_text="scored sentences kept")
+    budget = serializers.IntegerField(help_text="of scored sentences; 0 = no limit")
+    over = serializers.IntegerField(help_text="scored sentences beyond the budget")
+    runs = serializers.IntegerField()
+    run_sentences = serializers.IntegerField()
+    spent_chunks = serializers.IntegerField(help_text="plans of finished runs")
+    estimated = serializers.BooleanField(
+        help_text="sentences of large tables, as the database estimates them"
+    )
+    tables = TableSerializer(many=True, help_text="empty where the database does not tell")
+    database = serializers.IntegerField(help_text="bytes")
+    folders = FolderSerializer(many=True)
+
+
+class UseSerializer(serializers.Serializer):
+    username = serializers.CharField(source="user.username")
+    is_staff = serializers.BooleanField(source="user.is_staff")
+    jobs = serializers.IntegerField(source="active", help_text="queued or running")
+    max_jobs = serializers.SerializerMethodField(help_text="0 = no limit")
+    sentences = serializers.IntegerField(help_text="queued in the last 24 hours")
+    max_sentences = serializers.SerializerMethodField(help_text="0 = no limit")
+    runs = serializers.IntegerField(help_text="kept")
+    max_runs = serializers.SerializerMethodField(help_text="0 = no limit")
+    has_own_limits = serializers.BooleanField()
+
+    def get_max_jobs(self, use: selectors.UserUse) -> int:
+        return use.limits[0]
+
+    def get_max_sentences(self, use: selectors.UserUse) -> int:
+        return use.limits[1]
+
+    def get_max_runs(self, use: selectors.UserUse) -> int:
+        return use.limits[2]
+
+
+class CheckSerializer(serializers.Serializer):
+    level = serializers.ChoiceField(["ok", "note", "BAD"])
+    text = serializers.CharField()
+
+
+class ChecksSerializer(serializers.Serializer):
+    job = JobSerializer(allow_null=True, help_text="that made the checks; null when nobody asked yet")
+    checks = CheckSerializer(many=True)
+
+
+WORKER: dict[str, Any] = {
+    "id": "gym-4711",
+    "host": "gym",
+    "pid": 4711,
+    "alive": True,
+    "queues": ["default"],
+    "threads": 1,
+    "device": "cpu",
+    "started": WHEN,
+    "last_seen": WHEN,
+    "keeps_loaded": ["demo-gpt2"],
+    "process_bytes": 812_000_000,
+    "jobs": [JOB],
+    "last_error": "",
+    "last_error_at": None,
+}
+FAILURE = {
+    "kind": "suite_run",
+    "message": "The model was deleted.",
+    "count": 3,
+    "last": WHEN,
+    "job": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
+}
+STORAGE = {
+    "cached": 120_000,
+    "budget": 2_000_000,
+    "over": 0,
+    "runs": 310,
+    "run_sentences": 49_600,
+    "spent_chunks": 0,
+    "estimated": True,
+    "tables": [{"name": "Scored sentences", "bytes": 410_000_000}],
+    "database": 980_000_000,
+    "folders": [{"name": "Model directory", "bytes": 1_200_000_000, "at_least": False}],
+}
+USE = {
+    "username": "alice",
+    "is_staff": False,
+    "jobs": 2,
+    "max_jobs": 50,
+    "sentences": 4_800,
+    "max_sentences": 500_000,
+    "runs": 31,
+    "max_runs": 2_000,
+    "has_own_limits": False,
+}
+DONE = JOB | {"kind": DOCTOR, "title": "Look for what is missing", "state": "done"}
+CHECKS = {"job": DONE, "checks": [{"level": "ok", "text": "the database answers"}]}
+
+
+DAYS = {"min_value": cleaning.MIN_DAYS, "max_value": cleaning.MAX_DAYS}
+OLD_THINGS = {"days": 365, "jobs": 4_200, "runs": 31, "sentences": 4_960}
+
+
+class AgeQuery(Query):
+    days = serializers.IntegerField(
+        default=cleaning.USUAL_DAYS, help_text="ended longer ago than this", **DAYS
+    )
+
+
+class CleanUpBody(Body):
+    days = serializers.IntegerField(**DAYS)
+    what = serializers.ListField(
+        child=serializers.ChoiceField(list(services.OLD)), min_length=1, max_length=2
+    )
+
+
+class OldSerializer(serializers.Serializer):
+    days = serializers.IntegerField()
+    jobs = serializers.IntegerField()
+    runs = serializers.IntegerField()
+    sentences = serializers.IntegerField(help_text="of the runs")
+
+
+class Workers(ListView):
+    permission_classes = FOR_STAFF
+
+    @operation("List workers", answers=StaffWorkerSerializer, many=True, example=WORKER)
+    def get(self, request: Request) -> Response:
+        """Every worker that signed in and has not signed off: device, models it keeps loaded, jobs, last error."""
+        return self.page(workers(), StaffWorkerSerializer)
+
+
+class Failures(ListView):
+    permission_classes = FOR_STAFF
+
+    @operation("List what failed", answers=FailureSerializer, many=True, example=FAILURE)
+    def get(self, request: Request) -> Response:
+        """Failures of seven days, grouped by message, the most frequent first."""
+        return self.page(selectors.recent_failures(), FailureSerializer)
+
+
+class Users(ListView):
+    permission_classes = FOR_STAFF
+
+    @operation("List who uses how much", answers=UseSerializer, many=True, example=USE)
+    def get(self, request: Request) -> Response:
+        """The accounts that use most, or have limits of their own, beside what they may use."""
+        return self.page(selectors.busiest_users(), UseSerializer)
+
+
+class StorageView(ApiView):
+    permission_classes = FOR_STAFF
+
+    @operation("Read what is kept", answers=StorageSerializer, example=STORAGE)
+    def get(self, request: Request) -> Response:
+        """Scored sentences, runs, bytes of tables and folders, as they were within the last five minutes."""
+        found = selectors.storage()
+        folders = [
+            {"name": name, "bytes": size, "at_least": name in found.cut} for name, size in found.folders
+        ]
+        tables = [{"name": name, "bytes": size} for name, size in found.tables]
+        facts = vars(found) | {"over": found.over, "folders": folders, "tables": tables}
+        return Response(StorageSerializer(facts).data)
+
+
+class Tidy(ApiView):
+    permission_classes = FOR_STAFF
+    token_scope = Scope.RUN
+
+    @operation(
+        "Tidy up",
+        answers=JobSerializer,
+        status=202,
+        example=JOB | {"kind": TIDY, "title": "Tidy up the storage", "state": "queued"},
+    )
+    def post(self, request: Request) -> Response:
+        """Queues a job, or names the one under way: scored sentences go down to the budget, plans of finished runs go.
+        Results stay."""
+        job = services.ask_for(TIDY, actor=request.user)
+        return _queued(job, reverse("api-job", args=[job.pk], request=request))
+
+
+class CleanUp(ApiView):
+    permission_classes = FOR_STAFF
+
+    @operation("Look at what is old", query=AgeQuery, answers=OldSerializer, example=OLD_THINGS)
+    def get(self, request: Request) -> Response:
+        """How much would go: jobs that ended so long ago, and runs that few could see. Nothing is deleted."""
+        before = cleaning.moment(self.query["days"])
+        return Response(OldSerializer(cleaning.totals(before) | {"days": self.query["days"]}).data)
+
+    @operation(
+        "Delete what is old",
+        takes=CleanUpBody,
+        sends={"days": 365, "what": ["jobs", "runs"]},
+        answers=JobSerializer,
+        status=202,
+        example=JOB | {"kind": CLEAN, "title": "Delete what is old", "state": "queued"},
+    )
+    def post(self, request: Request) -> Response:
+        """Queues a job, or names the one under way. Look first: it cannot be undone."""
+        given = self.given()
+        job = services.ask_to_clean_up(given["days"], given["what"], actor=request.user)
+        return _queued(job, reverse("api-job", args=[job.pk], request=request))
+
+
+class Doctor(ApiView):
+    permission_classes = FOR_STAFF
+    token_scope = Scope.RUN
+
+    @operation("Read the doctor's checks", answers=ChecksSerializer, example=CHECKS)
+    def get(self, request: Request) -> Response:
+        """What the newest checks found on a worker's machine."""
+        job = selectors.last_job(DOCTOR)
+        checks = [{"level": level, "text": text} for level, text in selectors.doctor_lines(job)]
+        return Response(ChecksSerializer({"job": job, "checks": checks}).data)
+
+    @operation(
+        "Run the doctor's checks", answers=JobSerializer, status=202, example=DONE | {"state": "queued"}
+    )
+    def post(self, request: Request) -> Response:
+        """Queues a job, or names the one under way. GET has what it finds."""
+        job = services.ask_for(DOCTOR, actor=request.user)
+        return _queued(job, reverse("api-staff-doctor", request=request))
+
+
+def _queued(job: Job, place: str) -> Response:
+    return Response(JobSerializer(job).data, status=202, headers={"Location": place, "Retry-After": "1"})
+
+
+urlpatterns = [
+    path("staff/workers/", Workers.as_view(), name="api-staff-workers"),
+    path("staff/failures/", Failures.as_view(), name="api-staff-failures"),
+    path("staff/users/", Users.as_view(), name="api-staff-users"),
+    path("staff/storage/", StorageView.as_view(), name="api-staff-storage"),
+    path("staff/tidy/", Tidy.as_view(), name="api-staff-tidy"),
+    path("staff/clean-up/", CleanUp.as_view(), name="api-staff-clean-up"),
+    path("staff/doctor/", Doctor.as_view(), name="api-staff-doctor"),
+]

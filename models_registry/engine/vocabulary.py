@@ -1,0 +1,108 @@
+"""The output projection by parts of the vocabulary. Needs torch; CPU only.
+
+A product with all 50,000 words at once is slower than the same product word block by word block (55 against 87
+GFLOP/s on one core of an AMD EPYC), and its logits are tens of megabytes. By parts, a block of logits stays in the
+cache, and only its log-sum-exp and the few logits that are asked for are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+WORDS = 1024
+"""Words per part."""
+ROWS = 512
+"""Hidden rows per product."""
+
+Project = Callable[[torch.Tensor], torch.Tensor]
+
+
+class Part(NamedTuple):
+    """Logits of the words [start, stop): `project` takes hidden rows [rows, features]."""
+
+    start: int
+    stop: int
+    project: Project
+
+
+class PartedHead(nn.Module):
+    """Stands in for a head: parts whose linear layers `make(weight [words, in], bias)` built, side by side."""
+
+    def __init__(
+        self, layer: nn.Linear, make: Callable[[torch.Tensor, torch.Tensor | None], nn.Module]
+    ) -> None:
+        super().__init__()
+        self.out_features, self.in_features = layer.weight.shape
+        starts = range(0, self.out_features, WORDS)
+        self.layers = nn.ModuleList(make(*_cut(layer, start)) for start in starts)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """All logits."""
+        return torch.cat([layer(x) for layer in self.layers], -1)
+
+
+def parts_of(head: Any, device: torch.device) -> list[Part]:
+    """The parts of a head that is nothing but a linear layer on a CPU; none for others."""
+    if device.type != "cpu" or hasattr(head, "_hf_hook"):
+        return []
+    if isinstance(head, PartedHead):
+        layers: list[Project] = list(head.layers)
+    elif type(head) is nn.Linear:
+        layers = [_linear(head, start) for start in range(0, head.out_features, WORDS)]
+    else:
+        return []
+    starts = range(0, head.out_features, WORDS)
+    return [
+        Part(start, min(start + WORDS, head.out_features), layer)
+        for start, layer in zip(starts, layers, strict=True)
+    ]
+
+
+def _linear(head: nn.Linear, start: int) -> Project:
+    weight, bias = _cut(head, start)
+    return lambda x: nn.functional.linear(x, weight, bias)
+
+
+def _cut(head: nn.Linear, start: int) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Weight and bias of the part that begins with this word."""
+    own = slice(start, start + WORDS)
+    return head.weight.detach()[own], None if head.bias is None else head.bias.detach()[own]
+
+
+def look_by_parts(
+    parts: list[Part],
+    rows: torch.Tensor,
+    edge_row: NDArray[np.int64],
+    edge_token: NDArray[np.int64],
+    sets: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Nats of token edge_token[k] after hidden row edge_row[k], and nats [rows, sets] of each vocabulary set, in
+    fp32. Each part's maximum is taken off before exponentials are summed; the parts' sums are put together by
+    another log-sum-exp."""
+    order = np.argsort(edge_token, kind="stable")
+    words = edge_token[order]
+    row, word = torch.from_numpy(edge_row[order]), torch.from_numpy(words)
+    logits_of = torch.empty(len(order))
+    whole, kept = [], []
+    for start, stop, project in parts:
+        logits = project(rows).float()
+        low, high = np.searchsorted(words, (start, stop))
+        if high > low:
+            logits_of[low:high] = logits[row[low:high], word[low:high] - start]
+        top = logits.amax(1, keepdim=True)
+        logits.sub_(top).exp_()
+        whole.append(logits.sum(1, keepdim=True).log_().add_(top))
+        if sets is not None:
+            kept.append((logits @ sets[start:stop]).log_().add_(top))
+    total = torch.cat(whole, 1).logsumexp(1)
+    nats = torch.empty(len(order))
+    nats[torch.from_numpy(order)] = total[row] - logits_of
+    if sets is None:
+        return nats, None
+    return nats, total[:, None] - torch.stack(kept).logsumexp(0)

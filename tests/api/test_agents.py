@@ -1,0 +1,239 @@
+"""Agents and their tests by the API alone: from registering an agent to the result of a run, and beside that way."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from gym.conversations.models import AgentServer, AgentSuite
+from gym.jobs.testing import run_pending
+from gym.secrets import reveal
+from tests.conversations.site import GOOD, make_run, make_server, make_suite
+from tests.factories import make_model
+
+WRONG = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: goodbye}}}]\n"
+SECRET = "Bearer sk-not-for-eyes"
+
+
+def ok(response, status=200):
+    assert response.status_code == status, response.content
+    return response.json() if response.content else None
+
+
+def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people):
+    made = send("post", "agents/", {"kind": "embedded", "name": "Ours", "visibility": "public"})
+    assert (ok(made, 201)["id"], ok(made, 201)["state"]) == ("ours", "unchecked")
+    run_pending()
+    agent = ok(send("get", "agents/ours/", who=""))
+    assert (agent["state"], "echo" in agent["agents"], agent["url"], agent["secret_headers"]) == (
+        "ready",
+        True,
+        None,
+        None,
+    )
+
+    suite = ok(send("post", "agent-suites/", {"title": "Good manners", "visibility": "public"}), 201)
+    assert (suite["id"], suite["n_cases"]) == ("good-manners", 0)
+    looked = ok(send("post", "agent-suites/good-manners/check/", {"text": "agent: "}))
+    assert (looked["ok"], looked["findings"][0]["line"]) == (False, 1)
+    cases = "agent-suites/good-manners/cases/"
+    ok(send("post", cases, {"cases": {"hello": GOOD, "deep/wrong": WRONG}}), 201)
+    rows = ok(send("get", cases))["results"]
+    assert [row["name"] for row in rows] == ["deep/wrong", "hello"]
+
+    run = ok(send("post", "agent-runs/", {"suite": "good-manners", "agent": "ours"}), 201)
+    assert (run["state"], run["job"] is not None) == ("queued", True)
+    run_pending()
+    run = ok(send("get", f"agent-runs/{run['id']}/"))
+    assert [(row["name"], row["outcome"]) for row in run["cases"]] == [
+        ("deep/wrong", "fail"),
+        ("hello", "pass"),
+    ]
+    result = ok(send("get", f"agent-runs/{run['id']}/cases/{run['cases'][0]['id']}/"))
+    assert (result["checks"][0]["test"], result["checks"][0]["passed"], result["checks"][0]["made"]) == (
+        "keywords",
+        0,
+        1,
+    )
+    assert result["result"]["iterations"][0]["turns"][0]["said"] == "hello"
+    assert result["at_k"] == [{"k": 1, "any": 0.0, "all": 0.0}]
+    page = client.get(f"/agents/runs/{run['id']}/download/junit/")
+    assert send("get", f"agent-runs/{run['id']}/files/junit/").getvalue() == page.getvalue()
+
+    changed = ok(send("patch", f"{cases}{rows[0]['id']}/", {"text": GOOD, "name": "mended"}))
+    assert (changed["name"], changed["history"][0]["outcome"]) == ("mended", "fail")
+    again = ok(send("post", f"agent-runs/{run['id']}/rescore/"), 201)
+    assert again["rescored_from"] == run["id"]
+    run_pending()
+    again = ok(send("get", f"agent-runs/{again['id']}/"))
+    assert [row["outcome"] for row in again["cases"]] == ["pass", "pass"]
+    one = ok(send("post", "agent-runs/", {"suite": "good-manners", "agent": "ours", "cases": ["hello"]}), 201)
+    assert len(one["cases"]) == 1
+    assert ok(send("post", f"agent-runs/{one['id']}/cancel/"))["state"] == "cancelled"
+    assert ok(send("post", f"agent-runs/{one['id']}/retry/"))["state"] == "queued"
+    run_pending()
+
+    compared = ok(send("get", f"agent-compare/?first={run['id']}&second={again['id']}"))
+    assert (compared["total"]["first"], compared["total"]["second"]) == (
+        [1, 1],
+        [1, 1],
+    )  # by name: one in common
+    assert {row["name"]: row["first"] is None for row in compared["cases"]}["mended"]
+    matrix = ok(send("get", "agent-suites/good-manners/matrix/", who="charlie"))
+    assert (matrix["agents"], [row["case"] for row in matrix["rows"]]) == (["ours"], ["hello", "mended"])
+    assert matrix["rows"][0]["cells"][0]["outcome"] == "pass"
+
+    assert "results point to it" in send("delete", "agents/ours/").json()["detail"]
+    ok(send("delete", f"{cases}{rows[1]['id']}/"), 204)
+    ok(send("delete", "agent-suites/good-manners/"), 204)
+    ok(send("delete", "agents/ours/"), 204)
+    assert not AgentServer.objects.exists()
+
+
+def test_an_archive_that_was_exported_is_imported_again(client, send, people):
+    make_suite(people.alice, "first", {"hello": GOOD, "deep/wrong": WRONG})
+    make_suite(people.alice, "second", {"old": GOOD})
+    packed = send("get", "agent-suites/first/export/")
+    assert packed["Content-Type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+        assert archive.read("deep/wrong.hocon").decode() == WRONG
+    client.force_login(people.alice)
+    file = SimpleUploadedFile("first.zip", packed.content)
+    ok(client.post("/api/v1/agent-suites/second/cases/", {"file": file}), 201)
+    texts = {row["name"]: row["text"] for row in ok(send("get", "agent-suites/second/cases/"))["results"]}
+    assert texts == {"hello": GOOD, "deep/wrong": WRONG, "old": GOOD}
+    broken = client.post(
+        "/api/v1/agent-suites/second/cases/", {"file": SimpleUploadedFile("x.zip", b"PK\3\4nothing")}
+    )
+    assert (broken.status_code, broken.json()["code"]) == (400, "unreadable")
+
+
+def test_secrets_go_in_and_never_come_out(send, people, settings):
+    settings.GYM_NET_ALLOW = ["agents.example.org"]
+    body = {
+        "kind": "server",
+        "name": "Theirs",
+        "url": "https://agents.example.org",
+        "secret_headers": {"Authorization": SECRET, "X-Team": "linguists"},
+    }
+    answers = [send("post", "agents/", body)]
+    assert ok(answers[0], 201)["secret_headers"] == ["Authorization", "X-Team"]
+    answers.append(
+        send("patch", "agents/theirs/", {"secret_headers": {"X-Team": None, "X-New": "newcomers"}})
+    )
+    assert ok(answers[-1])["secret_headers"] == ["Authorization", "X-New"]
+    server = AgentServer.objects.get()
+    assert reveal(server.secrets, "Authorization") == SECRET
+    answers.append(send("patch", "agents/theirs/", {"url": "https://agents.example.org/other"}))
+    assert ok(answers[-1])["secret_headers"] == []  # they were meant for the old address
+
+    suite = {"title": "S", "variables": {"API_KEY": SECRET}}
+    answers.append(send("post", "agent-suites/", suite))
+    assert ok(answers[-1], 201)["variables"] == ["API_KEY"]
+    assert reveal(AgentSuite.objects.get().variables, "API_KEY") == SECRET
+    answers.append(send("patch", "agent-suites/s/", {"title": "T"}))
+    assert ok(answers[-1])["variables"] == ["API_KEY"]
+    ok(send("patch", "agent-suites/s/", {"visibility": "public"}))
+    assert ok(send("get", "agent-suites/s/", who="charlie"))["variables"] is None
+    answers += [send("get", "agents/"), send("get", "agents/theirs/"), send("get", "models/theirs/")]
+    assert all(SECRET not in answer.content.decode() for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "where"),
+    [
+        ("agents/", {"kind": "server", "name": "A", "url": "not an address"}, "$.url"),
+        ("agents/", {"kind": "teapot", "name": "A"}, "$.kind"),
+        ("agents/", {"kind": "model", "name": "A"}, "$.wraps"),
+        ("agents/", {"kind": "model", "name": "A", "wraps": "nobody"}, "$.wraps"),
+        ("agents/", {"kind": "embedded", "name": "A", "slug": "embedded"}, "$.slug"),
+        ("agents/", {"kind": "embedded", "name": "A", "secret_headers": {"Host": "x"}}, "$.secret_headers"),
+        ("agents/", {"kind": "embedded", "name": "A", "secret_headers": {"X": "ü"}}, "$.secret_headers"),
+        ("agents/", {"kind": "embedded", "name": "A", "secret_headers": {"X": ""}}, "$.secret_headers.X"),
+        ("agent-suites/", {"title": "New", "slug": "new"}, "$.slug"),
+        ("agent-suites/", {"title": "New", "slug": "manners"}, "$.slug"),
+        ("agent-suites/", {"title": "S", "judge": "nobody"}, "$.judge"),
+        ("agent-suites/", {"title": "S", "judge_votes": 16}, "$.judge_votes"),
+        ("agent-suites/", {"title": "S", "variables": {"1X": "x"}}, "$.variables"),
+        ("agent-suites/manners/cases/", {"cases": {"a": "agent: "}}, "$.cases['a']"),
+        ("agent-suites/manners/cases/", {"cases": {"../a": GOOD}}, "$"),
+        ("agent-runs/", {"suite": "manners", "agent": "embedded", "cases": ["nothing"]}, "$.cases[0]"),
+        ("agent-runs/", {"suite": "manners", "agent": "embedded", "parallel": 99}, "$.parallel"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(send, people, address, body, where):
+    make_server(people.alice)
+    make_suite(people.alice)
+    answer = send("post", address, body)
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, where), answer.content
+    assert (AgentServer.objects.count(), AgentSuite.objects.count()) == (1, 1)
+
+
+def test_a_private_model_or_judge_is_not_named_to_others(send, people):
+    hidden = make_model(people.alice, slug="hidden", visibility="private")
+    suite = make_suite(people.alice, judge=hidden)
+    server = make_server(people.alice)
+    AgentServer.objects.filter(pk=server.pk).update(wraps=hidden, kind="model")
+    assert ok(send("get", f"agent-suites/{suite.slug}/"))["judge"] == "hidden"
+    assert ok(send("get", "agents/embedded/"))["wraps"] == "hidden"
+    for who in ("charlie", ""):
+        assert ok(send("get", f"agent-suites/{suite.slug}/", who=who))["judge"] is None
+        assert ok(send("get", "agents/embedded/", who=who))["wraps"] is None
+
+
+def test_verdicts_of_the_judge_are_forgotten_and_results_stay(send, people):
+    server = make_server(people.alice)
+    text = "agent: echo\ninteractions: [{text: hello, response: {text: {gist: Mentions 'hello'}}}]"
+    suite = make_suite(people.alice, cases={"c": text}, judge=server.model, judge_agent="judge")
+    run = make_run(suite, server)
+    assert suite.opinions.count() == 1
+    assert send("delete", "agent-suites/manners/verdicts/", who="charlie").status_code == 403
+    assert suite.opinions.count() == 1
+    ok(send("delete", "agent-suites/manners/verdicts/"), 204)
+    assert suite.opinions.count() == 0
+    assert ok(send("get", f"agent-runs/{run.key}/"))["cases"][0]["outcome"] == "pass"
+
+
+def test_lists_are_filtered(send, people):
+    first, second = make_server(people.alice), make_server(people.alice, "other")
+    suite = make_suite(people.alice)
+    runs = [make_run(suite, server).key for server in (first, second)]
+    assert [row["id"] for row in ok(send("get", "agent-runs/?agent=other"))["results"]] == [runs[1]]
+    assert len(ok(send("get", "agent-runs/?suite=manners&owner=alice"))["results"]) == 2
+    assert [row["id"] for row in ok(send("get", "agents/?q=oth&state=ready"))["results"]] == ["other"]
+    assert ok(send("get", "agent-suites/?q=nothing"))["results"] == []
+    assert send("get", "agent-runs/?case=x").status_code == 400
+
+
+def test_a_change_made_meanwhile_is_not_written_over(send, people):
+    make_suite(people.alice)
+    seen = send("get", "agent-suites/manners/")["ETag"]
+    ok(send("patch", "agent-suites/manners/", {"title": "A"}, **{"If-Match": seen}))
+    assert send("patch", "agent-suites/manners/", {"title": "B"}, **{"If-Match": seen}).status_code == 412
+
+
+def test_the_same_tests_run_on_several_agents_at_once(send, people):
+    suite = make_suite(people.alice, "several", {"hello": GOOD, "deep/wrong": WRONG})
+    for name in ("one", "two"):
+        make_server(people.alice, name)
+    body = {"suite": suite.slug, "agents": ["two", "one", "two"], "cases": ["hello"], "early_stop": True}
+    runs = ok(send("post", "agent-runs/batch/", body), 201)["runs"]
+    assert [run["agent"] for run in runs] == ["two", "one"]
+    assert [[case["name"] for case in run["cases"]] for run in runs] == [["hello"], ["hello"]]
+    assert all(run["options"]["early_stop"] for run in runs)
+    assert send("post", "agent-runs/batch/", body | {"agents": ["one", "three"]}).status_code == 404
+    assert send("post", "agent-runs/batch/", body | {"agents": []}).status_code == 400
+    assert suite.runs.count() == 2
+
+
+def test_answers_are_scored_again_by_another_reading(send, people):
+    suite = make_suite(people.alice, "readings", {"hello": GOOD})
+    run = make_run(suite, make_server(people.alice))
+    address = f"agent-runs/{run.key}/rescore/"
+    assert ok(send("post", address), 201)["options"]["reading"] == "document"
+    again = ok(send("post", f"{address}?reading=reference-compatible"), 201)
+    assert again["options"]["reading"] == "reference-compatible"
+    assert send("post", f"{address}?reading=aloud").status_code == 400

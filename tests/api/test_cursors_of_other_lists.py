@@ -1,0 +1,57 @@
+"""A cursor is good for the list it came from, and for no other."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+from django.urls import get_resolver, reverse
+
+from gym.api.base import ListView
+from tests.permissions.test_every_url import ROWS, patterns
+from tests.permissions.test_every_url import world as everything  # noqa: F401  the site with all rooms furnished
+
+
+def lists(world) -> list[str]:
+    """The addresses of all lists that come in pages."""
+    kinds = {
+        pattern.name: pattern.callback.cls for _, pattern in patterns(get_resolver()) if is_list(pattern)
+    }
+    found = {
+        reverse(name, args=[world.get(argument, argument) for argument in arguments])
+        for method, name, arguments, _ in ROWS
+        if method == "GET" and name in kinds
+    }
+    assert len(found) > 20
+    return sorted(found)
+
+
+def is_list(pattern) -> bool:
+    kind = getattr(pattern.callback, "cls", None)
+    return bool(kind) and issubclass(kind, ListView) and hasattr(kind, "get") and kind.get.operation.many
+
+
+def test_a_cursor_belongs_to_its_list(client, people, everything, settings):  # noqa: F811
+    """Each list's cursor, sent to each other list: a 400, never rows from somewhere or a crash."""
+    client.raise_request_exception = False
+    settings.GYM_API_REQUESTS_PER_MINUTE = 0
+    client.force_login(people.staff)
+    everywhere = lists(everything)
+    cursors = {}
+    for address in everywhere:
+        answer = client.get(address, {"limit": 1})
+        if answer.status_code == 200 and answer.json()["next"]:
+            cursors[address] = parse_qs(urlsplit(answer.json()["next"]).query)["cursor"][0]
+    assert {"/api/v1/jobs/", "/api/v1/runs/", "/api/v1/suites/"} <= set(cursors)
+    for at, cursor in cursors.items():
+        assert client.get(at, {"limit": 1, "cursor": cursor}).status_code == 200
+        for other in everywhere:
+            if other == at:
+                continue
+            answer = client.get(other, {"cursor": cursor})
+            if answer.status_code == 404:
+                continue  # a list that is not there for this person
+            assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json"), (
+                at,
+                other,
+            )
+            assert "?cursor" in {trouble["where"] for trouble in answer.json()["errors"]}, (at, other)

@@ -1,0 +1,111 @@
+"""Logs of other programs: whatever is taken in is shown, however odd its shapes and however large its numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gym.lmchallenge import logs
+from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.mixing import Mix, Tokens
+from gym.lmchallenge.site import shown
+from gym.lmchallenge.site.downloads import offered
+from gym.lmchallenge.site.storage import PRIVACY, reduced
+from tests.lmchallenge.site.worlds import upload
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just(10**400),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=3,
+)
+SCORE = st.floats() | st.integers(-9, 9) | st.none()
+TEXT = st.text(max_size=4)
+
+
+def entry(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    """Any of the fields, each as it should be or anything at all."""
+    return st.fixed_dictionaries({}, optional={name: kind | ANYTHING for name, kind in fields.items()})
+
+
+PREDICTIONS = st.lists(st.tuples(TEXT, SCORE) | ANYTHING, max_size=4)
+COUNT = st.integers(0, 300) | st.just(5_000_000_000)
+RANKED = entry(target=TEXT, targetChars=COUNT, rank=st.integers(0, 9), score=SCORE, predictions=PREDICTIONS)
+CORRECTED = entry(
+    target=TEXT,
+    targetChars=COUNT,
+    verbatim=TEXT,
+    verbatimMatch=st.booleans(),
+    score=st.tuples(st.floats(), SCORE),
+    candidates=st.lists(st.tuples(TEXT, st.floats(), SCORE) | ANYTHING, max_size=3),
+)
+ROWS = st.sampled_from(["wp", "tc", "ic"]).flatmap(
+    lambda game: st.fixed_dictionaries(
+        {logs.RESULT_KEYS[game]: st.lists(CORRECTED if game == "ic" else RANKED, min_size=1, max_size=3)},
+        optional={"userId": ANYTHING},
+    )
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(ROWS, st.sampled_from(["all", "alphaemoji", "alphaonly"]))
+def test_whatever_a_log_may_hold_can_be_shown(row, keep):
+    line = json.dumps(row).encode()
+    try:
+        ((_, found),) = logs.read([line + b"\n"])
+        entries = found.get("inputCorrections")
+        if entries is not None:
+            Tokens.of(entries)  # as counting does, before anything is shown
+    except LogError:
+        return
+    mix = Mix(0.5, -1.0) if entries is not None else None
+    pieces = list(shown.pieces(shown.spans(found, keep, mix, "corrected", shown.MOST_STARS), mix, None))
+    assert sum(len(piece.words) for piece in pieces) < 20_000
+    for form in PRIVACY:
+        logs.line_of(reduced(found, form))
+
+
+ODD = [
+    {"wordPredictions": [{"target": "a", "rank": 1, "score": "high"}]},
+    {"wordPredictions": [{"target": "a", "predictions": [["b", None]]}]},
+    {"wordPredictions": [{"target": "a", "predictions": ["b", "c"]}]},
+    {"wordPredictions": [{"target": "a", "predictions": None}]},
+    {"wordPredictions": [{"target": "a", "predictions": [["b", 1.0, 2], [], 3]}]},
+    {"textCompletions": [{"target": "a", "rank": 0, "score": [1]}]},
+    {"wordPredictions": [{"targetChars": 3.0, "rank": 2.0, "score": -1}]},
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("row", ODD, ids=json.dumps)
+def test_every_page_of_an_odd_log_is_there(client, people, row):
+    game = upload(people.alice, json.dumps(row) + "\n")
+    assert game.is_counted, game.problem
+    for name in ("lmc-game", "lmc-text"):
+        assert client.get(reverse(name, args=[game.key]), {"line": 1}).status_code == 200
+    for form in ("targets", "lengths", "predictions"):
+        if offered(game)[form]:
+            answer = client.get(reverse("lmc-download", args=[game.key, f"{form}.log"]))
+            assert b"".join(answer.streaming_content)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("key", ["wordPredictions", "textCompletions"])
+def test_a_few_bytes_that_stand_for_millions_of_characters_are_told_and_not_drawn(client, people, key):
+    game = upload(people.alice, json.dumps({key: [{"targetChars": 5_000_000_000}]}) + "\n")
+    answer = client.get(reverse("lmc-text", args=[game.key])).content.decode()
+    assert "5,000,000,000 characters" in answer
+    assert answer.count("*") < 2_000
+
+
+@pytest.mark.django_db
+def test_ranks_of_text_completion_are_shown_from_one_with_what_the_log_says(client, people):
+    for ranks, first, last in (((0, 2), "1 (0 in the log)", "3 (2 in the log)"), ((1, 3), "1", "3")):
+        entries = [{"target": "ab", "rank": rank, "score": -1} for rank in ranks]
+        game = upload(people.alice, json.dumps({"textCompletions": entries}) + "\n")
+        answer = client.get(reverse("lmc-text", args=[game.key]), {"line": 1}).content.decode()
+        assert f'<td class="num">{first}</td>' in answer
+        assert f'<td class="num">{last}</td>' in answer

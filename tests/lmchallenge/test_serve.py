@@ -1,0 +1,66 @@
+"""A model that is served plays as it does by itself: whoever drives it gets the same log."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gym.lmchallenge import corpus, logs
+from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.play import play
+from gym.lmchallenge.process import Command, ProcessPlayer
+from tests.lmchallenge import served
+
+REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
+PROGRAM = (sys.executable, "-B", served.__file__)
+TEXT = "The boy is tired.\nThe dancers sing, and see the 猫 laugh.\n\nNo king\n"
+WORDS = ["The", "boy", "dancers", "sing", "king", "see", "toy", "is", "it"]
+pytestmark = pytest.mark.process
+
+
+def log_of(player, game: str, **options: object) -> str:
+    lines = corpus.read(io.BytesIO(TEXT.encode()))
+    played = play(lines, GameOptions(game, **options).build(WORDS), player)
+    return "".join(logs.line_of(line.row) for line in played)
+
+
+@pytest.mark.parametrize("slug", ["demo-gpt2", "demo-ngram"])
+@pytest.mark.parametrize("game", ["wp", "tc", "ic"])
+def test_our_own_process_player_gets_from_a_served_model_what_the_model_says(slug, game):
+    options = {"predictions": True} if game == "wp" else {}
+    with ProcessPlayer(Command((*PROGRAM, slug), stop_timeout=60)) as process:
+        driven = log_of(process, game, **options)
+    assert driven == log_of(served.player(slug, together=1), game, **options)
+
+
+@pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC_REFERENCE)")
+@pytest.mark.parametrize("slug", ["demo-gpt2", "demo-ngram"])
+@pytest.mark.parametrize("game", ["wp", "tc"])
+def test_the_reference_gets_the_same(slug, game):
+    done = subprocess.run(
+        [REFERENCE, "run", " ".join((*PROGRAM, slug)), game],
+        input=TEXT.encode(),
+        capture_output=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        check=True,
+        timeout=120,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout.decode() == log_of(served.player(slug, together=1), game)
+
+
+def test_company_changes_no_more_than_the_last_digits():
+    alone, together = (
+        [json.loads(line) for line in log_of(served.player("demo-gpt2", together=n), "wp").splitlines()]
+        for n in (1, 8)
+    )
+    for one, other in zip(alone, together, strict=True):
+        for a, b in zip(one["wordPredictions"], other["wordPredictions"], strict=True):
+            assert (a["target"], a.get("rank")) == (b["target"], b.get("rank"))
+            assert a.get("score", 0) == pytest.approx(b.get("score", 0), abs=1e-4)

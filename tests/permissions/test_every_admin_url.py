@@ -1,0 +1,154 @@
+"""The addresses of the admin, asked by everybody: lists, forms, deletions, histories and actions of every model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, reverse
+
+from gym.accounts.models import ApiToken, User
+from gym.evaluations.models import ScoreCache
+from gym.jobs.models import Job, Message, WorkerHeartbeat
+from gym.propara.models import AnswerSetVersion
+from suites.models import SuiteRevision, Tag
+from tests.permissions import rooms
+from tests.staff.rows import make
+
+ADDED = {User, Tag}
+LOOKED_AT = {ApiToken, Job, Message, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
+"""Nothing in them can be changed."""
+KEPT = {SuiteRevision}
+"""Never deleted. The page of a suite's deletion says that its revisions may not go."""
+METHODS = ("GET", "POST")
+PEOPLE = (*rooms.PEOPLE, "clerk")
+BUT_MODELS = {
+    "index": 200,
+    "login": 302,  # to where one is signed in already
+    "password_change": 200,
+    "password_change_done": 200,
+    "autocomplete": 403,  # without a field it is nobody's
+    "jsi18n": 200,
+}
+LEFT_OUT = {"logout", "view_on_site", "app_list"}
+"""logout and view_on_site lead to the site's own; app_list is the index of one app."""
+OWN = {"auth_user_password_change": (User, 200)}
+
+
+@pytest.fixture
+def clerk(people) -> User:
+    """Staff without any right in the admin."""
+    return User.objects.create_user("clerk", password="clerk", is_staff=True)
+
+
+def staffs_answer(model: Any, what: str, method: str) -> set[int]:
+    """What a superuser gets. A form that is sent empty comes back with what is missing, or is saved."""
+    if what == "add":
+        return {200} if model in ADDED else {403}
+    if what == "delete":
+        return {403} if model in KEPT else {200}
+    if what == "change" and method == "POST":
+        return {403} if model in LOOKED_AT else {200, 302}
+    return {200, 302} if what == "changelist" and method == "POST" else {200}
+
+
+def addresses(row: Any) -> dict[str, str]:
+    prefix = f"admin:{row._meta.app_label}_{row._meta.model_name}_"
+    of_row = {what: reverse(prefix + what, args=[row.pk]) for what in ("change", "delete", "history")}
+    return of_row | {what: reverse(prefix + what) for what in ("changelist", "add")}
+
+
+def is_sent_to_sign_in(response: Any) -> bool:
+    return response.status_code == 302 and response.url.startswith(reverse("admin:login"))
+
+
+def enter(client, people, clerk, person: str) -> None:
+    if person != "nobody":
+        client.force_login(clerk if person == "clerk" else getattr(people, person))
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_everybody_gets_what_the_rule_says(client, people, clerk, person):
+    enter(client, people, clerk, person)
+    wrong, counts = [], {model: model.objects.count() for model in admin.site._registry}
+    rows = make(1)
+    made = {model: model.objects.count() for model in counts}
+    for model in admin.site._registry:
+        for what, address in addresses(rows[model]).items():
+            for method in METHODS:
+                response = client.generic(method, address)
+                if person == "staff":
+                    right = response.status_code in staffs_answer(model, what, method)
+                elif person == "clerk":
+                    right = response.status_code == 403
+                else:
+                    right = is_sent_to_sign_in(response)
+                if not right:
+                    wrong.append(f"{method} {address}: {response.status_code}")
+    assert not wrong, "\n".join(wrong)
+    assert {model: model.objects.count() for model in counts} == made  # nothing was added or taken away
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_actions_are_for_who_has_the_right(client, people, clerk, rf, person):
+    enter(client, people, clerk, person)
+    request = rf.get("/")
+    request.user = people.staff
+    rows = make(1)
+    wrong = []
+    for model, listing in admin.site._registry.items():
+        for action in listing.get_actions(request):
+            address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            response = client.post(address, {"action": action, "_selected_action": [rows[model].pk]})
+            if person == "staff":  # a deletion is asked for once more
+                right = response.status_code == (200 if action == "delete_selected" else 302)
+            elif person == "clerk":
+                right = response.status_code == 403
+            else:
+                right = is_sent_to_sign_in(response)
+            if not right:
+                wrong.append(f"{address} {action}: {response.status_code}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_the_rest_of_the_admin(client, people, clerk, person):
+    enter(client, people, clerk, person)
+    for name, expected in BUT_MODELS.items():
+        response = client.get(reverse(f"admin:{name}"))
+        if name == "login":
+            continue  # the way in is for everybody
+        if person in ("staff", "clerk"):
+            assert response.status_code == expected, name
+        else:
+            assert is_sent_to_sign_in(response), name
+    for name, (model, expected) in OWN.items():
+        address = reverse(f"admin:{name}", args=[make(1)[model].pk])
+        response = client.get(address)
+        if person in ("staff", "clerk"):
+            assert response.status_code == (expected if person == "staff" else 403), name
+        else:
+            assert is_sent_to_sign_in(response), name
+
+
+def test_no_address_of_the_admin_is_forgotten():
+    known = {
+        f"{model._meta.app_label}_{model._meta.model_name}_{what}"
+        for model in admin.site._registry
+        for what in ("changelist", "add", "change", "delete", "history")
+    }
+    assert names() == known | set(BUT_MODELS) | LEFT_OUT | set(OWN)
+
+
+def names() -> set[str]:
+    def walk(patterns: Any) -> list[str]:
+        found = []
+        for pattern in patterns:
+            if isinstance(pattern, URLResolver):
+                found += walk(pattern.url_patterns)
+            elif isinstance(pattern, URLPattern) and pattern.name:
+                found.append(pattern.name)
+        return found
+
+    return set(walk(admin.site.urls[0]))

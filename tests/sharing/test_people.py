@@ -1,0 +1,337 @@
+"""Collaborators of everything that is no suite: what a viewer and an editor may do, and what stays the owner's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from gym.conversations import services as conversations
+from gym.conversations.selectors import servers_usable_by
+from gym.lmchallenge.site import services as lmchallenge
+from gym.lmchallenge.site.selectors import games_for, listed_games
+from gym.propara.site import services as propara
+from gym.results import collections
+from gym.secrets import sealed
+from gym.sharing import services
+from gym.sharing.models import Collaboration
+from models_registry import services as models
+from models_registry.selectors import runnable_by, uploadable_by
+from tests.conversations.site import GOOD, make_server
+from tests.conversations.site import make_suite as make_tests
+from tests.factories import make_model, make_revision
+from tests.lmchallenge.site.worlds import make_corpus, play
+from tests.propara.site.worlds import make_set
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How alice makes a private one, and what changes, hides or ends it."""
+
+    prefix: str
+    make: Callable[[Any], Any]
+    edit: Callable[..., Any]
+    publish: Callable[..., Any]
+    end: Callable[..., Any] | None
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def save_tests(suite, *, actor, **changes):
+    for name, value in changes.items():
+        setattr(suite, name, value)
+    conversations.save_suite(suite, actor=actor)
+
+
+def make_list(owner):
+    about = {"slug": "set", "title": "set", "description": "", "reference": ""}
+    return collections.make_collection(actor=owner, revisions=[make_revision(owner)], **about)
+
+
+def change_list(collection, *, actor, title):
+    about = {"title": title, "description": "", "reference": ""}
+    collections.change_collection(collection, actor=actor, revisions=None, **about)
+
+
+KINDS = {
+    "agent_suite": Kind(
+        "agent-suite",
+        lambda owner: make_tests(owner, "manners", {"hello": GOOD}, visibility="private"),
+        lambda thing, actor: save_tests(thing, actor=actor, title="Changed"),
+        lambda thing, actor: save_tests(thing, actor=actor, visibility="public"),
+        conversations.delete_suite,
+    ),
+    "answer_set": Kind(
+        "propara",
+        lambda owner: make_set(owner, visibility="private"),
+        lambda thing, actor: propara.edit_answer_set(thing, actor=actor, title="Changed"),
+        lambda thing, actor: propara.edit_answer_set(thing, actor=actor, visibility="public"),
+        propara.delete_answer_set,
+    ),
+    "corpus": Kind(
+        "lmc-corpus",
+        lambda owner: make_corpus(owner, "The cat sat.\n", visibility="private"),
+        lambda thing, actor: lmchallenge.edit_corpus(thing, actor=actor, title="Changed"),
+        lambda thing, actor: lmchallenge.edit_corpus(thing, actor=actor, visibility="unlisted"),
+        lmchallenge.delete_corpus,
+    ),
+    "collection": Kind(
+        "collection",
+        make_list,
+        lambda thing, actor: change_list(thing, actor=actor, title="Changed"),
+        collections.publish_collection,
+        collections.delete_collection,
+    ),
+    "model": Kind(
+        "model",
+        lambda owner: make_model(owner, visibility="private"),
+        lambda thing, actor: models.edit_card(thing, actor=actor, name="Changed"),
+        lambda thing, actor: models.edit_card(thing, actor=actor, visibility="public"),
+        None,
+    ),
+}
+
+
+@pytest.fixture(params=list(KINDS))
+def kind(request) -> Kind:
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def thing(kind, people):
+    """alice's; bob may edit it and dora view it."""
+    made = kind.make(people.alice)
+    services.add_collaborator(made, "bob", "edit", actor=people.alice)
+    services.add_collaborator(made, "dora", "view", actor=people.alice)
+    return made
+
+
+def again(thing):
+    return type(thing).objects.get(pk=thing.pk)
+
+
+def status_of(client, user, thing) -> int:
+    client.force_login(user)
+    return client.get(thing.get_absolute_url()).status_code
+
+
+def test_its_people_read_it_and_others_do_not(client, people, thing):
+    found = {name: status_of(client, getattr(people, name), thing) for name in ("bob", "dora", "charlie")}
+    assert found == {"bob": 200, "dora": 200, "charlie": 404}
+
+
+def test_an_editor_changes_it_and_a_viewer_does_not(people, kind, thing):
+    with pytest.raises(PermissionDenied):
+        kind.edit(again(thing), actor=people.dora)
+    kind.edit(again(thing), actor=people.bob)
+    assert str(again(thing)) == "Changed"
+
+
+def test_no_collaborator_says_who_sees_it_or_ends_it(people, kind, thing):
+    for person in (people.bob, people.dora):
+        for deed in filter(None, (kind.publish, kind.end)):
+            with pytest.raises(PermissionDenied):
+                deed(again(thing), actor=person)
+    kind.publish(again(thing), actor=people.alice)
+
+
+def test_an_editors_form_has_no_visibility_and_saves(client, people, kind, thing):
+    client.force_login(people.bob)
+    page = client.get(reverse(f"{kind.prefix}-edit", args=[thing.slug]))
+    assert page.status_code == 200
+    assert 'name="visibility"' not in page.content.decode()
+
+
+def test_the_owner_adds_somebody_on_the_people_page(client, people, kind, thing):
+    address = reverse(f"{kind.prefix}-people", args=[thing.slug])
+    client.force_login(people.alice)
+    assert "People" in client.get(thing.get_absolute_url()).content.decode()
+    assert client.post(address, {"username": "charlie", "role": "view"}).status_code == 302
+    assert "charlie" in client.get(address).content.decode()
+    assert status_of(client, people.charlie, thing) == 200
+    assert "Add somebody" not in client.get(address).content.decode()
+
+
+def test_somebody_leaves(client, people, kind, thing):
+    client.force_login(people.dora)
+    client.post(reverse(f"{kind.prefix}-leave", args=[thing.slug]))
+    assert status_of(client, people.dora, thing) == 404
+
+
+def test_it_is_handed_over(client, people, kind, thing):
+    row = thing.collaborations.get(user=people.bob)
+    client.force_login(people.alice)
+    client.post(reverse(f"{kind.prefix}-collaborator-role", args=[thing.slug, row.pk]), {"role": "owner"})
+    assert again(thing).owner == people.bob
+    assert thing.collaborations.get(user=people.alice).role == "edit"
+
+
+def test_the_api_lists_adds_changes_and_removes(client, people, kind, thing):
+    base = {"propara": "api-propara-set"}.get(kind.prefix, f"api-{kind.prefix}")
+    client.force_login(people.alice)
+    address = reverse(f"{base}-people", args=[thing.slug])
+    added = client.post(address, {"username": "charlie", "role": "view"}, content_type="application/json")
+    assert added.status_code == 201
+    names = [row["username"] for row in client.get(address).json()["results"]]
+    assert names == ["bob", "charlie", "dora"]
+    person = added["Location"]
+    assert client.patch(person, {"role": "edit"}, content_type="application/json").json()["role"] == "edit"
+    assert client.delete(person).status_code == 204
+    assert not thing.collaborations.filter(user=people.charlie).exists()
+
+
+def test_the_profile_lists_it_and_an_account_that_goes_leaves_it(client, people, thing):
+    client.force_login(people.bob)
+    assert thing.get_absolute_url() in client.get(reverse("profile")).content.decode()
+    assert thing.get_absolute_url() in client.get(reverse("account-delete")).content.decode()
+
+
+def test_what_has_collaborators_stays_when_its_owner_goes(people, thing):
+    from gym.accounts.farewell import delete_account, former_member
+
+    delete_account(people.alice)
+    assert again(thing).owner == former_member()
+    assert thing.collaborations.count() == 2
+
+
+def test_a_deleted_thing_leaves_no_role_behind(people, kind, thing):
+    if kind.end is None:
+        thing.delete()
+    else:
+        kind.end(again(thing), actor=people.alice)
+    assert not Collaboration.objects.exists()
+
+
+def test_nobody_has_two_roles(people, thing):
+    with pytest.raises(ValidationError, match="collaborator already"):
+        services.add_collaborator(thing, "bob", "view", actor=people.alice)
+
+
+def test_a_role_is_about_exactly_one_thing(people):
+    suite = KINDS["agent_suite"].make(people.alice)
+    model = make_model(people.alice)
+    for about in ({}, {"agent_suite": suite, "model": model}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Collaboration.objects.create(user=people.bob, **about)
+
+
+# --- what is special about some of them ---
+
+
+@pytest.fixture
+def tests_with_secrets(people):
+    suite = make_tests(people.alice, "manners", {"hello": GOOD}, visibility="private")
+    suite.variables = sealed({}, {"API_KEY": "s3cret"})
+    suite.save()
+    services.add_collaborator(suite, "bob", "edit", actor=people.alice)
+    return suite
+
+
+def test_an_editor_neither_sees_nor_changes_nor_sends_secrets(client, people, tests_with_secrets):
+    suite = tests_with_secrets
+    client.force_login(people.bob)
+    for name in ("agent-suite", "agent-suite-edit"):
+        assert "API_KEY" not in client.get(reverse(name, args=[suite.slug])).content.decode()
+    assert client.get(reverse("api-agent-suite", args=[suite.slug])).json()["variables"] is None
+    with pytest.raises(PermissionDenied):
+        conversations.save_suite(suite, actor=people.bob, variables={"API_KEY": "mine"})
+    server = make_server(people.bob, "bobs")
+    with pytest.raises(PermissionDenied, match="secrets"):
+        conversations.queue_run(suite, server, actor=people.bob)
+
+
+def test_saving_the_settings_keeps_the_secrets_and_the_judge(client, people, tests_with_secrets):
+    suite = tests_with_secrets
+    suite.judge = make_model(people.alice, slug="judge", visibility="private")
+    suite.save()
+    client.force_login(people.bob)
+    given = {"title": "Changed", "slug": suite.slug, "judge_agent": "", "judge_votes": 1, "description": ""}
+    assert client.post(reverse("agent-suite-edit", args=[suite.slug]), given).status_code == 302
+    saved = again(suite)
+    assert (saved.title, list(saved.variables), saved.judge) == ("Changed", ["API_KEY"], suite.judge)
+
+
+def test_secrets_do_not_change_hands(people, tests_with_secrets):
+    suite = tests_with_secrets
+    services.hand_over(suite, suite.collaborations.get(), actor=people.alice)
+    assert again(suite).variables == {}
+    server = make_server(people.alice, "keyed", visibility="private")
+    server.secrets = sealed({}, {"Authorization": "Bearer x"})
+    server.save()
+    services.add_collaborator(server.model, "bob", "edit", actor=people.alice)
+    services.hand_over(server.model, server.model.collaborations.get(), actor=people.alice)
+    assert again(server).secrets == {}
+
+
+def test_an_agent_with_secrets_works_for_its_owner_alone(people):
+    server = make_server(people.alice, "keyed", visibility="private")
+    services.add_collaborator(server.model, "bob", "edit", actor=people.alice)
+    assert servers_usable_by(people.bob).filter(pk=server.pk).exists()
+    server.secrets = sealed({}, {"Authorization": "Bearer x"})
+    server.save()
+    assert not servers_usable_by(people.bob).filter(pk=server.pk).exists()
+    with pytest.raises(PermissionDenied):
+        conversations.change_server(
+            server, actor=people.bob, url="http://bob.example.org", chat_model="", secret_headers={}
+        )
+
+
+def test_a_viewer_runs_a_private_model_and_only_an_editor_uploads_to_a_card(people):
+    model = make_model(people.alice, slug="hosted", visibility="private")
+    card = models.register_uploaded_model(actor=people.alice, name="Elsewhere", visibility="private")
+    for thing in (model, card):
+        services.add_collaborator(thing, "bob", "edit", actor=people.alice)
+        services.add_collaborator(thing, "dora", "view", actor=people.alice)
+    assert model in runnable_by(people.dora)
+    assert card in uploadable_by(people.bob)
+    assert card not in uploadable_by(people.dora)
+
+
+def test_games_on_a_shared_corpus_are_seen_by_its_people(people):
+    corpus = make_corpus(people.alice, "The cat sat.\n", visibility="private")
+    game = play(corpus, people.alice)
+    game.visibility = "public"
+    game.save()
+    assert game not in games_for(people.dora)
+    services.add_collaborator(corpus, "dora", "view", actor=people.alice)
+    assert game in games_for(people.dora)
+    assert game in listed_games(people.dora)
+    assert game not in games_for(people.charlie)
+
+
+def test_an_editor_takes_out_of_a_collection_only_what_he_sees(people):
+    hidden = make_revision(people.alice, name="hidden", visibility="private")
+    shown = make_revision(people.alice, name="shown")
+    about = {"title": "set", "description": "", "reference": ""}
+    collection = collections.make_collection(
+        actor=people.alice, slug="set", revisions=[hidden, shown], **about
+    )
+    services.add_collaborator(collection, "bob", "edit", actor=people.alice)
+    assert collections.revisions_of(collection, people.bob) == [shown]
+    collections.change_collection(collection, actor=people.bob, revisions=[], **about)
+    assert collections.revisions_of(collection, people.alice) == [hidden]
+
+
+HOMES = {
+    "agent-suite": "agent-home",
+    "propara": "propara-list",
+    "lmc-corpus": "lmc-list",
+    "collection": "collection-list",
+    "model": "model-list",
+}
+
+
+def test_a_collaborators_list_takes_as_many_queries_as_the_owners(client, people, kind, thing):
+    counts = {}
+    for name in ("alice", "dora"):
+        client.force_login(getattr(people, name))
+        with CaptureQueriesContext(connection) as queries:
+            page = client.get(reverse(HOMES[kind.prefix])).content.decode()
+        assert thing.get_absolute_url() in page
+        counts[name] = len(queries)
+    assert counts["alice"] == counts["dora"]
