@@ -9,6 +9,10 @@ import pytest
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# One thread a computation, here and in every process a test starts: sums made by two threads differ in their last
+# digits from sums made by one, and several test processes share the processors anyway.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("GYM_TORCH_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFORMANCE = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
@@ -53,6 +57,7 @@ def _own_folders(settings, tmp_path):
     """No test touches the models or files of a working site."""
     settings.GYM_MODEL_DIR = tmp_path / "models"
     settings.VAR_DIR = tmp_path
+    settings.GYM_TORCH_THREADS = 1  # read before this file sets the variable
 
 
 @pytest.fixture(autouse=True)
