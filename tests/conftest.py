@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,32 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     ):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} may not be skipped in CI: {call.excinfo and call.excinfo.value}"
+
+
+_streams: list[Any] = []
+
+
+def pytest_configure() -> None:
+    """Streamed answers that a test did not read to their end are remembered."""
+    from django.test import Client
+
+    ask = Client.request
+
+    def request(self: Client, **given: Any) -> Any:
+        response = ask(self, **given)
+        if getattr(response, "streaming", False):
+            _streams.append(response)
+        return response
+
+    Client.request = request
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """They are closed while their test's transaction lasts, as a server closes them. Otherwise their cursors are
+    closed whenever the garbage is collected, which on PostgreSQL breaks the transaction of a later test."""
+    while _streams:
+        _streams.pop().close()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 from django.contrib import messages
@@ -171,8 +172,8 @@ def bundle_of(request: HttpRequest, collection: Collection) -> Any:
         "sha256_of_list": collection.sha256 or collections.digest(revisions),
     }
     boards = [leaderboard(request.user, Options(rule=rule), revisions) for rule in RULES.values()]
-    some = runs.defer("region_summary").prefetch_related("scores").iterator(chunk_size=100)
-    return bundle(facts, revisions, some, boards, Budget(BY_SUITE))
+    with closing(runs.defer("region_summary").prefetch_related("scores").iterator(chunk_size=100)) as some:
+        return bundle(facts, revisions, some, boards, Budget(BY_SUITE))
 
 
 def citation_of(request: HttpRequest, collection: Collection) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from django.db.models import QuerySet
@@ -59,9 +60,12 @@ def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every:
         done = visible_runs(user).filter(completed_at__isnull=False)
         return run_table(get_object_or_404(done, key=key[:24]), what, form)
     runs, stem = _runs(user, given, every)
-    if form == "parquet":
-        require_room(rows_at_least(what, runs), AS_CSV)
-    return _table(what, form, runs.iterator(chunk_size=100), stem)
+    found = runs.iterator(chunk_size=100)
+    if form == "csv":
+        return _table(what, form, found, stem)
+    require_room(rows_at_least(what, runs), AS_CSV)
+    with closing(found):  # a refusal would hold on to its cursor
+        return _table(what, form, found, stem)
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:

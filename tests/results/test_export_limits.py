@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import tracemalloc
@@ -10,6 +11,7 @@ from itertools import count
 
 import pyarrow.parquet as pq
 import pytest
+from django.db import connection
 from django.urls import reverse
 
 from gym.evaluations import services
@@ -66,6 +68,22 @@ def test_parquet_beyond_the_limit_is_refused_with_a_hint_and_csv_is_not(client, 
     assert client.get(reverse("export-table", args=[what, "csv"])).status_code == 200
     settings.GYM_EXPORT_MAX_ROWS = n
     assert client.get(reverse("export-table", args=[what, "parquet"])).status_code == 200
+
+
+@pytest.mark.parametrize("address", ["/exports/tokens.parquet", "/api/v1/exports/tokens/parquet/"])
+def test_a_refused_file_leaves_no_cursor_open(client, runs, settings, address):
+    if connection.vendor != "postgresql":
+        pytest.skip("only PostgreSQL keeps cursors in the server")
+    settings.GYM_EXPORT_MAX_ROWS = rows_in("tokens", runs) - 1
+    gc.disable()
+    try:
+        answer = client.get(address)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT name FROM pg_cursors")
+            left = cursor.fetchall()
+    finally:
+        gc.enable()
+    assert (answer.status_code, left) == (413, [])
 
 
 def test_nothing_is_read_of_a_table_that_is_refused(client, runs, settings, monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -147,7 +147,7 @@ FRAMES: dict[str, Frame] = {
 }  # fmt: skip
 
 
-def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Iterator[Row]:
+def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None]:
     """One run after the other; nothing else is kept in memory."""
     for run in runs:
         context = _context(run)

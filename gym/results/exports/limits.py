@@ -5,7 +5,8 @@ Tables in CSV are sent while they are made, and have no limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import TypeVar
 
 from django.conf import settings
@@ -59,8 +60,10 @@ class Budget:
         self.hint = hint
         self.taken = 0
 
-    def through(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            self.taken += 1
-            require_room(self.taken, self.hint)
-            yield row
+    def through(self, rows: Generator[Row, None, None]) -> Iterator[Row]:
+        """The rows. However this ends, theirs have ended too, with the cursor they come from."""
+        with closing(rows):
+            for row in rows:
+                self.taken += 1
+                require_room(self.taken, self.hint)
+                yield row
