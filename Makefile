@@ -46,7 +46,7 @@ $(VENV)/.dev: requirements.txt requirements-dev.txt requirements-scale.txt | $(B
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@ $(VENV)/.runtime
 
-# make bench-engine   the engine beside minicons and lm-eval; long (BENCH_ARGS="--suites 3 --repeats 3" for less)
+# make bench-engine   the engine beside minicons and lm-eval; long (BENCH_ARGS="--suites 3 --rounds 3" for less)
 bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/engine/requirements.txt

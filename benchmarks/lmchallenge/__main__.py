@@ -116,18 +116,23 @@ SHAPES = {
 }
 
 
+LINES = 8
+
+
 def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
-    """A random model and one line of so many words: all its contexts at once, the same player one call at a time, and a
-    process that wraps the model plainly (see `plain`), which is one call at a time as well. Milliseconds of processor
-    time per call. One by one, and the plain process, are asked about sixteen contexts from all over the line."""
+    """A random model and eight lines of so many words, as many as a game plays side by side: all contexts at once,
+    the same player one call at a time, and a process that wraps the model plainly (see `plain`), which is one call at a
+    time as well. Milliseconds of processor time per call. One by one, and the plain process, are asked about two dozen
+    contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess
     from gym.lmchallenge.causal import CausalPlayer
     from gym.lmchallenge.player import Request
     from gym.lmchallenge.tokens import tokens
     from models_registry.backends import load_backend
 
-    result: dict[str, object] = {"words": words, "candidates": candidates, "shape": shape}
-    line = " ".join(" ".join(corpus(words).splitlines()).split()[:words])
+    result: dict[str, object] = {"lines": LINES, "words": words, "candidates": candidates, "shape": shape}
+    text = " ".join(corpus(words * LINES).splitlines()).split()
+    lines = [" ".join(text[at : at + words]) for at in range(0, words * LINES, words)]
     with tempfile.TemporaryDirectory() as folder:
         _save(f"{folder}/m", shape)
         backend = load_backend(
@@ -142,8 +147,8 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
         ("candidates_spelled_one_way", choices, {"paths": 1}),  # all that the plain process looks at
     ):
         player = CausalPlayer(backend, **options)
-        requests = [Request(line[:start], given) for start, _ in tokens(line)]
-        few = requests[:: max(1, len(requests) // 16)]
+        requests = [Request(line[:start], given) for line in lines for start, _ in tokens(line)]
+        few = requests[:: max(1, len(requests) // 24)]
         player.predict(requests[:2])
         plain.predict(few[0].context, given)
         start = time.process_time()
@@ -156,7 +161,7 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
         last = time.process_time()
         gap = max(
             abs(x - y)
-            for a, b in zip(together[:: max(1, len(requests) // 16)], alone, strict=True)
+            for a, b in zip(together[:: max(1, len(requests) // 24)], alone, strict=True)
             for (_, x), (_, y) in zip(a, b, strict=True)
         )
         each = (middle - start) / len(requests), (end - middle) / len(few), (last - end) / len(few)

@@ -1,4 +1,4 @@
-"""The command `stats`. Short logs of wp and tc are counted without loading numpy."""
+"""The command `stats`. Logs of wp and tc are counted without loading numpy, those of long ones by several processes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
 from gym.lmchallenge import files
+from gym.lmchallenge.blocks import plain_json, typed_json
 from gym.lmchallenge.errors import OptionError
+from gym.lmchallenge.logs import Checker
 from gym.lmchallenge.quick import Quick
 
 if TYPE_CHECKING:
     from gym.lmchallenge.cli import Streams
     from gym.lmchallenge.mixtures import Mix
 
-SHORT = 8_000_000
-"""Bytes, unpacked, up to which a log is counted in plain Python."""
+SHORT = 1_000_000
+"""Bytes, unpacked, up to which a log is read with the standard library alone."""
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
@@ -53,13 +55,12 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
     for name, mix in paired(options.log, options.opt_args):
         with opened(name, streams) as (stream, source):
             head, rest = _head(stream)
-            quick = None
-            if not rest and not mix and not options.more:
-                quick = _quickly(head, source, options)
-            if quick is None:
-                found, notices = _thoroughly(chain(head, rest), name, source, mix, options, streams)
+            lines = chain(head, rest)
+            found: Any = None
+            if not mix and not options.more and _is_quick(head, bool(rest), source, options):
+                found, notices = _quickly(lines, name, source, options, bool(rest))
             else:
-                found, notices = quick
+                found, notices = _thoroughly(lines, name, source, mix, options, streams)
         for notice in notices:
             streams.err.write(f"note: {name}: {notice}\n")
         results.append((name, found))
@@ -79,13 +80,28 @@ def _head(stream: IO[bytes]) -> tuple[list[bytes], Iterator[bytes] | tuple[()]]:
     return head, ()
 
 
+def _is_quick(head: list[bytes], is_long: bool, source: str, options: argparse.Namespace) -> bool:
+    """Whether the log is counted without numpy: wp and tc, long logs only as a whole."""
+    checker = Checker(source)
+    if is_long and options.partition != "all":
+        return False
+    rows = map(checker.row, islice(enumerate(head, 1), options.lines))
+    return any(row is not None for row in rows) and checker.game != "ic"
+
+
 def _quickly(
-    lines: list[bytes], source: str, options: argparse.Namespace
-) -> tuple[list[dict[str, Any]], Sequence[str]] | None:
-    quick = Quick(options.filter)
-    if not quick.take(islice(enumerate(lines, 1), options.lines), source):
-        return None
-    return quick.statistics(options.partition), quick.notices
+    lines: Iterator[bytes], name: str, source: str, options: argparse.Namespace, is_long: bool
+) -> tuple[list[dict[str, Any]], Sequence[str]]:
+    quick = None
+    if is_long and options.lines is None and files.is_plain(name):
+        from gym.lmchallenge.parts import counted
+
+        quick = counted(name, options.filter)
+    if quick is None:
+        quick = Quick(options.filter, options.partition)
+        numbered = islice(enumerate(lines, 1), options.lines)
+        quick.take(numbered, source, typed_json if is_long else plain_json)
+    return quick.statistics(), quick.notices
 
 
 def _thoroughly(

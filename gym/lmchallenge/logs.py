@@ -124,8 +124,13 @@ def _is_count(entry: Any, key: str) -> bool:
     return type(value) is int and 0 <= value < MOST_COUNTED
 
 
+def too_large(score: Any) -> bool:
+    """Whether no double holds it."""
+    return type(score) is int and abs(score) > 1e308
+
+
 def _huge(score: Any) -> str:
-    return "score is too large a number" if type(score) is int and abs(score) > 1e308 else ""
+    return "score is too large a number" if too_large(score) else ""
 
 
 def _check_ic(entry: Any) -> str:

@@ -21,6 +21,8 @@ from models_registry.engine.scores import TokenScores
 
 BLANK_MARKS = ("Ġ", "Ċ", "ĉ", "č", "▁", " ", "\n", "\t", "\r", "\u00a0", "\u3000")
 """How blanks begin a token's spelling: byte-level (Ġ Ċ ĉ č), SentencePiece (▁), plain."""
+BLANK_BYTES = frozenset(("<0x09>", "<0x0A>", "<0x0D>", "<0x20>"))
+"""Blanks that SentencePiece spells as bytes, such as the newline of Llama 2."""
 
 
 class Terms(NamedTuple):
@@ -50,7 +52,7 @@ def blank_sets(
             fresh = not token.startswith(continuing)
             sets.append((float(fresh), float(fresh)))
         else:
-            blank = token.startswith(BLANK_MARKS)
+            blank = token.startswith(BLANK_MARKS) or token in BLANK_BYTES
             sets.append((float(blank), float(not blank)))
     return sets
 

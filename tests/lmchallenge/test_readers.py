@@ -12,7 +12,7 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gym.lmchallenge import logs, mixing, readers, stats
+from gym.lmchallenge import blocks, logs, mixing, readers, stats
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.quick import Quick
 from gym.lmchallenge.tokens import FILTERS
@@ -132,17 +132,22 @@ def test_a_usual_log_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch):
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(log(), st.sampled_from(sorted(FILTERS)), st.sampled_from(logs.PARTITIONS))
-def test_a_short_log_counted_without_numpy_is_the_log_counted_with_it(lines, keep, partition):
+@given(
+    log(),
+    st.sampled_from(sorted(FILTERS)),
+    st.sampled_from(logs.PARTITIONS),
+    st.sampled_from([blocks.plain_json, blocks.typed_json]),
+)
+def test_a_log_counted_without_numpy_is_the_log_counted_with_it(lines, keep, partition, decode):
     def thoroughly():
         table = readers.read_table(logs.read(lines), keep=keep)
         return stats.statistics(table, partition), list(table.notices)
 
-    quick = Quick(keep)
+    quick = Quick(keep, partition)
     try:
-        if not quick.take(enumerate(lines, 1), "the log"):
+        if not quick.take(enumerate(lines, 1), "the log", decode):
             return  # a log of ic
-        found = quick.statistics(partition), quick.notices
+        found = quick.statistics(), quick.notices
     except LmcError as error:
         with pytest.raises(LmcError) as expected:
             thoroughly()

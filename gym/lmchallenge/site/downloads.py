@@ -10,10 +10,10 @@ from django.http.response import HttpResponseBase
 
 from gym.exports import csv_download, json_download
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.quick import HITS, LAST_INDEX
 from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.counting import statistics_of
 from gym.lmchallenge.site.views import streamed
+from gym.lmchallenge.sums import HITS, LAST_INDEX
 
 
 def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:

@@ -167,6 +167,8 @@ def test_regions_without_a_word_end_have_no_term() -> None:
 def test_vocabularies_of_several_kinds() -> None:
     byte = blank_sets(["Ġa", "a", "</s>", "<s>", None], ends=[2], special=[2, 3])
     assert byte == [(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (0.0, 0.0)]
+    fallback = blank_sets(["<0x0A>", "<0x20>", "<0x41>", "▁a"], ends=[], special=[])
+    assert fallback == [(1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 0.0)]
     pieces = blank_sets(["a", "##a"], ends=[], special=[], continuing="##")
     assert pieces == [(1.0, 1.0), (0.0, 0.0)]
 
