@@ -108,11 +108,12 @@ def _answer(
     policy: ScoringPolicy,
 ) -> dict[str, Any]:
     scores = [known[joined.text] for joined in joined_sentences(document, policy)]
-    measured = measure(document, scores, policy)
+    facts = ModelFacts.from_dict(model.facts)
+    measured = measure(document, scores, policy, left_to_right=facts.left_to_right)
     grid = measured.grid()
     places = {item: place for place, item in enumerate(grid.items)}
     chosen = [places.get(item) for item in items]
-    error_bits = error_bits_of(ModelFacts.from_dict(model.facts))
+    error_bits = error_bits_of(facts)
     judged = [
         _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
     ]
