@@ -74,7 +74,7 @@ def _score(text: str, numbers: dict[str, int], draw: np.random.Generator) -> Tok
 def at_once(
     document: SuiteDocument, joined: list[JoinedSentence], scores: list[TokenScores]
 ) -> list[list[int]]:
-    columns = columns_of(scores)
+    columns = columns_of(scores, left_to_right=True)
     aligned = align_all(joined, columns, 6)
     values = values_of(columns, aligned, 6)
     grid = Measured(document, joined, scores, POLICY, columns, aligned, values).grid()

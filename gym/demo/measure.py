@@ -43,7 +43,9 @@ def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy | None
     """Join, score, align, aggregate, evaluate. Raises ValueError if a sentence cannot be scored."""
     policy = policy or ScoringPolicy()
     joined = [join(sentence.contents, policy.join) for sentence in suite.sentences]
-    scores = share_prefix_scores(list(backend.score([sentence.text for sentence in joined], policy)))
+    scores = list(backend.score([sentence.text for sentence in joined], policy))
+    if backend.facts.left_to_right:
+        scores = share_prefix_scores(scores)
     numbers = sorted({sentence.item for sentence in suite.sentences})
     rows = {number: row for row, number in enumerate(numbers)}
     width = len(suite.region_names)

@@ -59,8 +59,10 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
 
 def _judged(scoring: Scoring, scores: list[Scores]) -> tuple[RunResult, dict[str, Any]]:
     run, backend = scoring.run, scoring.backend
-    error_bits = error_bits_of(backend.facts)
-    result = evaluate_document(scoring.document, scores, scoring.policy, error_bits)
+    facts = backend.facts
+    result = evaluate_document(
+        scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
+    )
     return result, provenance(run.revision.sha256, run.model.backend, backend, result)
 
 

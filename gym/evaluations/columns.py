@@ -66,8 +66,9 @@ class Values:
     all_tokens: Ints
 
 
-def columns_of(scores: Sequence[Scores]) -> Columns:
-    """The flat arrays of these scores, with one value for the same token after the same prefix."""
+def columns_of(scores: Sequence[Scores], *, left_to_right: bool) -> Columns:
+    """The flat arrays of these scores. Values of a left-to-right model depend on nothing that follows: there the same
+    token after the same prefix has one value. Other values stay as they are."""
     rows = [None if isinstance(row, ScoringFailure) else row for row in scores]
     known = [row for row in rows if row is not None]
     starts = _starts(0 if row is None else len(row.ids) for row in rows)
@@ -84,7 +85,8 @@ def columns_of(scores: Sequence[Scores]) -> Columns:
         special=np.fromiter(chain.from_iterable(row.special for row in known), np.bool_, n),
         pending=np.fromiter(pending, np.bool_, n),
     )
-    share_prefixes(columns)
+    if left_to_right:
+        share_prefixes(columns)
     return columns
 
 

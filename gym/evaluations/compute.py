@@ -147,13 +147,15 @@ class Measured:
         return rows
 
 
-def measure(document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy) -> Measured:
-    """Region bits of every sentence. Equal prefixes have equal bits, so that ties are ties.
+def measure(
+    document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy, *, left_to_right: bool
+) -> Measured:
+    """Region bits of every sentence. In left-to-right models equal prefixes have equal bits, so that ties are ties.
 
     `scores[k]` belongs to `document.sentences[k]`, whose text is `joined_sentences(...)[k].text`."""
     joined = joined_sentences(document, policy)
     n_regions = len(document.region_names)
-    columns = columns_of(scores)
+    columns = columns_of(scores, left_to_right=left_to_right)
     aligned = align_all(joined, columns, n_regions)
     values = values_of(columns, aligned, n_regions, policy.metric)
     values.regions[[isinstance(row, ScoringFailure) for row in scores]] = math.nan
@@ -165,9 +167,12 @@ def evaluate_document(
     scores: Sequence[Scores],
     policy: ScoringPolicy,
     error_bits: float = ASSUMED_ERROR_BITS,
+    *,
+    left_to_right: bool,
 ) -> RunResult:
-    """Region bits, outcomes and rates of a document. `error_bits` bounds the numeric error of one token's value."""
-    measured = measure(document, scores, policy)
+    """Region bits, outcomes and rates of a document. `error_bits` bounds the numeric error of one token's value;
+    `left_to_right` as `ModelFacts` has it."""
+    measured = measure(document, scores, policy, left_to_right=left_to_right)
     grid = measured.grid()
     return RunResult(grid.items, measured.rows(), judge_all(document, grid, error_bits), measured.summary())
 

@@ -16,7 +16,8 @@ class FirstValues:
     """The first value of every (prefix, token) of the first pass, in document order.
 
     The second pass may compute the same token after the same prefix again, for another sentence and in another batch.
-    It takes the value that decided predictions, so that filling in the rest changes no outcome.
+    It takes the value that decided predictions, so that filling in the rest changes no outcome. This is for
+    left-to-right models only: other values depend on what follows the token.
     """
 
     def __init__(self, scores: Iterable[Scores]) -> None:

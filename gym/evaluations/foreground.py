@@ -43,4 +43,11 @@ def run_document(
             cache.write(scorer, scores)
         known.update(scores)
         progress(len(known), total)
-    return evaluate_document(document, [known[text] for text in texts], policy, error_bits_of(backend.facts))
+    facts = backend.facts
+    return evaluate_document(
+        document,
+        [known[text] for text in texts],
+        policy,
+        error_bits_of(facts),
+        left_to_right=facts.left_to_right,
+    )

@@ -6,7 +6,7 @@ Pure: no Django, no torch. Units are bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from gym.evaluations.columns import Floats, Ints
 from gym.evaluations.statistics import wilson
 from models_registry.engine import ERROR_BITS
 from suites.formats import PredictionDoc, SuiteDocument
-from suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, parse
+from suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slopes, parse
 
 ROUNDING_BITS = 1e-9
 """Margins smaller than this are float64 rounding, not a difference."""
@@ -32,7 +32,7 @@ Reference = tuple[str, int | str]  # (condition, region number or "*")
 class PredictionOutcome:
     """One formula over all items, in the order of `RunResult.items`.
 
-    `close[k]` says that the margin of item k is inside the bound on the numeric error: too close to call. Its outcome
+    `close[k]` says that item k's outcome hangs on a margin inside the bound on the numeric error: too close to call. It
     still counts, by its sign; `too_close` counts such items."""
 
     position: int
@@ -131,24 +131,32 @@ def judge(
 def outcomes_of(
     formula: Formula, grid: Grid, error_bits: float
 ) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
-    """Outcome code, margin and "too close to call" per item. Sides that differ by rounding alone, as sums of the same
-    bits in another grouping do, are equal: a tie."""
+    """Outcome code, margin and "too close to call" per item: whether errors inside the bound could change the outcome.
+    Sides that differ by rounding alone, as sums of the same bits in another grouping do, are equal: a tie."""
     n_items = len(grid.items)
     if not formula.references:
         held = TRUE if formula.evaluate({}) else FALSE
         return np.full(n_items, held, dtype=np.uint8), np.full(n_items, math.nan), np.zeros(n_items, np.bool_)
-    judged = formula.evaluate_items({reference: grid.bits[reference] for reference in formula.references})
+    bits = {reference: grid.bits[reference] for reference in formula.references}
+    judged = formula.evaluate_items(bits)
     evaluable = judged.outcome != NOT_EVALUABLE
     size = np.abs(judged.margin)
     outcomes = np.where((size < ROUNDING_BITS) & evaluable, np.uint8(TIE), judged.outcome)
-    tokens = np.sum([grid.tokens[reference] for reference in sorted(formula.references, key=str)], axis=0)
-    close = (size < margin_bounds(error_bits, tokens)) & evaluable & (outcomes != TIE)
-    return outcomes, judged.margin, close
+    doubtful = formula.doubtful_items(bits, lambda slopes: margin_bounds(error_bits, grid.tokens, slopes))
+    return outcomes, judged.margin, doubtful & evaluable & (outcomes != TIE)
 
 
-def margin_bounds(error_bits: float, tokens: Ints) -> Floats:
-    """`engine.margin_bound` for every item at once; `tokens[k]` is the number of token values item k's margin has."""
-    return error_bits * np.where(tokens > 1, 2 * np.sqrt(tokens), 1.0)
+def margin_bounds(error_bits: float, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:
+    """`engine.margin_bound` for every item at once, in bits. A margin has `tokens[reference]` token values of each
+    reference, and each of them `slopes[reference]` times."""
+    weight, count = np.zeros(()), np.zeros(())
+    for reference, slope in slopes.items():
+        weight = weight + slope**2 * tokens[reference]
+        count = count + (slope != 0) * tokens[reference]
+        whole = slopes.get((reference[0], "*"))
+        if whole is not None and reference[1] != "*":  # the sentence has the region's tokens once more
+            weight = weight + np.maximum(2 * slope * whole, 0) * tokens[reference]
+    return error_bits * np.where(count > 1, 2, 1) * np.sqrt(weight)
 
 
 def listed(values: Floats) -> list[Any]:

@@ -30,7 +30,7 @@ from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
 from models_registry.backends import BACKENDS, Backend, BackendError, ModelFacts
-from models_registry.engine import ScoringPolicy
+from models_registry.engine import ScoringFailure, ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
@@ -43,7 +43,8 @@ CHUNK_CHARACTERS = 2_000
 WAIT_SECONDS = 0.2
 LOOK_SECONDS = 0.01
 KEEP = timedelta(minutes=30)
-RECENT = timedelta(seconds=30)
+RECENT = timedelta(minutes=2)
+"""What failed so lately is told, not tried again: longer than a page in the background takes to ask again."""
 
 
 class PreviewFailed(Exception):
@@ -81,7 +82,7 @@ def preview(
     """Bits, outcomes and margins of these sentences, or word that they are being scored. Sentences that the cache does
     not know count for the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
-    known = _known(model, policy, texts)
+    known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
     if missing:
         job = _queue(suite_id, model, policy, missing, actor=actor)
@@ -89,15 +90,41 @@ def preview(
         if waiting is not None:
             return waiting
         model.refresh_from_db(fields=["facts"])
-        known = _known(model, policy, texts)
+        known = _known(suite_id, model, policy, texts, actor)
         if any(text not in known for text in texts):  # the cache was cleared under us
             return Waiting(str(job.pk), 100)
     return _answer(document, items, known, model, policy)
 
 
-def _known(model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str]) -> dict[str, Scores]:
+def _known(
+    suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], actor: User
+) -> dict[str, Scores]:
+    """What the cache has of these texts; of the others, what failed a moment ago."""
     scorer = scorer_of(model, policy)
-    return cache.read(scorer, texts) if scorer else {}
+    if scorer is None:
+        return {}
+    known = cache.read(scorer, texts)
+    if len(known) < len(set(texts)):
+        failed = _failed_lately(suite_id, scorer, actor)
+        known |= {text: failed[text] for text in texts if text in failed and text not in known}
+    return known
+
+
+def _failed_lately(suite_id: int, scorer: str, actor: User) -> dict[str, Scores]:
+    """Failures that may pass, which the cache does not keep: those of this person's last previews of this suite."""
+    lately = Job.objects.filter(
+        kind=KIND,
+        owner=actor,
+        state=State.DONE,
+        finished__gt=timezone.now() - RECENT,
+        payload__suite=suite_id,
+        payload__scorer=scorer,
+    )
+    return {
+        text: ScoringFailure(reason, transient=True)
+        for payload in lately.values_list("payload", flat=True)
+        for text, reason in payload["failed"].items()
+    }
 
 
 def _answer(
@@ -108,11 +135,12 @@ def _answer(
     policy: ScoringPolicy,
 ) -> dict[str, Any]:
     scores = [known[joined.text] for joined in joined_sentences(document, policy)]
-    measured = measure(document, scores, policy)
+    facts = ModelFacts.from_dict(model.facts)
+    measured = measure(document, scores, policy, left_to_right=facts.left_to_right)
     grid = measured.grid()
     places = {item: place for place, item in enumerate(grid.items)}
     chosen = [places.get(item) for item in items]
-    error_bits = error_bits_of(ModelFacts.from_dict(model.facts))
+    error_bits = error_bits_of(facts)
     judged = [
         _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
     ]
@@ -222,7 +250,8 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
 
 @handler(KIND)
 def score_preview(context: JobContext) -> None:
-    """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early."""
+    """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early. Failures
+    that may pass stay with the job."""
     from models_registry.warm import borrow
 
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
@@ -231,11 +260,17 @@ def score_preview(context: JobContext) -> None:
     policy = ScoringPolicy.from_dict(context.payload["policy"])
     try:
         with borrow(model) as backend:
-            score_missing(context, backend, policy, context.payload["texts"])
+            scores = score_missing(context, backend, policy, context.payload["texts"])
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
     scorer = cache.scorer_key(backend.facts, policy)
+    failed = {
+        text: row.reason for text, row in scores.items() if isinstance(row, ScoringFailure) and row.transient
+    }
     with context.finish():
+        if failed:
+            told = {**context.payload, "scorer": scorer, "failed": failed}
+            Job.objects.filter(pk=context.job_id).update(payload=told)
         if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
             facts = {**model.facts, **backend.facts.to_dict()}
             RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)

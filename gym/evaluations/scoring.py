@@ -172,7 +172,7 @@ class Scoring:
         left = [chunk for chunk in chunks if not chunk.done]
         self._progress(chunks, left)
         first = self._first_pass(chunks)
-        values = FirstValues(self._in_document_order(first)) if first and left else None
+        values = self._first_values(first) if first and left else None
         while left:
             self.context.check()
             self.context.give_way()
@@ -188,6 +188,10 @@ class Scoring:
             self._keep_whole(chunk, dict(zip(texts, found, strict=True)))
             left.pop(0)
             self._progress(chunks, left)
+
+    def _first_values(self, first: dict[str, Scores]) -> FirstValues | None:
+        """What the rest must agree with; None where values depend on what follows, and so belong to whole texts."""
+        return FirstValues(self._in_document_order(first)) if self.backend.facts.left_to_right else None
 
     def _in_document_order(self, first: dict[str, Scores]) -> list[Scores]:
         """Everything that outcomes were judged from: what the first pass found, and what was known before."""

@@ -15,6 +15,8 @@ from models_registry.engine.scores import ScoringFailure, TokenScores
 if TYPE_CHECKING:
     from gym.net import NetPolicy
 
+SURPRISAL = "surprisal"
+
 
 class BackendError(Exception):
     """A model that cannot be used, said in words: `message` is what is wrong, `hint` is what to do about
@@ -75,9 +77,14 @@ class ModelFacts:
     architecture: str = ""
     licence: str = ""
     notes: tuple[str, ...] = ()
-    score_kind: str = "surprisal"
+    score_kind: str = SURPRISAL
     kernels: str = ""
     error_bits: float | None = None
+
+    @property
+    def left_to_right(self) -> bool:
+        """Whether a token's value depends on nothing that follows, so that equal prefixes have equal values."""
+        return self.score_kind == SURPRISAL
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -178,7 +185,7 @@ def probe(backend: Backend, policy: ScoringPolicy | None = None) -> dict[str, An
         raise BackendError(
             f"A batch and single sentences differ by {difference:.4f} bits; {tolerance} is the limit."
         )
-    if backend.facts.score_kind == "surprisal":
+    if backend.facts.left_to_right:
         _check_causal(alone[0], alone[1], tolerance)
     scored = [value for value, special in zip(alone[0].bits, alone[0].special, strict=True) if not special]
     return {

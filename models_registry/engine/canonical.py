@@ -17,7 +17,8 @@ def share_prefix_scores(scores: Sequence[Scored]) -> list[Scored]:
 
     Batches of different shapes give values that differ in the last fp32 digits, which would decide
     comparisons that should be ties. An unscored token stays unscored and never hides a later value;
-    failures pass through. All scores must come from one model and one policy. Cost: one dictionary entry
+    failures pass through. All scores must come from one left-to-right model (`ModelFacts.left_to_right`) and one
+    policy: a value that depends on what follows must not be shared. Cost: one dictionary entry
     per distinct prefix.
     """
     children: dict[tuple[int, int], int] = {}

@@ -4,6 +4,7 @@ Pure Python and numpy. Text is never run as code: a tokenizer and a parser make 
 and the tree is interpreted. Language reference: docs/formulas.md.
 """
 
+from .certainty import Slopes
 from .chance import ChanceLevel
 from .errors import FormulaError
 from .evaluation import (
@@ -35,5 +36,6 @@ __all__ = [
     "ItemOutcomes",
     "Piece",
     "Reading",
+    "Slopes",
     "parse",
 ]

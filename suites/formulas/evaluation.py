@@ -145,7 +145,7 @@ def _boolean(node: Boolean, values: Values) -> tuple[Truths, Floats]:
     """Truth, and margin, which is NaN wherever any comparison below has a side that is no number."""
     match node:
         case Comparison():
-            return _compare(node, values)
+            return compare(node, values)
         case Not():
             truth, margin = _boolean(node.operand, values)
             return ~truth, -margin
@@ -157,7 +157,8 @@ def _boolean(node: Boolean, values: Values) -> tuple[Truths, Floats]:
             return reduce(np.logical_or, truths), reduce(np.maximum, margins)
 
 
-def _compare(node: Comparison, values: Values) -> tuple[Truths, Floats]:
+def compare(node: Comparison, values: Values) -> tuple[Truths, Floats]:
+    """Truth and margin of one comparison."""
     a, b = _numeric(node.left, values), _numeric(node.right, values)
     missing = np.isnan(a) | np.isnan(b)
     truth: Truths

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from . import chance, evaluation, prose
+from . import certainty, chance, evaluation, prose
 from .errors import FormulaError
 from .evaluation import TRUE, ItemOutcomes
 from .nodes import Boolean, Reference, Region, canonical, references
@@ -99,11 +99,19 @@ class Formula:
         NaN, something is divided by 0, or infinities cancel. This holds even where the other half of an ``|``
         would decide. Raises FormulaError for a reference without values and for shapes that differ.
         """
-        shapes = [np.shape(value) for value in values.values()]
-        if any(len(shape) != 1 for shape in shapes):
-            raise FormulaError("Values for several items are arrays of one dimension.")
-        count = shapes[0][0] if shapes else 0
+        count = _count(values)
         return evaluation.evaluate(self.ast, evaluation.gather(self.ast, values, count), count)
+
+    def doubtful_items(
+        self, values: Mapping[tuple[str, Region], ArrayLike], bound: certainty.Bound
+    ) -> NDArray[np.bool_]:
+        """bool[n]: items whose answer might be another, values as for `evaluate_items`.
+
+        ``bound`` gets the slopes of a comparison's margin by the values it is made of, and says how far that margin
+        may be off, in bits. Raises FormulaError as `evaluate_items` does.
+        """
+        count = _count(values)
+        return certainty.doubtful(self.ast, evaluation.gather(self.ast, values, count), count, bound)
 
     def check(self, regions: Mapping[int, str], conditions: Sequence[str]) -> list[FormulaError]:
         """What the formula names and a suite lacks: one error per unknown name, in text order."""
@@ -127,6 +135,14 @@ class Formula:
     def pieces(self, regions: Mapping[int, str]) -> list[Piece]:
         """The text cut into pieces; joined together they are the text again."""
         return [_piece(token, regions) for token in self.tokens if token.kind != "end"]
+
+
+def _count(values: Mapping[tuple[str, Region], ArrayLike]) -> int:
+    """How many items these are values of."""
+    shapes = [np.shape(value) for value in values.values()]
+    if any(len(shape) != 1 for shape in shapes):
+        raise FormulaError("Values for several items are arrays of one dimension.")
+    return int(shapes[0][0]) if shapes else 0
 
 
 def parse(text: str, reading: Reading = "import") -> Formula:

@@ -59,7 +59,7 @@ def cases(draw):
 @settings(max_examples=400, deadline=None)
 def test_all_sentences_at_once_equal_one_by_one(case, metric):
     width, joined, scores = case
-    columns = columns_of(scores)
+    columns = columns_of(scores, left_to_right=True)
     aligned = align_all(joined, columns, width)
     values = values_of(columns, aligned, width, metric)
     shared = share_prefix_scores(scores)
@@ -101,7 +101,7 @@ def test_sums_are_rounded_once(groups):
 
 def test_a_range_outside_the_text_is_refused():
     joined = [join(["ab"])]
-    columns = columns_of([TokenScores(["ab"], [1], [(0, 3)], [1.0], [False])])
+    columns = columns_of([TokenScores(["ab"], [1], [(0, 3)], [1.0], [False])], left_to_right=True)
     with pytest.raises(AlignmentError, match="0 to 3"):
         align_all(joined, columns, 1)
 
@@ -134,7 +134,7 @@ def test_rows_of_a_document_are_those_of_single_sentences():
     rng = np.random.default_rng(1)
     joined = joined_sentences(doc, policy)
     scores = [word_score(row.text, number, tuple(rng.random(2) * 9)) for number, row in enumerate(joined)]
-    rows = measure(doc, scores, policy).rows()
+    rows = measure(doc, scores, policy, left_to_right=True).rows()
     for position, (row, score) in enumerate(zip(joined, scores, strict=True)):
         assert rows[position] == sentence_result(position, doc, row, score, policy)
 
@@ -142,7 +142,8 @@ def test_rows_of_a_document_are_those_of_single_sentences():
 def test_a_failure_has_no_values_whatever_its_neighbours_have():
     doc, policy = document(1), ScoringPolicy()
     joined = joined_sentences(doc, policy)
-    result = evaluate_document(doc, [word_score(joined[0].text, 1, (1.0, 2.0)), ScoringFailure("no")], policy)
+    scores = [word_score(joined[0].text, 1, (1.0, 2.0)), ScoringFailure("no")]
+    result = evaluate_document(doc, scores, policy, left_to_right=True)
     assert result.sentences[1].regions == [None, None]
     assert [row.outcomes for row in result.predictions] == [[3], [3]]
 
@@ -154,7 +155,7 @@ def test_pending_values_make_no_summary_and_no_total():
     open_scores = [
         TokenScores(s.tokens, s.ids, s.offsets, [None, s.bits[1]], s.special, [True, False]) for s in scores
     ]
-    result = evaluate_document(doc, open_scores, policy)
+    result = evaluate_document(doc, open_scores, policy, left_to_right=True)
     assert (result.complete, result.region_summary) == (False, [])
     assert result.predictions[0].outcomes == [1]
     assert [row.total for row in result.sentences] == [None, None]

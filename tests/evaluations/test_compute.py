@@ -43,7 +43,7 @@ def run(doc, bits, policy=None, default: float = 1.0):
         score = word_scores(joined.text, bits, default)
         ids = [vocabulary.setdefault(token, len(vocabulary)) for token in score.tokens]
         scores.append(TokenScores(score.tokens, ids, score.offsets, score.bits, score.special))
-    return evaluate_document(doc, scores, policy)
+    return evaluate_document(doc, scores, policy, left_to_right=True)
 
 
 def test_an_item_holds_when_the_verb_that_does_not_agree_costs_more_bits():
@@ -77,7 +77,7 @@ def test_a_sentence_without_scores_makes_its_item_not_evaluable_and_the_rest_goe
         for s in scores
     ]
     scores[2] = ScoringFailure("too long")
-    result = evaluate_document(doc, scores, policy)
+    result = evaluate_document(doc, scores, policy, left_to_right=True)
     assert result.predictions[0].outcomes == [1, 3, 2]
     assert result.predictions[0].not_evaluable == 1
     assert result.sentences[2].failure == "too long"

@@ -12,6 +12,8 @@ from gym.evaluations import preview as module
 from gym.evaluations.models import ScoreCache, SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from models_registry.backends.uniform import UniformBackend
+from models_registry.engine import ScoringFailure
 from models_registry.models import RegisteredModel
 from suites.models import SuiteCollaborator
 from tests.factories import AGREEMENT, make_model, make_suite
@@ -248,6 +250,68 @@ def test_a_preview_that_takes_the_place_of_another_pays_for_what_is_new(client, 
     ask(client, suite, rows=rows(match="plays now"))
     ask(client, suite, rows=rows(match="plays now", mismatch="played"))
     assert limits.used_by(people.alice).sentences == 4  # each text once
+
+
+NO_MEMORY = "Memory on cpu ran out on this text alone."
+
+
+@pytest.fixture
+def short_of_memory(monkeypatch):
+    """The model cannot score sentences with "plays" for want of memory, until the list is emptied."""
+    score, words = UniformBackend._score, ["plays"]
+
+    def scored(self, text):
+        short = any(word in text.split() for word in words)
+        return ScoringFailure(NO_MEMORY, transient=True) if short else score(self, text)
+
+    monkeypatch.setattr(UniformBackend, "_score", scored)
+    return words
+
+
+def test_a_failure_that_may_pass_ends_the_preview_and_is_charged_once(client, suite, people, short_of_memory):
+    assert ask(client, suite).status_code == 202
+    run_pending("preview")
+    for _ in range(3):
+        answer = ask(client, suite)
+        assert answer.status_code == 200
+        assert [row["failure"] for row in answer.json()["rows"]] == [NO_MEMORY, ""]
+        assert [row["bits"] for row in answer.json()["rows"]] == [[None] * 3, [20.0, 20.0, 30.0]]
+        assert answer.json()["outcomes"] == [[3]]
+    assert Job.objects.count() == 1
+    assert limits.used_by(people.alice).sentences == 2
+    assert ScoreCache.objects.count() == 1
+
+
+def test_an_edit_scores_what_is_new_and_still_says_what_failed(client, suite, people, short_of_memory):
+    ask(client, suite)
+    run_pending("preview")
+    assert ask(client, suite, rows=rows(mismatch="played")).status_code == 202
+    assert Job.objects.get(state="queued").payload["texts"] == ["The woman played all day."]
+    run_pending("preview")
+    told = ask(client, suite, rows=rows(mismatch="played")).json()
+    assert [row["failure"] for row in told["rows"]] == [NO_MEMORY, ""]
+    assert limits.used_by(people.alice).sentences == 3
+
+
+def test_what_failed_is_tried_again_after_some_time(client, suite, short_of_memory):
+    ask(client, suite)
+    run_pending("preview")
+    short_of_memory.clear()
+    assert ask(client, suite).json()["rows"][0]["failure"] == NO_MEMORY
+    Job.objects.update(finished=module.timezone.now() - module.RECENT)
+    assert ask(client, suite).status_code == 202
+    run_pending("preview")
+    assert [row["failure"] for row in ask(client, suite).json()["rows"]] == ["", ""]
+
+
+def test_another_model_and_another_person_try_for_themselves(client, suite, people, short_of_memory):
+    ask(client, suite)
+    run_pending("preview")
+    make_model(people.alice, slug="other", config={"vocabulary_size": 2, "unit": "word"})
+    assert ask(client, suite, model="other").status_code == 202
+    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="edit")
+    client.force_login(people.bob)
+    assert ask(client, suite).status_code == 202
 
 
 def test_the_api_says_when_the_day_s_sentences_are_used_up(client, suite, settings):

@@ -55,7 +55,8 @@ def run(slug: str, document: SuiteDocument, policy: ScoringPolicy) -> tuple[Suit
     (model,) = [model for model in DEMO_MODELS if model.slug == slug]
     backend = load_backend(model.backend, model.config, model_dir=MODELS_DIR, hub_allowed=False)
     texts = [joined.text for joined in joined_sentences(document, policy)]
-    return document, evaluate_document(document, backend.score(texts, policy), policy)
+    scores = backend.score(texts, policy)
+    return document, evaluate_document(document, scores, policy, left_to_right=backend.facts.left_to_right)
 
 
 @pytest.mark.parametrize("slug", ["demo-ngram", "demo-gpt2"])
