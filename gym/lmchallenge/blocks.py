@@ -34,10 +34,9 @@ class Odd(Exception):
 
 
 Columns: TypeAlias = tuple[Sequence[Any], ...]
-"""As they stand there: users and trainingChars of lines, their lists of entries; of entries targets,
-their characters if all of them are hidden, ranks and scores."""
+"""users and trainingChars of lines as they stand there, and their lists of entries; texts and ranks as in a Block."""
 Decode: TypeAlias = Callable[[str, Sequence[bytes]], Columns]
-"""Of a game and lines. Raises something if a line is no object with a list of entries."""
+"""Of a game and lines. Raises something if a line is not as it should be."""
 
 
 def blocks(
@@ -66,23 +65,19 @@ def blocks(
 def _next(lines: Iterator[Numbered]) -> list[Numbered]:
     block: list[Numbered] = []
     size = 0
-    for line in islice(lines, LINES):
-        block.append(line)
-        size += len(line[1])
-        if size >= BYTES:
-            break
+    while size < BYTES and len(block) < LINES and (some := list(islice(lines, 32))):
+        block += some
+        size += sum(len(raw) for _, raw in some)
     return block
 
 
 def quickly(game: str, block: list[Numbered], decode: Decode) -> Block | None:
     """All lines at once; None if one of them is not as it should be."""
     try:
-        users, learnt, entries, texts, hidden, ranks, scores = decode(game, [raw for _, raw in block])
+        users, learnt, entries, texts, ranks = decode(game, [raw for _, raw in block])
     except (ValueError, TypeError, KeyError, AttributeError, StopIteration, RecursionError):
         return None
-    texts_fit = _types(hidden) == {int} and _counts(set(hidden)) if hidden else _types(texts) <= {str}
-    ranks_fit = _types(ranks) <= {int, type(None)} and _counts(set(ranks) - {None})
-    if not (texts_fit and ranks_fit and _learnt_fits(learnt) and _scores_fit(scores)):
+    if not _learnt_fits(learnt):
         return None
     return Block(
         [number for number, _ in block],
@@ -90,7 +85,7 @@ def quickly(game: str, block: list[Numbered], decode: Decode) -> Block | None:
         [user is not MISSING for user in users],
         learnt,
         list(map(len, entries)),
-        hidden or texts,
+        texts,
         ranks,
     )
 
@@ -114,17 +109,9 @@ def _types(values: Sequence[Any]) -> set[type]:
     return set(map(type, values))
 
 
-def _counts(values: set[Any]) -> bool:
-    return not values or (min(values) >= 0 and max(values) < MOST_COUNTED)
-
-
 def _learnt_fits(learnt: Sequence[Any]) -> bool:
     whole = [value for value in learnt if type(value) is int]
     return _types(learnt) <= {int, float, type(None)} and all(abs(value) < MOST_COUNTED for value in whole)
-
-
-def _scores_fit(scores: Sequence[Any]) -> bool:
-    return int not in _types(scores) or not any(map(too_large, scores))
 
 
 def plain_json(game: str, lines: Sequence[bytes]) -> Columns:
@@ -144,38 +131,60 @@ def plain_json(game: str, lines: Sequence[bytes]) -> Columns:
     if len(rows) != len(lines) or not _types(per_line) <= {list}:
         raise ValueError
     entries: list[Row] = list(chain.from_iterable(per_line))
-    targets = [entry.get("target", MISSING) for entry in entries]
+    if any(map(too_large, [entry.get("score") for entry in entries])):
+        raise ValueError
     return (
         [row.get("userId", MISSING) for row in rows],
         [row.get("trainingChars") for row in rows],
         per_line,
-        targets,
-        [entry["targetChars"] for entry in entries] if _types(targets) == {object} else (),
-        [entry.get("rank") for entry in entries],
-        [entry.get("score") for entry in entries],
+        _shown(entries),
+        _counts([entry.get("rank") for entry in entries], none=True),
     )
 
 
+def _shown(entries: list[Row]) -> list[Any]:
+    """Targets, or how many characters they have if all of them are hidden."""
+    targets = [entry.get("target", MISSING) for entry in entries]
+    if _types(targets) <= {str}:
+        return targets
+    if _types(targets) <= {object}:
+        return _counts([entry["targetChars"] for entry in entries])
+    raise ValueError
+
+
+def _counts(values: list[Any], *, none: bool = False) -> list[Any]:
+    """Whole numbers that are not negative, or None where that may be."""
+    different = set(values) - ({None} if none else set())
+    fits = _types(values) <= {int, type(None) if none else int}
+    if not fits or (different and (min(different) < 0 or max(different) >= MOST_COUNTED)):
+        raise ValueError
+    return values
+
+
 def typed_json(game: str, lines: Sequence[bytes]) -> Columns:
-    """The same with msgspec."""
+    """The same with msgspec, which checks while it reads."""
     from msgspec import UNSET
 
-    from gym.lmchallenge.typed import decoded
+    from gym.lmchallenge.typed import counted
 
-    rows, key = decoded(game, lines), RESULT_KEYS[game]
+    rows, key = counted(game, lines), RESULT_KEYS[game]
     if rows is None:
         raise ValueError
     per_line = [getattr(row, key) for row in rows]
     entries = list(chain.from_iterable(per_line))
-    targets = [entry.target for entry in entries]
+    texts = [entry.target for entry in entries]
+    if not _types(texts) <= {str}:
+        if any(text is not UNSET for text in texts):
+            raise ValueError
+        texts = [entry.targetChars for entry in entries]
+        if UNSET in texts:
+            raise ValueError
     return (
         [MISSING if row.userId is UNSET else row.userId for row in rows],
         [row.trainingChars for row in rows],
         per_line,
-        targets,
-        [entry.targetChars for entry in entries] if _types(targets) == {type(UNSET)} else (),
+        texts,
         [entry.rank for entry in entries],
-        (),  # which were decoded as numbers that a double holds
     )
 
 

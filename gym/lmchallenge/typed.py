@@ -7,10 +7,10 @@ or takes it as it is. A block of lines that does fit means here what it means th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.json import Decoder
 
 Size: TypeAlias = int | float
@@ -77,6 +77,39 @@ class HiddenCorrections(Struct, gc=False):
     trainingChars: Any = None
 
 
+Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**53)]
+"""As `logs` takes it: 2.0 is 2."""
+
+
+class Counted(Struct, gc=False):
+    """An entry of wp or tc of which nothing is left to be looked at."""
+
+    target: str | UnsetType = UNSET
+    targetChars: Count | UnsetType = UNSET
+    rank: Count | None = None
+    score: float | None = None
+
+
+class CountedWords(Struct, gc=False):
+    """A line of wp."""
+
+    wordPredictions: list[Counted]
+    userId: Any = UNSET
+    trainingChars: Size | None = None
+
+
+class CountedTexts(Struct, gc=False):
+    """A line of tc."""
+
+    textCompletions: list[Counted]
+    userId: Any = UNSET
+    trainingChars: Size | None = None
+
+
+_COUNTED: dict[str, tuple[Decoder[Any], ...]] = {
+    "wp": (Decoder(CountedWords),),
+    "tc": (Decoder(CountedTexts),),
+}
 _DECODERS: dict[str, tuple[Decoder[Any], ...]] = {
     "wp": (Decoder(WordPredictions),),
     "tc": (Decoder(TextCompletions),),
@@ -84,10 +117,19 @@ _DECODERS: dict[str, tuple[Decoder[Any], ...]] = {
 }
 
 
+def counted(game: str, lines: Sequence[bytes]) -> list[Any] | None:
+    """Lines of wp or tc, checked; None if one of them does not fit."""
+    return _decoded(_COUNTED[game], lines)
+
+
 def decoded(game: str, lines: Sequence[bytes]) -> list[Any] | None:
     """The lines as structs of their game, all of one kind; None if one of them does not fit."""
+    return _decoded(_DECODERS[game], lines)
+
+
+def _decoded(decoders: Sequence[Decoder[Any]], lines: Sequence[bytes]) -> list[Any] | None:
     whole = b"".join(lines)
-    for decoder in _DECODERS[game]:
+    for decoder in decoders:
         try:
             if not whole.isascii():
                 whole.decode("utf-8")  # what stands in keys that are passed over is not looked at below
