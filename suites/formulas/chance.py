@@ -124,8 +124,12 @@ def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
     decided = any(part.exact and share == 0 for part, share in zip(parts, values, strict=True))
     if decided or all(part.exact for part in parts):
         return ChanceLevel(value, True)
-    spread = math.prod(v * v + part.standard_error**2 for part, v in zip(parts, values, strict=True))
-    return ChanceLevel(value, False, math.sqrt(max(spread - product * product, 0.0)))
+    mean, variance = 1.0, 0.0  # of the product, factor by factor: the difference of its squares would cancel
+    for part, share in zip(parts, values, strict=True):
+        error = part.standard_error**2
+        variance = variance * (share * share + error) + mean * mean * error
+        mean *= share
+    return ChanceLevel(value, False, math.sqrt(variance))
 
 
 # --- one connected part

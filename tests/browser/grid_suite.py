@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -65,6 +66,7 @@ class Suite:
         self.told: dict[str, list[dict[str, Any]]] = {}
         self.down = False
         self.slow_preview = 0.0
+        self.longest = 10_000  # letters of a text that is scored
         self.error_bound = 0.0  # margins below this are too close to call
         self.slow_patch = 0.0
         self.lose_answer = False
@@ -156,9 +158,11 @@ class Suite:
         for row in body["rows"]:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
-            rows.append(
-                {"item": row["item"], "condition": row["condition"], "bits": values, "total": sum(values)}
-            )
+            told: dict[str, Any] = {"bits": values, "total": sum(values), "failure": ""}
+            if sum(values) > self.longest:
+                told = {"bits": [None] * len(values), "total": None, "failure": "The text is too long."}
+                bits[row["item"], row["condition"]] = [float("nan")] * len(values)
+            rows.append({"item": row["item"], "condition": row["condition"], **told})
         outcomes, margins, close = [], [], []
         for text in body["predictions"]:
             codes, gaps = [], []
@@ -167,7 +171,8 @@ class Suite:
                 try:
                     found = parse(text, reading="strict").evaluate_items({k: [v] for k, v in values.items()})
                     codes.append(int(found.outcome[0]))
-                    gaps.append(float(found.margin[0]))
+                    gap = float(found.margin[0])
+                    gaps.append(gap if math.isfinite(gap) else None)
                 except (FormulaError, KeyError):
                     codes.append(3)
                     gaps.append(None)

@@ -137,6 +137,23 @@ def test_a_margin_beyond_the_numeric_error_is_called(sheet):
     assert sheet.page.get_by_text("too close to call").count() == 0
 
 
+def test_a_sentence_that_cannot_be_scored_is_named_with_the_reason(sheet):
+    preview(sheet)
+    sheet.suite.longest = 60
+    condition = sheet.suite.doc["conditions"][0]
+    usual = sheet.text(0, 1)
+    sheet.click(0, 1)
+    sheet.type("x" * 61)
+    sheet.press("Enter")
+    told = sheet.page.get_by_text(f"item 1, {condition}: The text is too long.")
+    told.wait_for(timeout=1500)
+    sheet.click(0, 1)
+    sheet.type(usual)
+    sheet.press("Enter")
+    sheet.page.get_by_text("up to date").wait_for(timeout=1500)
+    assert told.count() == 0
+
+
 def test_typing_never_waits_for_the_preview(sheet):
     preview(sheet)
     sheet.suite.slow_preview = 2.0

@@ -15,6 +15,7 @@ export class Preview {
     this.model = "";
     this.scores = new Map(); // item -> condition -> {bits, total}
     this.results = new Map(); // item -> [{code, margin, close}]
+    this.failures = new Map(); // item -> condition -> why there are no bits
     this.dirty = new Set(); // changed by the person: first
     this.stale = new Set(); // all others that are not known yet
     this.controller = null;
@@ -38,8 +39,7 @@ export class Preview {
   /* All items anew: another model, other formulas, another shape. */
   everything({ forget = true } = {}) {
     if (forget) {
-      this.scores.clear();
-      this.results.clear();
+      for (const known of [this.scores, this.results, this.failures]) known.clear();
     }
     this.dirty.clear();
     this.stale = new Set(this.getDoc().items);
@@ -104,7 +104,7 @@ export class Preview {
         this.stale.delete(item);
       }
       this.onResult(items);
-      this.onState(this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date", "");
+      this._tell(doc);
       if (this.dirty.size || this.stale.size) setTimeout(() => this.ask(), 0);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -112,6 +112,14 @@ export class Preview {
       const enough = error.status === 429; // an allowance is used up, nothing is wrong
       this.onState(error.status ? error.message : "no answer; typing goes on", enough ? "" : "bad");
     }
+  }
+
+  /* How far it is, and the first sentence that could not be scored with its reason. */
+  _tell(doc) {
+    const [first, ...others] = doc.items.flatMap((item) => [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })));
+    const rest = others.length ? `, and ${others.length} more` : "";
+    if (first) this.onState(`item ${first.item}, ${first.condition}${rest}: ${first.why}`, "bad");
+    else this.onState(this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date", "");
   }
 
   async _wait(body, signal) {
@@ -133,7 +141,9 @@ export class Preview {
   }
 
   _take(data, items) {
-    for (const { item, condition, bits, total } of data.rows) {
+    for (const item of items) this.failures.delete(item);
+    for (const { item, condition, bits, total, failure } of data.rows) {
+      if (failure) this.failures.set(item, (this.failures.get(item) ?? new Map()).set(condition, failure));
       if (!this.scores.has(item)) this.scores.set(item, new Map());
       this.scores.get(item).set(condition, { bits, total });
     }

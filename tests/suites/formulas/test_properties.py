@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, TRUE, Formula, FormulaError, parse
@@ -131,6 +131,7 @@ def test_a_printed_formula_reads_back_as_itself(tree: AnyNode) -> None:
 
 
 @given(any_formula, st.integers(0, 3))
+@example(parse("[0<0] | [[(*;%a%)*(*;%a%) < 0] & [37+0 < (0;%a%)]]").ast, 0)
 @SETTINGS
 def test_every_formula_can_be_described_checked_and_given_a_chance_level(tree: AnyNode, seed: int) -> None:
     text = canonical(tree)
