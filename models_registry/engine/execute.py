@@ -86,22 +86,21 @@ def compute(
     Arguments as in `forest.grow` and `reader.look`. Values are computed in fp32 from the model's logits; they
     do not depend on other sequences beyond fp32 noise. When memory runs out the budget is halved and the work
     goes on; a sequence that does not fit alone gives a ScoringFailure. A value that is not finite gives one
-    too.
+    too. Sequences that are long enough for the model to work otherwise (`Turns`) share passes with their kind only.
     """
-    long = [reader.reach is not None and len(ids) > reader.reach for ids in sequences]
     results: list[Computed | ScoringFailure | None] = [None] * len(sequences)
-    for by_tree in (True, False):
-        chosen = [at for at, far in enumerate(long) if (reader.tree and not far) == by_tree]
-        if not chosen:
-            continue
+    for way, chosen in _lots(reader, sequences).items():
         whole = len(chosen) == len(sequences)
         forest = grow(
             sequences if whole else [sequences[at] for at in chosen],
             needed if whole or needed is None else [needed[at] for at in chosen],
             rows if whole or rows is None else [rows[at] for at in chosen],
             groups if whole or groups is None else [groups[at] for at in chosen],
+            whole=way.kind != _USUAL,
         )
-        ledger = _run(reader, forest, sets, budget, by_tree=by_tree)
+        if way.kind[1]:
+            _turn_back(reader)
+        ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
         for at, one in zip(chosen, _by_sequence(forest, ledger, reader.device), strict=True):
             results[at] = one
     # What ran out of memory may have been run for another text, so each such text is tried by itself.
@@ -114,6 +113,32 @@ def compute(
             )
             results[at] = alone[0]
     return [one for one in results if one is not None]
+
+
+class _Way(NamedTuple):
+    """How some sequences are run: by trees or in padded batches, and of which kind they are (`Turns.kind`)."""
+
+    by_tree: bool
+    kind: tuple[int, int]
+
+
+_USUAL = (0, 0)
+
+
+def _lots(reader: Reader, sequences: Sequence[Sequence[int]]) -> dict[_Way, list[int]]:
+    """Sequences (by number) that may share forward passes. Trees first; then by kind."""
+    lots: dict[_Way, list[int]] = {}
+    for at, ids in enumerate(sequences):
+        kind = reader.turns.kind(len(ids))
+        near = reader.reach is None or len(ids) <= reader.reach
+        lots.setdefault(_Way(reader.tree and near and kind == _USUAL, kind), []).append(at)
+    return {way: lots[way] for way in sorted(lots, key=lambda way: (not way.by_tree, way.kind))}
+
+
+@torch.inference_mode()
+def _turn_back(reader: Reader) -> None:
+    """Undo what a longer text has left behind in the model's rotary positions: one short pass does."""
+    reader.states(input_ids=torch.zeros((1, 1), dtype=torch.long, device=reader.device))
 
 
 class _TooLarge(ScoringFailure):

@@ -72,6 +72,8 @@ def grow(
     needed: Sequence[Sequence[bool]] | None = None,
     rows: Sequence[Sequence[bool]] | None = None,
     groups: Sequence[int] | None = None,
+    *,
+    whole: bool = False,
 ) -> Forest:
     """Plan the needed tokens of `sequences` (ids, start token included).
 
@@ -79,6 +81,7 @@ def grow(
                   scored
     rows[k][i]    the distribution after token i is asked for; None = none
     groups[k]     sequences share prefixes within their group only (item, suite); None = all with all
+    whole         run each sequence to its last token, wanted or not, if anything of it is wanted
     """
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -93,6 +96,8 @@ def grow(
     some = lengths > 0
     if some.any():
         fed[some] = np.maximum.reduceat(reach, starts[:-1][some])
+    if whole:
+        fed = np.where(fed > 0, lengths, 0)
     group = np.zeros(len(lengths), np.int64) if groups is None else np.asarray(groups, np.int64)
     width = int(flat.max()) + 1 if total else 1
     node_of, levels = _levels(flat, starts, fed, group, width)
