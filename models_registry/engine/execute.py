@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -103,14 +104,13 @@ def compute(
         ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
         for at, one in zip(chosen, _by_sequence(forest, ledger, reader.device), strict=True):
             results[at] = one
-    # What ran out of memory may have been run for another text, so each such text is tried by itself.
+    # What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain pass.
     for at in range(len(results)):
-        if isinstance(results[at], _TooLarge) and len(sequences) > 1:
+        if isinstance(results[at], _TooLarge) and (len(sequences) > 1 or reader.tree):
             own_needs = None if needed is None else [needed[at]]
             own_rows = None if rows is None else [rows[at]]
-            alone = compute(
-                reader, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets
-            )
+            plain = replace(reader, tree=False)
+            alone = compute(plain, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets)
             results[at] = alone[0]
     return [one for one in results if one is not None]
 
@@ -211,12 +211,13 @@ class _Trees:
     def __init__(self, reader: Reader, forest: Forest, budget: int) -> None:
         self.reader, self.forest = reader, forest
         self.budget = self.calm = tree_budget(reader, budget)
+        self.most: int | None = None
         self.first = 0
         self.chunk: Chunk | None = None
 
     def __iter__(self) -> Iterator[_Job]:
         while self.first < len(self.forest.token):
-            self.chunk = cut(self.forest, self.first, self.budget)
+            self.chunk = cut(self.forest, self.first, self.budget, self.most)
             yield self._job(self.chunk)
 
     def accept(self) -> None:
@@ -226,12 +227,14 @@ class _Trees:
         self.calm = self.budget
 
     def shrink(self) -> bool:
-        """Memory ran out: whether a smaller chunk can be tried. If not, the one node is passed over."""
+        """Memory ran out: whether a smaller chunk can be tried. If not, the one path is passed over."""
         assert self.chunk is not None
-        if self.chunk.last - self.chunk.first == 1:
+        size, least = len(self.chunk.token), self.chunk.least
+        if size == least:
             self.first, self.budget = self.chunk.last, max(1, self.calm // 2)
             return False
-        self.budget = max(1, min(self.budget, len(self.chunk.token)) // 2)
+        self.budget = max(1, min(self.budget, size) // 2)
+        self.most = (size + least) // 2
         return True
 
     def _job(self, chunk: Chunk) -> _Job:

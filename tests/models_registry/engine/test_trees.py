@@ -214,6 +214,41 @@ def test_running_out_of_memory_halves_the_chunks_and_goes_on(monkeypatch: pytest
         np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
 
 
+def test_when_memory_runs_out_a_text_alone_needs_no_more_than_a_plain_pass() -> None:
+    small = make_reader(model("gpt2"), CPU)
+    body = small.body
+    assert body is not None
+
+    def hungry(*, position_ids: torch.Tensor | None = None, **inputs: torch.Tensor) -> Any:
+        if position_ids is not None:
+            raise MemoryError
+        return body(**inputs)
+
+    small.body = hungry
+    (one,) = compute(small, [[3, 4, 5, 6]], budget=64)
+    assert isinstance(one, Computed)
+    np.testing.assert_allclose(one.bits, exact("gpt2", (3, 4, 5, 6)), atol=TOLERANCE)
+
+
+def test_ends_of_a_long_beginning_are_run_in_smaller_chunks_when_memory_runs_out() -> None:
+    small = make_reader(model("gpt2"), CPU)
+    body, sizes = small.body, []
+    assert body is not None
+
+    def hungry(*, input_ids: torch.Tensor, **inputs: torch.Tensor) -> Any:
+        sizes.append(input_ids.numel())
+        if input_ids.numel() > 60:
+            raise MemoryError
+        return body(input_ids=input_ids, **inputs)
+
+    small.body = hungry
+    rows = [[*([3, 4] * 20), end, end, 5] for end in range(VOCABULARY)]
+    for row, one in zip(rows, compute(small, rows, budget=16), strict=True):
+        assert isinstance(one, Computed)
+        np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
+    assert 1 <= sum(size > 60 for size in sizes) <= 6
+
+
 def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
     counted = make_reader(model("gpt2"), CPU)
     body = counted.body
