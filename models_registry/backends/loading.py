@@ -132,7 +132,7 @@ def read_model(
 
 
 def _loading_error(error: Exception, folder: Path, device: torch.device) -> BackendError:
-    from models_registry.engine.execute import is_out_of_memory
+    from models_registry.engine.memory import is_out_of_memory
 
     if is_out_of_memory(error):
         return BackendError(

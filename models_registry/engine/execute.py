@@ -6,9 +6,9 @@ models whose attention takes no tree mask. Both run every needed prefix and look
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from models_registry.engine.blocks import attending, layout
 from models_registry.engine.forest import Chunk, Forest, Ints, cut, grow
+from models_registry.engine.memory import give_back, is_out_of_memory
 from models_registry.engine.plan import chunks
 from models_registry.engine.reader import ROWS_PER_BLOCK, Reader, look, to_device
 from models_registry.engine.scores import ScoringFailure
 
-__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "default_budget", "is_out_of_memory", "score_sequences"]
+__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "default_budget", "score_sequences"]
 
 Floats = NDArray[np.float64]
 
@@ -161,6 +162,14 @@ class _Job(NamedTuple):
     keys: torch.Tensor | None = None
 
 
+class _Step(NamedTuple):
+    """A job that is still to be built (which takes memory), and the forest's edges and rows that it is for."""
+
+    build: Callable[[], _Job]
+    edges: Ints
+    rows: Ints
+
+
 class _Ledger(NamedTuple):
     """Values by edge and row of a forest. NaN in `bits` = the model gave no number; `short` = memory."""
 
@@ -189,14 +198,14 @@ def _run(reader: Reader, forest: Forest, sets: torch.Tensor | None, budget: int,
     )
     queue = _Trees(reader, forest, budget) if by_tree else _Padded(reader, forest, budget)
     done: list[_Work] = []
-    for job in queue:
-        work = _attempt(reader, forest, job, sets)
+    for step in queue:
+        work = _attempt(reader, forest, step, sets)
         if work is not None:
             done.append(work)
             queue.accept()
         elif not queue.shrink():
-            ledger.short_edge[job.edges] = True
-            ledger.short_row[job.rows] = True
+            ledger.short_edge[step.edges] = True
+            ledger.short_row[step.rows] = True
     for job, bits, mass in done:
         ledger.bits[job.edges] = bits.cpu().double().numpy()
         if width and len(job.rows):
@@ -215,10 +224,12 @@ class _Trees:
         self.first = 0
         self.chunk: Chunk | None = None
 
-    def __iter__(self) -> Iterator[_Job]:
+    def __iter__(self) -> Iterator[_Step]:
         while self.first < len(self.forest.token):
-            self.chunk = cut(self.forest, self.first, self.budget, self.most)
-            yield self._job(self.chunk)
+            self.chunk = chunk = cut(self.forest, self.first, self.budget, self.most)
+            edges = np.arange(chunk.edges.start, chunk.edges.stop)
+            rows = np.arange(chunk.rows.start, chunk.rows.stop)
+            yield _Step(partial(self._job, chunk, edges, rows), edges, rows)
 
     def accept(self) -> None:
         """The chunk is done: go on behind it."""
@@ -237,10 +248,8 @@ class _Trees:
         self.most = (size + least) // 2
         return True
 
-    def _job(self, chunk: Chunk) -> _Job:
+    def _job(self, chunk: Chunk, edges: Ints, rows: Ints) -> _Job:
         device = self.reader.device
-        edges = np.arange(chunk.edges.start, chunk.edges.stop)
-        rows = np.arange(chunk.rows.start, chunk.rows.stop)
         nodes = _read_nodes(self.forest, edges, rows)
         place = nodes - chunk.first + chunk.node_at
         token, position, keys = chunk.token, chunk.position, None
@@ -287,10 +296,15 @@ class _Padded:
         self.pending = self._batches(np.arange(len(self.leaves)))
         self.batch: Ints = self.leaves[:0]
 
-    def __iter__(self) -> Iterator[_Job]:
+    def __iter__(self) -> Iterator[_Step]:
         while self.pending:
             self.batch = self.pending.pop()
-            yield self._job(np.sort(self.batch))
+            paths = np.sort(self.batch)
+            begin, end = self.begin[paths], self.leaves[paths] + 1
+            edges, rows = (
+                _ranges(keys, begin, end) for keys in (self.forest.edge_node, self.forest.row_node)
+            )
+            yield _Step(partial(self._job, paths, edges, rows), edges, rows)
 
     def accept(self) -> None:
         """Nothing to do: the batch has left the stack."""
@@ -309,7 +323,7 @@ class _Padded:
         lengths = (self.forest.depth[self.leaves[paths]] + 1).tolist()
         return [paths[group] for group in chunks(lengths, self.budget)][::-1]
 
-    def _job(self, paths: Ints) -> _Job:
+    def _job(self, paths: Ints, edges: Ints, rows: Ints) -> _Job:
         forest, ends = self.forest, self.leaves[paths]
         lengths = forest.depth[ends] + 1
         width = int(lengths.max())
@@ -319,18 +333,12 @@ class _Padded:
             ids[line, forest.depth[node]] = forest.token[node]
             kept = forest.parent[node] >= 0
             line, node = line[kept], forest.parent[node[kept]]
-        edges, rows, nodes, place = self._owned(paths, ends, width)
+        nodes = _read_nodes(forest, edges, rows)
+        place = np.searchsorted(ends, nodes) * width + forest.depth[nodes]
         mask = (np.arange(width)[None, :] < lengths[:, None]).astype(np.int64)
         device = self.reader.device
         inputs = {"input_ids": to_device(ids, device), "attention_mask": to_device(mask, device)}
         return _Job(inputs, nodes, place, edges, rows)
-
-    def _owned(self, paths: Ints, ends: Ints, width: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Edges, rows and nodes that these paths read, and where the nodes are in the flattened output."""
-        edges = _ranges(self.forest.edge_node, self.begin[paths], ends + 1)
-        rows = _ranges(self.forest.row_node, self.begin[paths], ends + 1)
-        nodes = _read_nodes(self.forest, edges, rows)
-        return edges, rows, nodes, np.searchsorted(ends, nodes) * width + self.forest.depth[nodes]
 
 
 def _ranges(keys: Ints, begin: Ints, end: Ints) -> Ints:
@@ -344,17 +352,15 @@ def _read_nodes(forest: Forest, edges: Ints, rows: Ints) -> Ints:
     return np.unique(np.concatenate((forest.edge_node[edges], forest.row_node[rows])))
 
 
-def _attempt(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | None) -> _Work | None:
-    """One forward pass, or None when memory ran out."""
+def _attempt(reader: Reader, forest: Forest, step: _Step, sets: torch.Tensor | None) -> _Work | None:
+    """Build a job and run it, or None when memory ran out on either."""
     try:
-        return _forward(reader, forest, job, sets)
+        return _forward(reader, forest, step.build(), sets)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
     # Outside the handler, so that the traceback no longer holds the tensors.
-    gc.collect()
-    if reader.device.type == "cuda":
-        torch.cuda.empty_cache()
+    give_back(reader.device)
     return None
 
 
@@ -367,14 +373,6 @@ def _forward(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | Non
     row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
     bits, mass = look(reader, states, row, forest.edge_token[job.edges], sets)
     return _Work(job._replace(inputs={}, keys=None), bits, mass)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception means that memory ran out, on either kind of device."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and ("out of memory" in said or "can't allocate memory" in said)
 
 
 def _by_sequence(forest: Forest, ledger: _Ledger, device: torch.device) -> list[Computed | ScoringFailure]:

@@ -9,7 +9,6 @@ Values are not comparable with those of left-to-right models: the words after a 
 
 from __future__ import annotations
 
-import gc
 import math
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -18,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from models_registry.engine.execute import Floats, is_out_of_memory
+from models_registry.engine.execute import Floats
+from models_registry.engine.memory import give_back, is_out_of_memory
 from models_registry.engine.plan import chunks
 from models_registry.engine.prove import apart, context_limit, probe_sequences, rest_of, tolerance
 from models_registry.engine.reader import Reader, look, to_device
@@ -167,9 +167,7 @@ def _attempt(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-    gc.collect()
-    if reader.device.type == "cuda":
-        torch.cuda.empty_cache()
+    give_back(reader.device)
     return None
 
 

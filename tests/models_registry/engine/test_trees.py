@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from functools import cache
 from typing import Any
@@ -247,6 +248,29 @@ def test_ends_of_a_long_beginning_are_run_in_smaller_chunks_when_memory_runs_out
         assert isinstance(one, Computed)
         np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
     assert 1 <= sum(size > 60 for size in sizes) <= 6
+
+
+@pytest.mark.parametrize("tree", [True, False])
+def test_memory_that_runs_out_while_a_job_is_built_makes_jobs_smaller(
+    tree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = dataclasses.replace(make_reader(tiny.gpt2(VOCABULARY), CPU), tree=tree)
+    draw = np.random.default_rng(2)
+    rows = [draw.integers(0, VOCABULARY, 20).tolist() for _ in range(6)]
+    name = "layout" if tree else "to_device"
+    inner, calls = getattr(execute, name), []
+
+    def full_once(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 1:
+            raise MemoryError
+        return inner(*args)
+
+    monkeypatch.setattr(execute, name, full_once)
+    for row, one in zip(rows, compute(used, rows, budget=512), strict=True):
+        assert isinstance(one, Computed)
+        np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
+    assert len(calls) > 2
 
 
 def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
