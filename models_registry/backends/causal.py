@@ -19,12 +19,12 @@ from models_registry.backends.loading import (
     SAFE,
     Folder,
     choose_device,
-    context_length,
     device_name,
     find,
     first_line,
     read_model,
     read_tokenizer,
+    readable_length,
     versions,
 )
 from models_registry.backends.tuning import Blanks, prepare, prepare_bfloat16, spellings
@@ -280,7 +280,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=context_length(settings),
+        context_length=readable_length(settings, reader.model),
         bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,

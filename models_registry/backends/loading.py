@@ -158,6 +158,18 @@ def context_length(settings: Any) -> int | None:
     return None
 
 
+def readable_length(settings: Any, model: Any) -> int | None:
+    """`context_length`, less what a table of positions holds for padding: RoBERTa and its relatives count positions
+    from behind the padding's row, so a text gets those that are left."""
+    stated = context_length(settings)
+    left = [
+        int(layer.weight.shape[0]) - layer.padding_idx - 1
+        for name, layer in model.named_modules()
+        if name.endswith("position_embeddings") and getattr(layer, "padding_idx", None) is not None
+    ]
+    return min(left if stated is None else [*left, stated], default=None)
+
+
 def device_name(device: torch.device, model: Any = None) -> str:
     """The device in words; for a spread model all that hold a part of it."""
     import torch

@@ -17,12 +17,12 @@ from models_registry.backends.loading import (
     SAFE,
     Folder,
     choose_device,
-    context_length,
     device_name,
     find,
     first_line,
     read_model,
     read_tokenizer,
+    readable_length,
     versions,
 )
 from models_registry.backends.policies import require_possible
@@ -200,15 +200,11 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
     reader, rows = prepare_masked(model, device, reload=read, mask_id=tokenizer.mask_token_id)
-    limit = context_length(settings)
-    offset = getattr(settings, "pad_token_id", None)
-    if limit is not None and offset is not None and "roberta" in str(settings.model_type):
-        limit -= offset + 1  # RoBERTa counts positions from behind the padding id
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=limit,
+        context_length=readable_length(settings, reader.model),
         bos=tokenizer.cls_token or tokenizer.bos_token,
         eos=tokenizer.sep_token or tokenizer.eos_token,
         dtype=name,

@@ -183,7 +183,7 @@ def framed(tokenizer: Any) -> Any:
 
 
 def gap_filler(name: str, vocabulary: int) -> Any:
-    """A random BERT or RoBERTa with clearly uneven predictions."""
+    """A random BERT or a relative of RoBERTa with clearly uneven predictions; reads texts of 64 tokens."""
     import torch
     import transformers as t
 
@@ -200,6 +200,11 @@ def gap_filler(name: str, vocabulary: int) -> Any:
     }
     kinds: dict[str, Any] = {
         "bert": lambda: t.BertForMaskedLM(t.BertConfig(**shape)),
-        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**shape, "max_position_embeddings": 66})),
+        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**shape, "max_position_embeddings": 65})),
+        "camembert": lambda: t.CamembertForMaskedLM(
+            t.CamembertConfig(**{**shape, "max_position_embeddings": 65})
+        ),
+        # MPNet's padding is 1 whatever the configuration says.
+        "mpnet": lambda: t.MPNetForMaskedLM(t.MPNetConfig(**{**shape, "max_position_embeddings": 66})),
     }
     return kinds[name]().eval()
