@@ -130,7 +130,7 @@ def look(
         bits.append(picked.mul_(-_PER_NAT).clamp_min_(0.0))
         if sets is not None:
             mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
-    empty = torch.zeros(0, device=states.device)
+    empty = torch.zeros(0, device=states.device, dtype=torch.float32)
     return Looked(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 
 
