@@ -233,13 +233,16 @@ def prove_masked(model: Any, device: torch.device, mask_id: int, plain: Floats) 
     """A reader, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
     size = int(model.get_input_embeddings().weight.shape[0])
     reader = Reader(model, device, vocabulary=size, body=model.base_model, head=rest_of(model))
-    if _gap(reader, mask_id, plain, None) > tolerance(model):
+    allowed, gap = tolerance(model), _gap(reader, mask_id, plain, None)
+    if gap > allowed:
         reader.body = reader.head = None
         reader.notes.append("Body and head could not be told apart; all logits are computed.")
         return reader, None
+    reader.gap = gap
     rows = last_rows(model, reader)
-    if rows is None or _gap(reader, mask_id, plain, rows) > tolerance(model):
+    if rows is None or (gap := _gap(reader, mask_id, plain, rows)) > allowed:
         return reader, None
+    reader.gap = max(reader.gap, gap)
     reader.notes.append("The last layer is run for the wanted tokens only.")
     return reader, rows
 

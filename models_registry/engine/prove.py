@@ -131,6 +131,7 @@ def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allow
             problem = f"{type(error).__name__}"
         else:
             if gap <= allowed:
+                reader.gap = max(reader.gap, gap)
                 return
             problem = f"a difference of {gap:.2g} bits"
     reader.body = reader.head = None
@@ -196,6 +197,7 @@ def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, m
             f"({allowed:.2g} allowed)."
         )
         return
+    reader.gap = max(reader.gap, gap)
     if reader.blocks:
         reader.blocks = blocks.WIDTH.get(reader.device.type, blocks.WIDTH["cpu"])
     reader.reach = lengths.reach(reader.model.config)
@@ -219,6 +221,8 @@ def _try_narrow(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, 
     if gap > most:
         reader.narrow.remove()
         reader.narrow = None
+    else:
+        reader.gap = max(reader.gap, gap)
 
 
 def _tree_gap(
