@@ -150,6 +150,19 @@ def causal(name: str, vocabulary: int) -> Any:
         "mistral-narrow": lambda: t.MistralForCausalLM(t.MistralConfig(**mistral, sliding_window=4)),
         "mistral-wide": lambda: t.MistralForCausalLM(t.MistralConfig(**mistral, sliding_window=50)),
         "gemma2": lambda: t.Gemma2ForCausalLM(t.Gemma2Config(**mistral, head_dim=4, sliding_window=64)),
+        "phi3-longrope": lambda: t.Phi3ForCausalLM(
+            t.Phi3Config(
+                **{**mistral, "max_position_embeddings": 256},
+                original_max_position_embeddings=16,
+                rope_parameters={
+                    "rope_type": "longrope",
+                    "rope_theta": 10000.0,
+                    "short_factor": [1.0, 1.0],
+                    "long_factor": [4.0, 8.0],
+                    "original_max_position_embeddings": 16,
+                },
+            )
+        ),
         "bloom": lambda: t.BloomForCausalLM(t.BloomConfig(**bloom)),
         "mamba": lambda: t.MambaForCausalLM(
             t.MambaConfig(vocab_size=vocabulary, hidden_size=16, num_hidden_layers=2, state_size=4)
