@@ -92,14 +92,9 @@ def compute(
     """
     results: list[Computed | ScoringFailure | None] = [None] * len(sequences)
     for way, chosen in _lots(reader, sequences).items():
-        whole = len(chosen) == len(sequences)
-        forest = grow(
-            sequences if whole else [sequences[at] for at in chosen],
-            needed if whole or needed is None else [needed[at] for at in chosen],
-            rows if whole or rows is None else [rows[at] for at in chosen],
-            groups if whole or groups is None else [groups[at] for at in chosen],
-            whole=way.kind != _USUAL,
-        )
+        own = [sequences[at] for at in chosen]
+        asked = (_of(values, chosen) for values in (needed, rows, groups))
+        forest = grow(own, *asked, whole=way.kind != _USUAL)
         if way.kind[1]:
             _turn_back(reader)
         ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
@@ -108,12 +103,15 @@ def compute(
     # What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain pass.
     for at in range(len(results)):
         if isinstance(results[at], _TooLarge) and (len(sequences) > 1 or reader.tree):
-            own_needs = None if needed is None else [needed[at]]
-            own_rows = None if rows is None else [rows[at]]
             plain = replace(reader, tree=False)
+            own_needs, own_rows = _of(needed, [at]), _of(rows, [at])
             alone = compute(plain, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets)
             results[at] = alone[0]
     return [one for one in results if one is not None]
+
+
+def _of(values: Sequence[Any] | None, chosen: Sequence[int]) -> list[Any] | None:
+    return None if values is None else [values[at] for at in chosen]
 
 
 class _Way(NamedTuple):

@@ -99,11 +99,9 @@ def grow(
     # A token is fed when it, or anything after it in its sequence, has a needed successor or is looked at.
     reach = np.maximum(np.where(want, place, 0), np.where(look, place + 1, 0))
     fed = np.zeros(len(lengths), np.int64)
-    some = lengths > 0
-    if some.any():
+    if (some := lengths > 0).any():
         fed[some] = np.maximum.reduceat(reach, starts[:-1][some])
-    if whole:
-        fed = np.where(fed > 0, lengths, 0)
+    fed = np.where(fed > 0, lengths, 0) if whole else fed
     group = np.zeros(len(lengths), np.int64) if groups is None else np.asarray(groups, np.int64)
     width = int(flat.max()) + 1 if total else 1
     node_of, levels = _levels(flat, starts, fed, group, width)
