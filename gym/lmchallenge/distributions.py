@@ -55,7 +55,6 @@ def distributions(reader: Reader, sequences: Sequence[Path]) -> Iterator[tuple[l
     import torch
 
     from models_registry.engine.execute import default_budget, tree_budget
-    from models_registry.engine.plan import chunks
 
     budget = default_budget(reader.device, reader.vocabulary)
     longest = max(map(len, sequences))
@@ -63,7 +62,7 @@ def distributions(reader: Reader, sequences: Sequence[Path]) -> Iterator[tuple[l
         if reader.tree and (reader.reach is None or longest <= reader.reach):
             yield from _by_trees(reader, sequences, tree_budget(reader, budget))
             return
-        for group in chunks([len(ids) for ids in sequences], budget):
+        for group in _batches(reader, sequences, budget):
             width = len(sequences[group[-1]])
             ids = torch.zeros((len(group), width), dtype=torch.long)
             mask = torch.zeros_like(ids)
@@ -73,6 +72,18 @@ def distributions(reader: Reader, sequences: Sequence[Path]) -> Iterator[tuple[l
             states = reader.states(input_ids=ids.to(reader.device), attention_mask=mask.to(reader.device))
             last = [len(sequences[number]) - 1 for number in group]
             yield from _read_off(reader, states[range(len(group)), last], [[number] for number in group])
+
+
+def _batches(reader: Reader, sequences: Sequence[Path], budget: int) -> Iterator[list[int]]:
+    """Numbers of sequences to run together, shortest first: of one kind (`Turns.kind`), within the budget."""
+    from models_registry.engine.plan import chunks
+
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for number, ids in enumerate(sequences):
+        kinds.setdefault(reader.turns.kind(len(ids)), []).append(number)
+    for _, own in sorted(kinds.items()):
+        for group in chunks([len(sequences[number]) for number in own], budget):
+            yield [own[at] for at in group]
 
 
 def _by_trees(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,22 +19,30 @@ from models_registry.backends.loading import (
     SAFE,
     Folder,
     choose_device,
-    context_length,
     device_name,
     find,
     first_line,
     read_model,
     read_tokenizer,
+    readable_length,
     versions,
 )
-from models_registry.backends.tuning import Blanks, prepare, prepare_bfloat16, spellings
-from models_registry.engine.bounds import ERROR_BITS
+from models_registry.backends.tuning import (
+    Blanks,
+    compare_half_causal,
+    prepare,
+    prepare_bfloat16,
+    spellings,
+)
+from models_registry.engine.bounds import HALF_TYPES, error_bound
 from models_registry.engine.needs import edge_tokens, needed_tokens
 from models_registry.engine.plan import UniqueTexts, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
 if TYPE_CHECKING:
+    import torch
+
     from models_registry.engine.execute import Computed
     from models_registry.engine.reader import Reader
 
@@ -263,24 +271,18 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     tokenizer = read_tokenizer(folder)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    error = ERROR_BITS[name]
-    if half:
-        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-            raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
-        reader, seen = prepare_bfloat16(model, device)
-        error = max(error, seen)
-    else:
-        reader = prepare(
-            model,
-            device,
-            reload=lambda: read_model(folder, settings, stored, device, spread=spread),
-            packing=_PACKING[config.get("kernels")],
-        )
+    reader, seen, said = _tuned(
+        model,
+        device,
+        name,
+        reload=lambda: read_model(folder, settings, stored, device, spread=spread),
+        packing=_PACKING[config.get("kernels")],
+    )
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=context_length(settings),
+        context_length=readable_length(settings, reader.model),
         bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,
@@ -290,11 +292,28 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),
         versions=versions(),
         architecture=architecture,
-        notes=(*notes, *reader.notes),
-        error_bits=error,
+        notes=(*notes, *said, *reader.notes),
+        error_bits=error_bound(name, half=seen, ways=reader.gap),
         kernels="packed" if reader.packed else "stock",
     )
     return CausalBackend(reader, tokenizer, facts=facts)
+
+
+def _tuned(
+    model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
+) -> tuple[Reader, float, list[str]]:
+    """A reader, how far a half type is off on probe tokens in bits (0.0 = no half type, or not known), and notes on
+    that."""
+    import torch
+
+    if name not in HALF_TYPES:
+        return prepare(model, device, reload=reload, packing=packing), 0.0, []
+    if device.type == "cpu":
+        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
+        return *prepare_bfloat16(model, device), []
+    seen, said = compare_half_causal(model, device)
+    return prepare(model, device, reload=reload, packing=packing), seen, [said]
 
 
 def _read_settings(folder: Path) -> Any:

@@ -132,7 +132,7 @@ def read_model(
 
 
 def _loading_error(error: Exception, folder: Path, device: torch.device) -> BackendError:
-    from models_registry.engine.execute import is_out_of_memory
+    from models_registry.engine.memory import is_out_of_memory
 
     if is_out_of_memory(error):
         return BackendError(
@@ -156,6 +156,18 @@ def context_length(settings: Any) -> int | None:
         if isinstance(value, int) and value > 0:
             return value
     return None
+
+
+def readable_length(settings: Any, model: Any) -> int | None:
+    """`context_length`, less what a table of positions holds for padding: RoBERTa and its relatives count positions
+    from behind the padding's row, so a text gets those that are left."""
+    stated = context_length(settings)
+    left = [
+        int(layer.weight.shape[0]) - layer.padding_idx - 1
+        for name, layer in model.named_modules()
+        if name.endswith("position_embeddings") and getattr(layer, "padding_idx", None) is not None
+    ]
+    return min(left if stated is None else [*left, stated], default=None)
 
 
 def device_name(device: torch.device, model: Any = None) -> str:

@@ -17,17 +17,17 @@ from models_registry.backends.loading import (
     SAFE,
     Folder,
     choose_device,
-    context_length,
     device_name,
     find,
     first_line,
     read_model,
     read_tokenizer,
+    readable_length,
     versions,
 )
 from models_registry.backends.policies import require_possible
-from models_registry.backends.tuning import prepare_masked, spellings
-from models_registry.engine.bounds import ERROR_BITS
+from models_registry.backends.tuning import compare_half_masked, prepare_masked, spellings
+from models_registry.engine.bounds import HALF_TYPES, error_bound
 from models_registry.engine.needs import needed_tokens
 from models_registry.engine.plan import unique_texts
 from models_registry.engine.policy import ScoringPolicy
@@ -199,16 +199,16 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
+    seen, said = 0.0, list[str]()
+    if name in HALF_TYPES:
+        seen, words = compare_half_masked(model, device, tokenizer.mask_token_id)
+        said.append(words)
     reader, rows = prepare_masked(model, device, reload=read, mask_id=tokenizer.mask_token_id)
-    limit = context_length(settings)
-    offset = getattr(settings, "pad_token_id", None)
-    if limit is not None and offset is not None and "roberta" in str(settings.model_type):
-        limit -= offset + 1  # RoBERTa counts positions from behind the padding id
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=limit,
+        context_length=readable_length(settings, reader.model),
         bos=tokenizer.cls_token or tokenizer.bos_token,
         eos=tokenizer.sep_token or tokenizer.eos_token,
         dtype=name,
@@ -220,10 +220,11 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         notes=(
             f"Pseudo-log-likelihood {method}: {_LABELS[method]}. Words on both sides are seen, so these bits "
             "are not comparable with the surprisals of left-to-right models.",
+            *said,
             *reader.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=ERROR_BITS[name],
+        error_bits=error_bound(name, half=seen, ways=reader.gap),
     )
     return MaskedBackend(reader, tokenizer, facts=facts, method=method, rows=rows)
 

@@ -49,6 +49,7 @@ def prepare(
         return reader
     reader = make_reader(model, device, plain=before)
     reader.packed = True
+    reader.gap = max(reader.gap, gap)
     reader.notes.append(
         (
             "Packed linear kernels"
@@ -81,6 +82,51 @@ def prepare_bfloat16(model: Any, device: torch.device) -> tuple[Reader, float]:
         f"{gaps.max():.2g} at most. Do not publish such numbers."
     )
     return reader, float(gaps.max())
+
+
+ROOM = 1.25
+"""Free memory that a copy in float32 must find, in sizes of its weights."""
+
+
+def compare_half(
+    model: Any, device: torch.device, bits: Callable[[Any], NDArray[np.float64]]
+) -> tuple[float, str]:
+    """Largest error in bits that a half type makes on probe tokens against the same weights in float32, and that in
+    words. `bits` are a model's values on the probes. 0.0 where no copy in float32 could be made; the words say so."""
+    import copy
+
+    import numpy as np
+
+    from models_registry.engine.memory import give_back, is_out_of_memory
+
+    kind = str(getattr(model, "dtype", "half precision")).removeprefix("torch.")
+    unknown = f"{kind} was not compared with float32"
+    if getattr(model, "hf_device_map", None):
+        return 0.0, f"{unknown}: its layers are spread by accelerate."
+    if 4 * ROOM * sum(one.numel() for one in model.parameters()) > free_bytes(device):
+        return 0.0, f"{unknown}: a copy does not fit into the memory of {device}."
+    try:
+        gaps = np.abs(bits(model) - bits(copy.deepcopy(model).float()))
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        give_back(device)
+        return 0.0, f"{unknown}: a copy does not fit into the memory of {device}."
+    give_back(device)
+    seen = gaps[np.isfinite(gaps)]
+    if not len(seen):
+        return 0.0, f"{unknown}: its probe values are not finite."
+    said = f"{kind}: on probe tokens values are off by {seen.mean():.2g} bits in the mean and {seen.max():.2g} at most"
+    return float(seen.max()), f"{said}, against the same weights in float32."
+
+
+def free_bytes(device: torch.device) -> float:
+    """Memory that is free on a device; infinite where it cannot be asked for."""
+    import math
+
+    import torch
+
+    return float(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else math.inf
 
 
 def spellings(tokenizer: Any, rows: int) -> list[str | None]:
@@ -131,6 +177,22 @@ class Blanks:
             value = float(mass[at, 1 if at == 0 and flag and not self.prefixed else 0])
             values.append(value if math.isfinite(value) else None)
         return values
+
+
+def compare_half_masked(model: Any, device: torch.device, mask_id: int) -> tuple[float, str]:
+    """`compare_half` for a masked model."""
+    from models_registry.engine.masked import probe_bits
+    from models_registry.engine.reader import Reader
+
+    size = int(model.get_input_embeddings().weight.shape[0])
+    return compare_half(model, device, lambda one: probe_bits(Reader(one, device, vocabulary=size), mask_id))
+
+
+def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
+    """`compare_half` for a causal model."""
+    from models_registry.engine.prove import plain_bits
+
+    return compare_half(model, device, lambda one: plain_bits(one, device))
 
 
 def prepare_masked(

@@ -6,8 +6,9 @@ models whose attention takes no tree mask. Both run every needed prefix and look
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 
 from models_registry.engine.blocks import attending, layout
 from models_registry.engine.forest import Chunk, Forest, Ints, cut, grow
+from models_registry.engine.memory import give_back, is_out_of_memory
 from models_registry.engine.plan import chunks
 from models_registry.engine.reader import ROWS_PER_BLOCK, Reader, look, to_device
 from models_registry.engine.scores import ScoringFailure
 
-__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "default_budget", "is_out_of_memory", "score_sequences"]
+__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "default_budget", "score_sequences"]
 
 Floats = NDArray[np.float64]
 
@@ -86,34 +88,56 @@ def compute(
     Arguments as in `forest.grow` and `reader.look`. Values are computed in fp32 from the model's logits; they
     do not depend on other sequences beyond fp32 noise. When memory runs out the budget is halved and the work
     goes on; a sequence that does not fit alone gives a ScoringFailure. A value that is not finite gives one
-    too.
+    too. Sequences that are long enough for the model to work otherwise (`Turns`) share passes with their kind only.
     """
-    long = [reader.reach is not None and len(ids) > reader.reach for ids in sequences]
     results: list[Computed | ScoringFailure | None] = [None] * len(sequences)
-    for by_tree in (True, False):
-        chosen = [at for at, far in enumerate(long) if (reader.tree and not far) == by_tree]
-        if not chosen:
-            continue
-        whole = len(chosen) == len(sequences)
-        forest = grow(
-            sequences if whole else [sequences[at] for at in chosen],
-            needed if whole or needed is None else [needed[at] for at in chosen],
-            rows if whole or rows is None else [rows[at] for at in chosen],
-            groups if whole or groups is None else [groups[at] for at in chosen],
-        )
-        ledger = _run(reader, forest, sets, budget, by_tree=by_tree)
+    for way, chosen in _lots(reader, sequences).items():
+        own = [sequences[at] for at in chosen]
+        asked = (_of(values, chosen) for values in (needed, rows, groups))
+        forest = grow(own, *asked, whole=way.kind != _USUAL)
+        if way.kind[1]:
+            _turn_back(reader)
+        ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
         for at, one in zip(chosen, _by_sequence(forest, ledger, reader.device), strict=True):
             results[at] = one
-    # What ran out of memory may have been run for another text, so each such text is tried by itself.
+    # What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain pass.
     for at in range(len(results)):
-        if isinstance(results[at], _TooLarge) and len(sequences) > 1:
-            own_needs = None if needed is None else [needed[at]]
-            own_rows = None if rows is None else [rows[at]]
-            alone = compute(
-                reader, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets
-            )
+        if isinstance(results[at], _TooLarge) and (len(sequences) > 1 or reader.tree):
+            plain = replace(reader, tree=False)
+            own_needs, own_rows = _of(needed, [at]), _of(rows, [at])
+            alone = compute(plain, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets)
             results[at] = alone[0]
     return [one for one in results if one is not None]
+
+
+def _of(values: Sequence[Any] | None, chosen: Sequence[int]) -> list[Any] | None:
+    return None if values is None else [values[at] for at in chosen]
+
+
+class _Way(NamedTuple):
+    """How some sequences are run: by trees or in padded batches, and of which kind they are (`Turns.kind`)."""
+
+    by_tree: bool
+    kind: tuple[int, int]
+
+
+_USUAL = (0, 0)
+
+
+def _lots(reader: Reader, sequences: Sequence[Sequence[int]]) -> dict[_Way, list[int]]:
+    """Sequences (by number) that may share forward passes. Trees first; then by kind."""
+    lots: dict[_Way, list[int]] = {}
+    for at, ids in enumerate(sequences):
+        kind = reader.turns.kind(len(ids))
+        near = reader.reach is None or len(ids) <= reader.reach
+        lots.setdefault(_Way(reader.tree and near and kind == _USUAL, kind), []).append(at)
+    return {way: lots[way] for way in sorted(lots, key=lambda way: (not way.by_tree, way.kind))}
+
+
+@torch.inference_mode()
+def _turn_back(reader: Reader) -> None:
+    """Undo what a longer text has left behind in the model's rotary positions: one short pass does."""
+    reader.states(input_ids=torch.zeros((1, 1), dtype=torch.long, device=reader.device))
 
 
 class _TooLarge(ScoringFailure):
@@ -134,6 +158,14 @@ class _Job(NamedTuple):
     edges: Ints
     rows: Ints
     keys: torch.Tensor | None = None
+
+
+class _Step(NamedTuple):
+    """A job that is still to be built (which takes memory), and the forest's edges and rows that it is for."""
+
+    build: Callable[[], _Job]
+    edges: Ints
+    rows: Ints
 
 
 class _Ledger(NamedTuple):
@@ -164,14 +196,14 @@ def _run(reader: Reader, forest: Forest, sets: torch.Tensor | None, budget: int,
     )
     queue = _Trees(reader, forest, budget) if by_tree else _Padded(reader, forest, budget)
     done: list[_Work] = []
-    for job in queue:
-        work = _attempt(reader, forest, job, sets)
+    for step in queue:
+        work = _attempt(reader, forest, step, sets)
         if work is not None:
             done.append(work)
             queue.accept()
         elif not queue.shrink():
-            ledger.short_edge[job.edges] = True
-            ledger.short_row[job.rows] = True
+            ledger.short_edge[step.edges] = True
+            ledger.short_row[step.rows] = True
     for job, bits, mass in done:
         ledger.bits[job.edges] = bits.cpu().double().numpy()
         if width and len(job.rows):
@@ -186,13 +218,16 @@ class _Trees:
     def __init__(self, reader: Reader, forest: Forest, budget: int) -> None:
         self.reader, self.forest = reader, forest
         self.budget = self.calm = tree_budget(reader, budget)
+        self.most: int | None = None
         self.first = 0
         self.chunk: Chunk | None = None
 
-    def __iter__(self) -> Iterator[_Job]:
+    def __iter__(self) -> Iterator[_Step]:
         while self.first < len(self.forest.token):
-            self.chunk = cut(self.forest, self.first, self.budget)
-            yield self._job(self.chunk)
+            self.chunk = chunk = cut(self.forest, self.first, self.budget, self.most)
+            edges = np.arange(chunk.edges.start, chunk.edges.stop)
+            rows = np.arange(chunk.rows.start, chunk.rows.stop)
+            yield _Step(partial(self._job, chunk, edges, rows), edges, rows)
 
     def accept(self) -> None:
         """The chunk is done: go on behind it."""
@@ -201,18 +236,18 @@ class _Trees:
         self.calm = self.budget
 
     def shrink(self) -> bool:
-        """Memory ran out: whether a smaller chunk can be tried. If not, the one node is passed over."""
+        """Memory ran out: whether a smaller chunk can be tried. If not, the one path is passed over."""
         assert self.chunk is not None
-        if self.chunk.last - self.chunk.first == 1:
+        size, least = len(self.chunk.token), self.chunk.least
+        if size == least:
             self.first, self.budget = self.chunk.last, max(1, self.calm // 2)
             return False
-        self.budget = max(1, min(self.budget, len(self.chunk.token)) // 2)
+        self.budget = max(1, min(self.budget, size) // 2)
+        self.most = (size + least) // 2
         return True
 
-    def _job(self, chunk: Chunk) -> _Job:
+    def _job(self, chunk: Chunk, edges: Ints, rows: Ints) -> _Job:
         device = self.reader.device
-        edges = np.arange(chunk.edges.start, chunk.edges.stop)
-        rows = np.arange(chunk.rows.start, chunk.rows.stop)
         nodes = _read_nodes(self.forest, edges, rows)
         place = nodes - chunk.first + chunk.node_at
         token, position, keys = chunk.token, chunk.position, None
@@ -259,10 +294,15 @@ class _Padded:
         self.pending = self._batches(np.arange(len(self.leaves)))
         self.batch: Ints = self.leaves[:0]
 
-    def __iter__(self) -> Iterator[_Job]:
+    def __iter__(self) -> Iterator[_Step]:
         while self.pending:
             self.batch = self.pending.pop()
-            yield self._job(np.sort(self.batch))
+            paths = np.sort(self.batch)
+            begin, end = self.begin[paths], self.leaves[paths] + 1
+            edges, rows = (
+                _ranges(keys, begin, end) for keys in (self.forest.edge_node, self.forest.row_node)
+            )
+            yield _Step(partial(self._job, paths, edges, rows), edges, rows)
 
     def accept(self) -> None:
         """Nothing to do: the batch has left the stack."""
@@ -281,7 +321,7 @@ class _Padded:
         lengths = (self.forest.depth[self.leaves[paths]] + 1).tolist()
         return [paths[group] for group in chunks(lengths, self.budget)][::-1]
 
-    def _job(self, paths: Ints) -> _Job:
+    def _job(self, paths: Ints, edges: Ints, rows: Ints) -> _Job:
         forest, ends = self.forest, self.leaves[paths]
         lengths = forest.depth[ends] + 1
         width = int(lengths.max())
@@ -291,18 +331,12 @@ class _Padded:
             ids[line, forest.depth[node]] = forest.token[node]
             kept = forest.parent[node] >= 0
             line, node = line[kept], forest.parent[node[kept]]
-        edges, rows, nodes, place = self._owned(paths, ends, width)
+        nodes = _read_nodes(forest, edges, rows)
+        place = np.searchsorted(ends, nodes) * width + forest.depth[nodes]
         mask = (np.arange(width)[None, :] < lengths[:, None]).astype(np.int64)
         device = self.reader.device
         inputs = {"input_ids": to_device(ids, device), "attention_mask": to_device(mask, device)}
         return _Job(inputs, nodes, place, edges, rows)
-
-    def _owned(self, paths: Ints, ends: Ints, width: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Edges, rows and nodes that these paths read, and where the nodes are in the flattened output."""
-        edges = _ranges(self.forest.edge_node, self.begin[paths], ends + 1)
-        rows = _ranges(self.forest.row_node, self.begin[paths], ends + 1)
-        nodes = _read_nodes(self.forest, edges, rows)
-        return edges, rows, nodes, np.searchsorted(ends, nodes) * width + self.forest.depth[nodes]
 
 
 def _ranges(keys: Ints, begin: Ints, end: Ints) -> Ints:
@@ -316,17 +350,15 @@ def _read_nodes(forest: Forest, edges: Ints, rows: Ints) -> Ints:
     return np.unique(np.concatenate((forest.edge_node[edges], forest.row_node[rows])))
 
 
-def _attempt(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | None) -> _Work | None:
-    """One forward pass, or None when memory ran out."""
+def _attempt(reader: Reader, forest: Forest, step: _Step, sets: torch.Tensor | None) -> _Work | None:
+    """Build a job and run it, or None when memory ran out on either."""
     try:
-        return _forward(reader, forest, job, sets)
+        return _forward(reader, forest, step.build(), sets)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
     # Outside the handler, so that the traceback no longer holds the tensors.
-    gc.collect()
-    if reader.device.type == "cuda":
-        torch.cuda.empty_cache()
+    give_back(reader.device)
     return None
 
 
@@ -339,14 +371,6 @@ def _forward(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | Non
     row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
     bits, mass = look(reader, states, row, forest.edge_token[job.edges], sets)
     return _Work(job._replace(inputs={}, keys=None), bits, mass)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception means that memory ran out, on either kind of device."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and ("out of memory" in said or "can't allocate memory" in said)
 
 
 def _by_sequence(forest: Forest, ledger: _Ledger, device: torch.device) -> list[Computed | ScoringFailure]:

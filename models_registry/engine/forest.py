@@ -66,12 +66,20 @@ class Chunk(NamedTuple):
     rows: slice
     node_at: int
 
+    @property
+    def least(self) -> int:
+        """Positions up to the first leaf; no chunk that begins with this node has fewer."""
+        own = np.arange(self.node_at, len(self.token))
+        return self.node_at + int(np.argmax(self.end[self.node_at :] == own + 1)) + 1
+
 
 def grow(
     sequences: Sequence[Sequence[int]],
     needed: Sequence[Sequence[bool]] | None = None,
     rows: Sequence[Sequence[bool]] | None = None,
     groups: Sequence[int] | None = None,
+    *,
+    whole: bool = False,
 ) -> Forest:
     """Plan the needed tokens of `sequences` (ids, start token included).
 
@@ -79,6 +87,7 @@ def grow(
                   scored
     rows[k][i]    the distribution after token i is asked for; None = none
     groups[k]     sequences share prefixes within their group only (item, suite); None = all with all
+    whole         run each sequence to its last token, wanted or not, if anything of it is wanted
     """
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -90,9 +99,9 @@ def grow(
     # A token is fed when it, or anything after it in its sequence, has a needed successor or is looked at.
     reach = np.maximum(np.where(want, place, 0), np.where(look, place + 1, 0))
     fed = np.zeros(len(lengths), np.int64)
-    some = lengths > 0
-    if some.any():
+    if (some := lengths > 0).any():
         fed[some] = np.maximum.reduceat(reach, starts[:-1][some])
+    fed = np.where(fed > 0, lengths, 0) if whole else fed
     group = np.zeros(len(lengths), np.int64) if groups is None else np.asarray(groups, np.int64)
     width = int(flat.max()) + 1 if total else 1
     node_of, levels = _levels(flat, starts, fed, group, width)
@@ -171,19 +180,23 @@ def _edges(wanted: Ints, nodes: Ints, flat: Ints, width: int) -> tuple[Ints, Int
     return edge_of, keys // width, keys % width
 
 
-def cut(forest: Forest, first: int, budget: int) -> Chunk:
+def cut(forest: Forest, first: int, budget: int, most: int | None = None) -> Chunk:
     """The chunk that begins with node `first`: at most `budget` positions, its ancestors included.
 
-    A path that leaves less than a quarter of the budget gets that quarter on top, so that long texts move on.
-    Raises ValueError below budget 1.
+    Where ancestors take more than half of that, as many new nodes as ancestors are run, and the first path is run to
+    its leaf. So long texts cost about twice their positions at most, and a chunk has no more positions than the budget
+    allows, the longest path has, or twice the ancestors of `first` are (those or `most`). Raises ValueError below
+    budget 1.
     """
     if budget < 1:
         raise ValueError(f"a budget of {budget} holds nothing")
     nodes = len(forest.token)
     above = int(forest.depth[first])
-    room = max(budget - above, budget // 4, 1)
+    usual = budget - above
+    room = max(usual, above if most is None else min(above, most - above), 1)
+    room = max(room, _to_leaf(forest, first, room))
     last = min(first + room, nodes)
-    if last < nodes:
+    if last < nodes and room == usual:
         earliest = first + max(1, int(room * FILL))
         window = forest.depth[earliest : last + 1]
         last -= int(np.argmin(window[::-1]))
@@ -203,6 +216,16 @@ def cut(forest: Forest, first: int, budget: int) -> Chunk:
         slice(*map(int, np.searchsorted(forest.row_node, (first, last)))),
         above,
     )
+
+
+def _to_leaf(forest: Forest, first: int, room: int) -> int:
+    """Nodes from `first` to the first leaf behind it; any smaller number than `room` if they fit into that."""
+    while True:
+        own = np.arange(first + 1, min(first + room, len(forest.end)) + 1)
+        leaves = np.flatnonzero(forest.end[first : first + room] == own)
+        if len(leaves):
+            return int(leaves[0]) + 1
+        room *= 2
 
 
 def cut_all(forest: Forest, budget: int) -> list[Chunk]:

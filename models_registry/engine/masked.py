@@ -9,7 +9,6 @@ Values are not comparable with those of left-to-right models: the words after a 
 
 from __future__ import annotations
 
-import gc
 import math
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -18,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from models_registry.engine.execute import Floats, is_out_of_memory
+from models_registry.engine.execute import Floats
+from models_registry.engine.memory import give_back, is_out_of_memory
 from models_registry.engine.plan import chunks
 from models_registry.engine.prove import apart, context_limit, probe_sequences, rest_of, tolerance
 from models_registry.engine.reader import Reader, look, to_device
@@ -167,9 +167,7 @@ def _attempt(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-    gc.collect()
-    if reader.device.type == "cuda":
-        torch.cuda.empty_cache()
+    give_back(reader.device)
     return None
 
 
@@ -235,13 +233,16 @@ def prove_masked(model: Any, device: torch.device, mask_id: int, plain: Floats) 
     """A reader, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
     size = int(model.get_input_embeddings().weight.shape[0])
     reader = Reader(model, device, vocabulary=size, body=model.base_model, head=rest_of(model))
-    if _gap(reader, mask_id, plain, None) > tolerance(model):
+    allowed, gap = tolerance(model), _gap(reader, mask_id, plain, None)
+    if gap > allowed:
         reader.body = reader.head = None
         reader.notes.append("Body and head could not be told apart; all logits are computed.")
         return reader, None
+    reader.gap = gap
     rows = last_rows(model, reader)
-    if rows is None or _gap(reader, mask_id, plain, rows) > tolerance(model):
+    if rows is None or (gap := _gap(reader, mask_id, plain, rows)) > allowed:
         return reader, None
+    reader.gap = max(reader.gap, gap)
     reader.notes.append("The last layer is run for the wanted tokens only.")
     return reader, rows
 

@@ -100,7 +100,8 @@ def measure(model: nn.Module) -> Measured:
         shapes[key] = (shapes.get(key, (0.0,))[0] + parts, run, weight)
     stock = packed = 0.0
     for (_, shape), (count, run, weight) in shapes.items():
-        x = torch.zeros(1, POSITIONS, shape[1]).normal_(generator=torch.Generator().manual_seed(0))
+        x = torch.zeros(1, POSITIONS, shape[1], dtype=torch.float32)
+        x.normal_(generator=torch.Generator().manual_seed(0))
         rival = PackedLinear(weight, getattr(run, "bias", None), torch.float32)
         times = [(_seconds(run, x), _seconds(rival, x)) for _ in range(_REPEATS)][1:]
         stock += count * min(a for a, _ in times)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from models_registry.engine import blocks
+from models_registry.engine import blocks, lengths
 from models_registry.engine.execute import Computed, Floats, compute
 from models_registry.engine.narrow import Narrow
 from models_registry.engine.reader import Reader
@@ -131,6 +131,7 @@ def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allow
             problem = f"{type(error).__name__}"
         else:
             if gap <= allowed:
+                reader.gap = max(reader.gap, gap)
                 return
             problem = f"a difference of {gap:.2g} bits"
     reader.body = reader.head = None
@@ -196,10 +197,11 @@ def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, m
             f"({allowed:.2g} allowed)."
         )
         return
+    reader.gap = max(reader.gap, gap)
     if reader.blocks:
         reader.blocks = blocks.WIDTH.get(reader.device.type, blocks.WIDTH["cpu"])
-    reader.reach = _window(reader.model.config)
-    beyond = f" for texts of up to {reader.reach} tokens, its attention window" if reader.reach else ""
+    reader.reach = lengths.reach(reader.model.config)
+    beyond = f" for texts of up to {reader.reach} tokens, all seen alike" if reader.reach else ""
     reader.notes.append(
         f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
     )
@@ -219,6 +221,8 @@ def _try_narrow(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, 
     if gap > most:
         reader.narrow.remove()
         reader.narrow = None
+    else:
+        reader.gap = max(reader.gap, gap)
 
 
 def _tree_gap(
@@ -246,14 +250,3 @@ def _leaking(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> 
         bits[: len(kept)] = whole.bits
     leaked: Floats = np.delete(bits, firsts)
     return np.where(np.isnan(leaked), plain, leaked)
-
-
-def _window(config: Any) -> int | None:
-    """The shortest sliding window or attention chunk of any layer."""
-    text = config.get_text_config()
-    found = [
-        value
-        for name in ("sliding_window", "attention_window_size", "window_size", "attention_chunk_size")
-        if isinstance(value := getattr(text, name, None), int) and value > 0
-    ]
-    return min(found, default=None)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from models_registry.engine.lengths import Turns
 from models_registry.engine.narrow import PAYS, Narrow
 from models_registry.engine.vocabulary import ROWS, Part, look_by_parts
 
@@ -32,10 +33,12 @@ class Reader:
     body, head  its two parts, when head(body) was shown to be the model; else None: the model runs whole
     parts       the head by parts of the vocabulary, where that is all it is (see `engine.vocabulary`); else none
     tree        whether it was shown to take tree attention masks and position ids
-    reach       longest text in tokens for which that holds (a sliding window sees no farther); None = any
+    reach       longest text in tokens for which that holds (see `lengths.reach`); None = any
+    turns       lengths above which a whole forward pass works otherwise; read off the model
     blocks      queries per block of tree attention (see `engine.blocks`); 0 = by one mask for the whole chunk
     narrow      how to run the last layer's feed-forward part for wanted positions only; None = for all
     packed      whether its linear weights were repacked for the CPU's kernels
+    gap         largest difference in bits that was seen on probes between these ways and the plain one
     notes       what was measured and decided, in words
     """
 
@@ -50,7 +53,12 @@ class Reader:
     blocks: int = 0
     narrow: Narrow | None = None
     packed: bool = False
+    gap: float = 0.0
     notes: list[str] = field(default_factory=list)
+    turns: Turns = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.turns = Turns.of(getattr(self.model, "config", None))
 
     def states(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Hidden rows [batch, width, features], or logits [batch, width, vocabulary] of a model run whole."""
@@ -124,7 +132,7 @@ def look(
         bits.append(picked.mul_(-_PER_NAT).clamp_min_(0.0))
         if sets is not None:
             mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
-    empty = torch.zeros(0, device=states.device)
+    empty = torch.zeros(0, device=states.device, dtype=torch.float32)
     return Looked(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 
 

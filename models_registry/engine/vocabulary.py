@@ -88,7 +88,7 @@ def look_by_parts(
     order = np.argsort(edge_token, kind="stable")
     words = edge_token[order]
     row, word = torch.from_numpy(edge_row[order]), torch.from_numpy(words)
-    logits_of = torch.empty(len(order))
+    logits_of = torch.empty(len(order), dtype=torch.float32)
     whole, kept = [], []
     for start, stop, project in parts:
         logits = project(rows).float()
@@ -101,7 +101,7 @@ def look_by_parts(
         if sets is not None:
             kept.append((logits @ sets[start:stop]).log_().add_(top))
     total = torch.cat(whole, 1).logsumexp(1)
-    nats = torch.empty(len(order))
+    nats = torch.empty(len(order), dtype=torch.float32)
     nats[torch.from_numpy(order)] = total[row] - logits_of
     if sets is None:
         return nats, None

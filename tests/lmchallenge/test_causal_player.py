@@ -196,3 +196,17 @@ def test_a_prediction_may_hold_characters_of_several_tokens_and_none_ends_inside
     assert len(held) == 20
     for text, score in held:
         assert found[text] <= score + 1e-4
+
+
+def test_a_long_context_does_not_change_what_follows_a_short_one() -> None:
+    import torch
+
+    from models_registry.engine.reader import Reader
+
+    model = tiny.causal("phi3-longrope", 29)
+    sequences = [(1, 5, 7), tuple(range(1, 17)), tuple(range(1, 18)), tuple(range(1, 25))]
+    for numbers, logs in distributions(Reader(model, torch.device("cpu")), sequences):
+        for number, row in zip(numbers, logs, strict=True):
+            with torch.no_grad():
+                alone = model(input_ids=torch.tensor([sequences[number]])).logits[0, -1].log_softmax(-1)
+            torch.testing.assert_close(row, alone, atol=1e-4, rtol=0)

@@ -150,6 +150,19 @@ def causal(name: str, vocabulary: int) -> Any:
         "mistral-narrow": lambda: t.MistralForCausalLM(t.MistralConfig(**mistral, sliding_window=4)),
         "mistral-wide": lambda: t.MistralForCausalLM(t.MistralConfig(**mistral, sliding_window=50)),
         "gemma2": lambda: t.Gemma2ForCausalLM(t.Gemma2Config(**mistral, head_dim=4, sliding_window=64)),
+        "phi3-longrope": lambda: t.Phi3ForCausalLM(
+            t.Phi3Config(
+                **{**mistral, "max_position_embeddings": 256},
+                original_max_position_embeddings=16,
+                rope_parameters={
+                    "rope_type": "longrope",
+                    "rope_theta": 10000.0,
+                    "short_factor": [1.0, 1.0],
+                    "long_factor": [4.0, 8.0],
+                    "original_max_position_embeddings": 16,
+                },
+            )
+        ),
         "bloom": lambda: t.BloomForCausalLM(t.BloomConfig(**bloom)),
         "mamba": lambda: t.MambaForCausalLM(
             t.MambaConfig(vocab_size=vocabulary, hidden_size=16, num_hidden_layers=2, state_size=4)
@@ -183,7 +196,7 @@ def framed(tokenizer: Any) -> Any:
 
 
 def gap_filler(name: str, vocabulary: int) -> Any:
-    """A random BERT or RoBERTa with clearly uneven predictions."""
+    """A random BERT or a relative of RoBERTa with clearly uneven predictions; reads texts of 64 tokens."""
     import torch
     import transformers as t
 
@@ -200,6 +213,11 @@ def gap_filler(name: str, vocabulary: int) -> Any:
     }
     kinds: dict[str, Any] = {
         "bert": lambda: t.BertForMaskedLM(t.BertConfig(**shape)),
-        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**shape, "max_position_embeddings": 66})),
+        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**shape, "max_position_embeddings": 65})),
+        "camembert": lambda: t.CamembertForMaskedLM(
+            t.CamembertConfig(**{**shape, "max_position_embeddings": 65})
+        ),
+        # MPNet's padding is 1 whatever the configuration says.
+        "mpnet": lambda: t.MPNetForMaskedLM(t.MPNetConfig(**{**shape, "max_position_embeddings": 66})),
     }
     return kinds[name]().eval()

@@ -275,3 +275,27 @@ def test_probe(tiny_models: Path, name: str) -> None:
     assert seen["seconds"] > 0
     assert seen["sample"]["tokens"]
     assert seen["fingerprint"] == load(tiny_models, name).facts.fingerprint
+
+
+def test_a_decoder_that_counts_positions_behind_its_padding_refuses_what_has_none(tmp_path: Path) -> None:
+    from transformers import RobertaConfig, RobertaForCausalLM
+
+    tokenizer = tiny.fast(tiny.train("byte-bpe"))
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        pad_token_id=0,
+        max_position_embeddings=65,
+        is_decoder=True,
+    )
+    tiny.save(tmp_path / "decoder", RobertaForCausalLM(config), tokenizer)
+    backend = load(tmp_path, "decoder")
+    assert backend.facts.context_length == 64
+    fits, long = backend.score(["x" * 63, "x" * 64], ScoringPolicy())
+    assert isinstance(fits, TokenScores)
+    assert len(fits) == 64
+    assert isinstance(long, ScoringFailure)
+    assert "the model reads 64" in long.reason

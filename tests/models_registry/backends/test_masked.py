@@ -151,6 +151,23 @@ def test_bad_texts_fail_alone(folder: Path) -> None:
     assert isinstance(good, TokenScores)
 
 
+@pytest.mark.parametrize("name", ["bert", "roberta", "camembert", "mpnet"])
+def test_a_text_is_refused_by_name_from_the_first_token_that_has_no_position(
+    name: str, tmp_path: Path
+) -> None:
+    tokenizer = tiny.framed(tiny.train("byte-bpe"))
+    tiny.save(tmp_path / name, tiny.gap_filler(name, len(tokenizer)), tokenizer)
+    config = {"source": "directory", "path": name}
+    backend = load_backend("masked", config, model_dir=tmp_path, hub_allowed=False)
+    assert backend.facts.context_length == 64
+    texts = ["x" * count for count in (62, 63)]
+    assert [len(tokenizer(text)["input_ids"]) for text in texts] == [64, 65]
+    fits, long = backend.score(texts, ScoringPolicy())
+    assert isinstance(fits, TokenScores)
+    assert isinstance(long, ScoringFailure)
+    assert "65 tokens, and the model reads 64" in long.reason
+
+
 def test_a_causal_model_is_refused(tiny_models: Path) -> None:
     with pytest.raises(BackendError, match="not a masked language model"):
         load_backend(

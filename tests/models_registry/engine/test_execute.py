@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from models_registry.engine.execute import ROWS_PER_BLOCK, default_budget, is_out_of_memory, score_sequences
+from models_registry.engine.execute import ROWS_PER_BLOCK, default_budget, score_sequences
+from models_registry.engine.memory import is_out_of_memory
 from models_registry.engine.scores import ScoringFailure
 from tests.models_registry import tiny
 
@@ -111,6 +112,19 @@ def test_other_errors_are_not_swallowed(gpt2: Any) -> None:
     with pytest.raises(RuntimeError, match="size mismatch"):
         score_sequences(Hungry(gpt2, 0, RuntimeError("size mismatch")), [[1, 2]], device=CPU, budget=9)
     assert not is_out_of_memory(ValueError("out of memory"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "could not create a memory object",
+        "CUDA error: out of memory",
+    ],
+)
+def test_libraries_say_in_their_own_words_that_memory_ran_out(words: str) -> None:
+    assert is_out_of_memory(RuntimeError(words))
+    assert not is_out_of_memory(ValueError(words))
 
 
 def test_values_that_are_no_numbers_fail_their_sequence_only() -> None:

@@ -75,7 +75,7 @@ def test_chunks_hold_every_node_once_with_its_ancestors_and_nobody_else_in_sight
     assert sum(chunk.rows.stop - chunk.rows.start for chunk in chunks) == len(forest.row_node)
     for chunk in chunks:
         check_chunk(forest, chunk)
-        assert len(chunk.token) <= max(budget, chunk.node_at + max(budget // 4, 1))
+        assert len(chunk.token) <= max(budget, chunk.least, 2 * chunk.node_at)
 
 
 def check_chunk(forest: Forest, chunk: Chunk) -> None:
@@ -98,6 +98,43 @@ def test_nothing_needed_is_nothing_run() -> None:
     forest = grow([[1, 2, 3], [], [4]], [[False] * 3, [], [True]])
     assert len(forest.token) == 0
     assert cut_all(forest, 8) == []
+
+
+@pytest.mark.parametrize("budget", [1, 64, 256, 512])
+@pytest.mark.parametrize("length", [257, 384, 512, 700, 2048, 8192])
+@pytest.mark.parametrize("shared", [0, 100, 250])
+def test_long_texts_cost_about_twice_their_positions_at_most(length: int, shared: int, budget: int) -> None:
+    one = grow([list(range(length))])
+    assert positions(one, budget) == len(one.token) == length - 1
+    several = grow([[*range(shared), *[text] * (length - shared)] for text in range(10_000, 10_004)])
+    assert positions(several, budget) <= 2.1 * len(several.token)
+
+
+@pytest.mark.parametrize("budget", [64, 256])
+def test_many_ends_of_one_long_beginning_cost_about_twice_their_positions_at_most(budget: int) -> None:
+    forest = grow([[*range(1000), end, *range(7)] for end in range(2000, 2600)])
+    assert positions(forest, budget) <= 2.1 * len(forest.token)
+    assert max(len(chunk.token) for chunk in cut_all(forest, budget)) <= 2 * 1007
+
+
+def positions(forest: Forest, budget: int) -> int:
+    return sum(len(chunk.token) for chunk in cut_all(forest, budget))
+
+
+def test_short_sentences_fill_chunks_up_to_the_budget() -> None:
+    draw = np.random.default_rng(4)
+    forest = grow([draw.integers(0, 3, 20).tolist() for _ in range(400)])
+    for chunk in cut_all(forest, 64)[:-1]:
+        room = 64 - chunk.node_at
+        assert int(room * 0.75) <= chunk.last - chunk.first <= room
+
+
+def test_a_bound_on_positions_holds_down_to_one_path() -> None:
+    forest = grow([[*range(100), end, 7] for end in range(200, 300)])
+    first = int(np.flatnonzero(forest.depth == 100)[0])
+    sizes = [len(cut(forest, first, 8, most).token) for most in (None, 150, 110, 100)]
+    assert sizes == [200, 150, 110, 101]
+    assert cut(forest, first, 8).least == 101
 
 
 def test_chunks_prefer_to_end_where_a_tree_ends() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from functools import cache
 from typing import Any
@@ -212,6 +213,64 @@ def test_running_out_of_memory_halves_the_chunks_and_goes_on(monkeypatch: pytest
     for row, one in zip([*rows, [*long[:6], 1, 2]], [*found[:-2], found[-1]], strict=True):
         assert isinstance(one, Computed)
         np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
+
+
+def test_when_memory_runs_out_a_text_alone_needs_no_more_than_a_plain_pass() -> None:
+    small = make_reader(model("gpt2"), CPU)
+    body = small.body
+    assert body is not None
+
+    def hungry(*, position_ids: torch.Tensor | None = None, **inputs: torch.Tensor) -> Any:
+        if position_ids is not None:
+            raise MemoryError
+        return body(**inputs)
+
+    small.body = hungry
+    (one,) = compute(small, [[3, 4, 5, 6]], budget=64)
+    assert isinstance(one, Computed)
+    np.testing.assert_allclose(one.bits, exact("gpt2", (3, 4, 5, 6)), atol=TOLERANCE)
+
+
+def test_ends_of_a_long_beginning_are_run_in_smaller_chunks_when_memory_runs_out() -> None:
+    small = make_reader(model("gpt2"), CPU)
+    body, sizes = small.body, []
+    assert body is not None
+
+    def hungry(*, input_ids: torch.Tensor, **inputs: torch.Tensor) -> Any:
+        sizes.append(input_ids.numel())
+        if input_ids.numel() > 60:
+            raise MemoryError
+        return body(input_ids=input_ids, **inputs)
+
+    small.body = hungry
+    rows = [[*([3, 4] * 20), end, end, 5] for end in range(VOCABULARY)]
+    for row, one in zip(rows, compute(small, rows, budget=16), strict=True):
+        assert isinstance(one, Computed)
+        np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
+    assert 1 <= sum(size > 60 for size in sizes) <= 6
+
+
+@pytest.mark.parametrize("tree", [True, False])
+def test_memory_that_runs_out_while_a_job_is_built_makes_jobs_smaller(
+    tree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = dataclasses.replace(make_reader(tiny.gpt2(VOCABULARY), CPU), tree=tree)
+    draw = np.random.default_rng(2)
+    rows = [draw.integers(0, VOCABULARY, 20).tolist() for _ in range(6)]
+    name = "layout" if tree else "to_device"
+    inner, calls = getattr(execute, name), []
+
+    def full_once(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 1:
+            raise MemoryError
+        return inner(*args)
+
+    monkeypatch.setattr(execute, name, full_once)
+    for row, one in zip(rows, compute(used, rows, budget=512), strict=True):
+        assert isinstance(one, Computed)
+        np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
+    assert len(calls) > 2
 
 
 def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models_registry.engine.packing import PackedLinear
+from models_registry.engine.reader import Reader, look
 from models_registry.engine.vocabulary import WORDS, PartedHead, look_by_parts, parts_of
 
 CPU = torch.device("cpu")
@@ -78,3 +79,20 @@ def test_a_value_that_is_not_finite_stays_one():
     with torch.inference_mode():
         nats, _ = look_by_parts(parts_of(head(), CPU), rows, np.zeros(1, int), np.zeros(1, int), None)
     assert not torch.isfinite(nats).any()
+
+
+def test_values_stay_fp32_while_another_thread_loads_a_half_precision_model():
+    layer, rows = head(), torch.randn(3, 24)
+    at, tokens = np.array([0, 1, 2]), np.array([5, WORDS, 9])
+    reader = Reader(None, CPU, head=layer, body=lambda **_inputs: None, parts=parts_of(layer, CPU))
+    nothing = np.zeros(0, int)
+    with torch.inference_mode():
+        before = look(reader, rows, at, tokens).bits
+        torch.set_default_dtype(torch.bfloat16)  # as transformers does, for the whole process
+        try:
+            during = look(reader, rows, at, tokens).bits
+            empty = look(reader, rows[:0], nothing, nothing).bits
+        finally:
+            torch.set_default_dtype(torch.float32)
+    assert during.dtype == empty.dtype == torch.float32
+    assert torch.equal(before, during)
