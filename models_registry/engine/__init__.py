@@ -11,7 +11,7 @@ from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 from models_registry.engine.whitespace import Terms, region_terms
 
-ENGINE_VERSION = "2"
+ENGINE_VERSION = "3"
 """Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
 
 __all__ = [
