@@ -91,7 +91,7 @@ def _by_trees(
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     import torch
 
-    from models_registry.engine.execute import tree_mask
+    from models_registry.engine.blocks import tree_mask
     from models_registry.engine.forest import cut, grow
     from models_registry.engine.reader import to_device
 

@@ -60,6 +60,19 @@ def layout(end: NDArray[np.int64], width: int) -> Layout:
     return Layout(blocks * width, keys, ~seen)
 
 
+def tree_mask(end: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Additive mask [1, 1, n, n]: 0 where key j is visible to query i (j <= i < end[j]), else the least
+    number of the dtype. Floats are faster than booleans on CPUs."""
+    at = torch.arange(len(end), device=end.device)
+    return additive((at[None, :] > at[:, None]) | (at[:, None] >= end[None, :]), dtype)[None, None]
+
+
+def additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """0 where a key is seen, the least number of the dtype where it is hidden."""
+    mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
+    return mask.masked_fill_(hidden, torch.finfo(dtype).min)
+
+
 @contextmanager
 def attending(keys: torch.Tensor | None) -> Iterator[None]:
     """Within this, models of this thread attend by these blocks; None = as without it."""

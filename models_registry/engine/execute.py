@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models_registry.engine.blocks import attending, layout
+from models_registry.engine.blocks import additive, attending, layout, tree_mask
 from models_registry.engine.forest import Chunk, Forest, Ints, cut, grow
 from models_registry.engine.memory import give_back, is_out_of_memory
 from models_registry.engine.plan import chunks
@@ -255,7 +255,7 @@ class _Trees:
             plan = layout(chunk.end, self.reader.blocks)
             more = (0, plan.size - len(token))
             token, position = np.pad(token, more), np.pad(position, more)
-            mask = _additive(to_device(plan.hidden, device), self._dtype())[:, None]
+            mask = additive(to_device(plan.hidden, device), self._dtype())[:, None]
             keys = to_device(plan.keys, device)
         else:
             mask = tree_mask(to_device(chunk.end, device), self._dtype())
@@ -269,18 +269,6 @@ class _Trees:
     def _dtype(self) -> torch.dtype:
         found = getattr(self.reader.model, "dtype", torch.float32)
         return found if isinstance(found, torch.dtype) else torch.float32
-
-
-def tree_mask(end: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Additive mask [1, 1, n, n]: 0 where key j is visible to query i (j <= i < end[j]), else the least
-    number of the dtype. Floats are faster than booleans on CPUs."""
-    at = torch.arange(len(end), device=end.device)
-    return _additive((at[None, :] > at[:, None]) | (at[:, None] >= end[None, :]), dtype)[None, None]
-
-
-def _additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
-    return mask.masked_fill_(hidden, torch.finfo(dtype).min)
 
 
 class _Padded:
