@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.engine import measure, methods, record, report, shapes, workload
+from benchmarks.engine import exact, measure, methods, record, report, shapes, workload
 from benchmarks.engine.methods import ALL, NEEDED, Ground
 
 PACKING = {"measured": None, "yes": True, "no": False}
@@ -129,8 +129,8 @@ def run(part: str, options: argparse.Namespace) -> None:
         one["planning"] = planning(whole, tokenizer)
     if "times" in options.measure:
         times(one, ground, load, found, options)
-    if "exact" in options.measure and shape != "bert" and part != "blimp" and options.device == "cpu":
-        one["exact"] = measure.accuracy(ground, load, found[ALL], options.suites)
+    if "exact" in options.measure and options.device == "cpu":
+        one["exact"] = exact.accuracy(ground, part, load, options.suites)
         record.save(options.results, one)
     if "peak" in options.measure and part != "blimp" and options.device == "cpu":
         one["peak_mb"] = {name: fresh(part, name, options) for name in found}

@@ -1,8 +1,7 @@
-"""What is measured besides time: the floor, the difference from float64, peak memory."""
+"""What is measured besides time: the machine, the floor, peak memory."""
 
 from __future__ import annotations
 
-import copy
 import platform
 import time
 from collections.abc import Callable
@@ -11,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.engine.methods import ALL, NEEDED, Ground, Method, one_by_one
-from benchmarks.engine.outcomes import compare
+from benchmarks.engine.methods import ALL, NEEDED, Ground
 from benchmarks.engine.workload import Workload
 
 PACKAGES = ("torch", "transformers", "tokenizers", "minicons", "lm-eval", "numpy")
@@ -121,24 +119,6 @@ def product_rate(device: str, dtype: str, clock: Callable[[], float]) -> float:
                     wait()
                     best = max(best, 8 * 2 * rows * wide * out / (clock() - start))
     return best
-
-
-def accuracy(ground: Ground, load: Workload, run: Method, suites: int | None) -> dict[str, Any]:
-    """All tokens of all distinct sentences against float64, one sentence at a time and ours; and every
-    outcome that differs from its float64 outcome."""
-    model, tokenizer = ground.model, ground.tokenizer
-    scores = run()
-    at = {text: number for number, text in enumerate(load.texts)}
-    texts = list(at)
-    exact = one_by_one(copy.deepcopy(model).double(), tokenizer, texts)
-    single = one_by_one(model, tokenizer, texts)
-    own = [scores[at[text]].bits[1:] for text in texts]
-    found: dict[str, Any] = {"sentences": len(texts), "tokens": sum(map(len, exact))}
-    for name, values in (("single", single), ("ours", own)):
-        gaps = np.abs(np.concatenate(values).astype(float) - np.concatenate(exact))
-        found[name] = {"max": float(gaps.max()), "mean": float(gaps.mean())}
-    by_text = dict(zip(texts, exact, strict=True))
-    return found | {"outcomes": compare(scores, [by_text[text] for text in load.texts], load, suites)}
 
 
 def peak_mb() -> int:

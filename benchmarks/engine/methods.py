@@ -110,17 +110,3 @@ def lm_eval(ground: Ground, load: Workload, size: int) -> Method:
         for at, text in enumerate(load.texts)
     ]
     return lambda: harness.loglikelihood(requests, disable_tqdm=True)
-
-
-def one_by_one(model: Any, tokenizer: Any, texts: list[str]) -> list[list[float]]:
-    """One sentence at a time, full log-softmax in the model's own dtype: bits of every token."""
-    import torch
-
-    found = []
-    with torch.inference_mode():
-        for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]:
-            row = torch.tensor([[tokenizer.bos_token_id, *ids]])
-            logs = torch.log_softmax(model(row).logits[0, :-1], dim=-1)
-            bits = -logs[torch.arange(len(ids)), row[0, 1:]] / torch.log(torch.tensor(2.0).double())
-            found.append(bits.double().tolist())
-    return found

@@ -75,9 +75,9 @@ def notes(one: Record) -> list[str]:
 def exactness(exact: Record) -> list[str]:
     single, ours, found = exact["single"], exact["ours"], exact["outcomes"]
     return [
-        f"* Difference from float64 over {exact['tokens']:,} tokens, in bits: one sentence at a time in fp32 "
-        f"{single['max']:.2g} at most, {single['mean']:.2g} in the mean; LM Gym {ours['max']:.2g} and "
-        f"{ours['mean']:.2g} ({ours['max'] / single['max']:.2f} times the largest).",
+        f"* Difference from float64 over {exact['tokens']:,} tokens of {exact['sentences']:,} sentences, in bits: one "
+        f"sentence at a time in fp32 {single['max']:.2g} at most, {single['mean']:.2g} in the mean; LM Gym "
+        f"{ours['max']:.2g} and {ours['mean']:.2g} ({ours['max'] / single['max']:.2f} times the largest).",
         f"* Of {found['outcomes']:,} outcomes {found['differ_marked'] + found['differ_unmarked']} differ from "
         f"float64, {found['differ_unmarked']} of them not marked too close to call; {found['too_close']} are "
         "marked.",
