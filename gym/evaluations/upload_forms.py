@@ -46,7 +46,7 @@ class ResultsForm(forms.Form):
         choices=RegisteredModel.Visibility.choices,
         initial=RegisteredModel.Visibility.PRIVATE,
         label="Who sees a new model and its results",
-        help_text="Public ones appear in everybody’s matrix, marked as uploaded.",
+        help_text="Public ones appear in everybody’s leaderboard, marked as uploaded.",
     )
     kind = forms.ChoiceField(choices=[("auto", "find out"), *KINDS.items()], label="Kind of file")
     unit = forms.ChoiceField(choices=UNIT_CHOICES, label="Unit of surprisals")

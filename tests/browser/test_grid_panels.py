@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.grid_fake import agreement
 
 
@@ -235,6 +237,16 @@ def test_it_fits_a_telephone_and_a_second_tap_edits(make_sheet):
     sheet.type(" x")
     sheet.press("Enter")
     assert sheet.settle()["rows"][0]["contents"][0] == "The woman 1 x"
+
+
+def test_on_a_telephone_results_stand_under_their_headings(make_sheet):
+    sheet = make_sheet(context={"viewport": {"width": 390, "height": 844}})
+    preview(sheet)
+    for place in (0, 10_000):
+        sheet.page.locator(".grid-box").evaluate("(box, left) => { box.scrollLeft = left }", place)
+        for k, column in enumerate((3, 4)):  # total, first prediction
+            heading = sheet.page.locator(".grid thead th.extra").nth(k).bounding_box()
+            assert heading["x"] == pytest.approx(sheet.cell(0, column).bounding_box()["x"], abs=1)
 
 
 def test_it_can_be_used_at_twice_the_size(make_sheet):

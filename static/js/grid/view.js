@@ -95,7 +95,7 @@ export class GridView {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const style = getComputedStyle(this.box);
     this.pen.font = `${0.9375 * rem}px ${style.getPropertyValue("--font-serif") || "serif"}`;
-    const extra = this.sheet.overlay.on ? 1.75 : 0;
+    const extra = this.sheet.overlay.on ? 2.125 : 0;
     const step = Math.max(1, Math.floor(doc.nRows / 400));
     const widths = doc.regions.map((name) => this.pen.measureText(name).width * 0.9 - extra * rem);
     for (let r = 0; r < doc.nRows; r += step) {
@@ -135,7 +135,7 @@ export class GridView {
   /* A longer text makes its column wider at once; columns become narrower only with the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 1.75 : 0));
+    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
     if (wanted <= this.widths[region]) return;
     const more = wanted - this.widths[region];
     this.widths[region] = wanted;

@@ -1,0 +1,110 @@
+"""The People page on the running site: alice lets bob in, changes what he may, and shuts him out, with keys alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.authoring import sign_in
+from tests.browser.axe import violations
+from tests.factories import suite_bytes
+
+SPILL = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def role_of_bob(page):
+    return page.get_by_role("combobox", name="Role of bob")
+
+
+def name_bob(page, role: str) -> None:
+    page.get_by_label("User name").focus()
+    keys = page.keyboard
+    keys.type("bob")
+    keys.press("Tab")
+    keys.type(role)
+    keys.press("Tab")
+    keys.press("Enter")
+    role_of_bob(page).wait_for()
+
+
+@pytest.fixture
+def shared(signed_in, request, tmp_path):
+    """Address of a private suite of alice's."""
+    name = f"people_{request.node.name.split('[')[0].removeprefix('test_')[:30]}"
+    path = tmp_path / f"{name}.json"
+    path.write_bytes(suite_bytes(name=name))
+    signed_in.goto("/suites/import/")
+    signed_in.locator("input[type=file]").set_input_files(path)
+    signed_in.get_by_role("button", name="Import as a draft").click()
+    signed_in.wait_for_url(f"**/suites/{name}/")
+    return f"/suites/{name}/"
+
+
+@pytest.fixture
+def bob(chromium, site):
+    """A page of bob's own browser."""
+    context = chromium.new_context(base_url=site)
+    page = context.new_page()
+    sign_in(page, "bob", "demo-bob")
+    yield page
+    context.close()
+
+
+def test_bob_is_let_in_promoted_and_shut_out_by_keyboard(signed_in, shared, bob):
+    page = signed_in
+    assert bob.goto(shared).status == 404
+    page.goto(f"{shared}people/")
+    name_bob(page, "may view")
+    assert role_of_bob(page).input_value() == "view"
+    assert bob.goto(shared).status == 200
+    assert bob.goto(f"{shared}editor/").status == 403
+
+    role_of_bob(page).focus()
+    page.keyboard.type("may edit")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_text("Saved.").wait_for()
+    assert role_of_bob(page).input_value() == "edit"
+    assert bob.goto(f"{shared}editor/").status == 200
+    bob.wait_for_selector("[data-ready=yes]")
+
+    page.get_by_role("button", name="Remove bob").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("is no longer a collaborator").wait_for()
+    assert role_of_bob(page).count() == 0
+    assert bob.goto(shared).status == 404
+
+
+def test_who_may_view_sees_the_people_and_may_leave(signed_in, shared, bob):
+    signed_in.goto(f"{shared}people/")
+    name_bob(signed_in, "may view")
+    bob.goto(f"{shared}people/")
+    assert bob.get_by_label("User name").count() == 0
+    assert bob.get_by_role("button", name="Remove").count() == 0
+    bob.get_by_role("button", name="Leave this suite").focus()
+    bob.keyboard.press("Enter")
+    bob.wait_for_url("**/suites/")
+    assert bob.goto(shared).status == 404
+
+
+def test_a_name_nobody_has_is_told_beside_the_field(signed_in, shared):
+    page = signed_in
+    page.goto(f"{shared}people/")
+    page.get_by_label("User name").fill("nobody-is-called-this")
+    page.keyboard.press("Enter")
+    page.get_by_text("There is no account called nobody-is-called-this.").wait_for()
+    assert page.get_by_label("User name").get_attribute("aria-invalid") == "true"
+    page.complaints.clear()  # Chromium logs the status itself
+
+
+def test_the_people_page_fits_a_telephone_and_axe_finds_nothing(signed_in, shared):
+    page = signed_in
+    page.goto(f"{shared}people/")
+    name_bob(page, "may edit")
+    found = {}
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.goto(f"{shared}people/")
+        found |= {f"{theme} {rule}": nodes for rule, nodes in violations(page).items()}
+    assert found == {}
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(SPILL) <= 0
