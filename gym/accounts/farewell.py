@@ -130,7 +130,9 @@ def delete_account(user: User) -> None:
             lmchallenge.farewell(user, former_member())
             user.delete()
     except ProtectedError as error:
-        raise ValidationError("Something of this account is in use just now. Try again in a moment.") from error
+        raise ValidationError(
+            "Something of this account is in use just now. Try again in a moment."
+        ) from error
 
 
 def require_dispensable(users: list[User]) -> None:
