@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
@@ -13,7 +13,11 @@ from django.forms.boundfield import BoundField
 from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
 from models_registry.schema_forms import Source, config_of, fields_of, secret_field, sources
+from models_registry.selectors import refused_of
 from models_registry.services import config_problems, split_secrets
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
 
 CARD = ["description", "authorship", "licence", "corpus", "perplexity", "url", "bibtex"]
 CARD_WIDGETS = {
@@ -52,14 +56,21 @@ class RegisterForm(forms.ModelForm):
         fields = ["name", "slug", "visibility", *CARD]
         widgets = CARD_WIDGETS
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._owner = owner
         commands = sorted(settings.GYM_LMZOO_COMMANDS)
         offered = [source for source in sources() if source.backend != "lmzoo" or commands]
         self._sources: dict[str, Source] = {source.key: source for source in offered}
         self._asked = fields_of(offered, list(self.fields), {"command": commands})
         self.fields["kind"].choices = [(source.key, source.label) for source in offered]
         self.fields |= {name: asked.field for name, asked in self._asked.items()}
+
+    def clean_slug(self) -> str:
+        """The address of one's own refused model is free, so that model is not in the way."""
+        slug: str = self.cleaned_data["slug"]
+        self.instance = refused_of(self._owner).filter(slug=slug).first() or self.instance
+        return slug
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

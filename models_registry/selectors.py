@@ -25,6 +25,12 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     return models.filter(Q(visibility=RegisteredModel.Visibility.PUBLIC) | worked_on_by(user, "model"))
 
 
+def refused_of(owner: User) -> QuerySet[RegisteredModel]:
+    """Models that staff refused to this person. Nothing was ever loaded or computed, so their addresses are free for
+    another try of theirs."""
+    return RegisteredModel.objects.filter(owner=owner, status=RegisteredModel.Status.REFUSED)
+
+
 def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     """Models this user can start a run with now."""
     if not user.is_authenticated:

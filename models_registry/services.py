@@ -16,6 +16,7 @@ from gym.secrets import sealed
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
 from models_registry.models import UPLOADED, RegisteredModel
+from models_registry.selectors import refused_of
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -66,7 +67,8 @@ def register_model(
     secrets: Mapping[str, str] | None = None,
     **card: Any,
 ) -> RegisteredModel:
-    """Register a model. Staff's are checked at once; other people's wait until staff approves loading them.
+    """Register a model. Staff's are checked at once; other people's wait until staff approves loading them. It takes
+    the place of a refused one of theirs with the same address.
 
     Secrets may be given apart or within `config`; either way they are stored encrypted and not in `config`."""
     if not actor.is_authenticated:
@@ -77,6 +79,7 @@ def register_model(
     if problems:
         raise ValidationError(problems)
     with transaction.atomic():
+        refused_of(actor).filter(slug=slug).delete()
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
         model.secrets = sealed({}, given)
         allowed = not BACKENDS[backend].needs_files or permissions.can_approve(actor)

@@ -37,7 +37,7 @@ def model_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def model_register(request: HttpRequest) -> HttpResponse:
     """Context: form, may_approve (staff's registrations are checked at once), model_dir."""
-    form = RegisterForm(request.POST or None)
+    form = RegisterForm(request.POST or None, owner=request.user)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:

@@ -1,5 +1,6 @@
 from django.contrib import admin
 
+from gym.sharing.admin import SharedAdmin
 from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
 
 
@@ -23,6 +24,16 @@ class SuiteAdmin(admin.ModelAdmin):
 
     def has_add_permission(self, request) -> bool:
         return False
+
+
+@admin.register(SuiteCollaborator)
+class SuiteCollaboratorAdmin(SharedAdmin):
+    list_filter = ["role", "suite__visibility"]
+    list_select_related = ["user", "suite__owner"]
+    search_fields = ["user__username", "user__email", "suite__slug", "suite__title", "suite__owner__username"]
+
+    def thing_of(self, row):
+        return row.suite
 
 
 class PredictionInline(admin.TabularInline):

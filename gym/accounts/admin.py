@@ -1,7 +1,14 @@
-from django.contrib import admin
+from collections import Counter
+from dataclasses import fields
+
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.shortcuts import redirect
 
+from gym.accounts.farewell import delete_account, plan, require_dispensable
 from gym.accounts.models import ApiToken, User
 
 admin.site.unregister(Group)  # rights are given to accounts
@@ -9,6 +16,8 @@ admin.site.unregister(Group)  # rights are given to accounts
 
 @admin.register(User)
 class AccountAdmin(UserAdmin):
+    """Accounts are deleted by the same use case as on their own page, with the same care for what others rely on."""
+
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
     list_filter = ["is_staff", "is_active", "date_joined"]
     date_hierarchy = "date_joined"
@@ -19,6 +28,55 @@ class AccountAdmin(UserAdmin):
         ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "user_permissions"]}),
         ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs"]}),
     ]
+
+    def get_deleted_objects(self, objs, request):
+        """What goes with these accounts and what stays of them; those that the site needs are protected, in words."""
+        users, gone, shown = list(objs), Counter[str](), []
+        for user in users:
+            counted = _counted(user)
+            gone.update({noun: n for fate, noun, n in counted if fate == "deleted"})
+            shown += [f"{user}", [f"{noun} {fate}: {n}" for fate, noun, n in counted]]
+        gone["users"] = len(users)
+        try:
+            require_dispensable(users)
+        except ValidationError as error:
+            return shown, gone, set(), error.messages
+        return shown, gone, set(), []
+
+    def delete_view(self, request, object_id, extra_context=None):
+        return self._unless_refused(request, super().delete_view, object_id, extra_context)
+
+    def changelist_view(self, request, extra_context=None):
+        return self._unless_refused(request, super().changelist_view, extra_context)
+
+    def _unless_refused(self, request, view, *args):
+        """The view's answer; or all of it undone, and why."""
+        if request.method != "POST":
+            return view(request, *args)
+        try:
+            with transaction.atomic():
+                return view(request, *args)
+        except ValidationError as error:
+            self.message_user(request, " ".join(error.messages), messages.ERROR)
+            return redirect("admin:accounts_user_changelist")
+
+    def delete_model(self, request, obj) -> None:
+        delete_account(obj)
+
+    def delete_queryset(self, request, queryset) -> None:
+        for user in queryset:
+            delete_account(user)
+
+
+def _counted(user: User) -> list[tuple[str, str, int]]:
+    """(deleted or kept, of what, how many) of all that the farewell is about and the account has."""
+    farewell = plan(user)
+    found = [
+        (*field.name.split("_", 1), getattr(farewell, field.name).count())
+        for field in fields(farewell)
+        if field.name.startswith(("deleted_", "kept_"))
+    ]
+    return [(fate, noun.replace("_", " "), n) for fate, noun, n in found if n]
 
 
 @admin.register(ApiToken)

@@ -118,7 +118,7 @@ def plan(user: User) -> Farewell:
 
 def delete_account(user: User) -> None:
     """Do what `plan` says. Everything happens, or nothing does."""
-    refuse_last_administrator(user)
+    require_dispensable([user])
     try:
         with transaction.atomic():
             User.objects.select_for_update().get(pk=user.pk)
@@ -130,13 +130,19 @@ def delete_account(user: User) -> None:
             lmchallenge.farewell(user, former_member())
             user.delete()
     except ProtectedError as error:
-        raise ValidationError("Something of yours is in use just now. Try again in a moment.") from error
+        raise ValidationError(
+            "Something of this account is in use just now. Try again in a moment."
+        ) from error
 
 
-def refuse_last_administrator(user: User) -> None:
-    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    if user.is_superuser and not others.exists():
-        raise ValidationError("You are the only administrator of this site. Make somebody else one first.")
+def require_dispensable(users: list[User]) -> None:
+    """Raises ValidationError when the site needs one of these accounts, or the last of them."""
+    if any(user.username == FORMER_MEMBER for user in users):
+        raise ValidationError(f"{FORMER_MEMBER} owns what stayed when others went, so it stays.")
+    gone = [user.pk for user in users]
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk__in=gone)
+    if any(user.is_superuser for user in users) and not others.exists():
+        raise ValidationError("The only administrator of the site stays. Make somebody else one first.")
 
 
 def former_member() -> User:

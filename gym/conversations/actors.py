@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from django.utils import timezone
 
-from gym.conversations import scoring
+from gym.conversations import permissions, scoring
 from gym.conversations.cases import CaseError, TestCase, look_at, read_case
 from gym.conversations.driver import Options, run_iterations
 from gym.conversations.judging import VotingJudge
@@ -18,8 +18,10 @@ from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIter
 from gym.conversations.protocol import MAX_DEPTH, depth_of
 from gym.conversations.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from gym.conversations.results import IterationResult
+from gym.conversations.selectors import can_borrow
 from gym.conversations.talking import headers_hidden, judge_for, transport_for
 from gym.conversations.transport import Deadline, Transport, TransportError
+from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
@@ -136,6 +138,15 @@ def _run_of(context: JobContext) -> AgentRun:
     run = found.filter(pk=context.payload["run"]).first()
     if run is None:
         raise PermanentFailure("The run was deleted.")
+    suite, server = run.suite, run.server
+    rights.require(
+        context,
+        {
+            f"the tests {suite.slug}": lambda person: permissions.can_run_suite(person, suite),
+            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+            f"the judge of {suite.slug}": lambda person: permissions.can_judge(person, suite),
+        },
+    )
     return run
 
 

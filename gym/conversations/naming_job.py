@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from gym.conversations import permissions
 from gym.conversations.assessor import samples_of
 from gym.conversations.judges import AgentJudge
 from gym.conversations.models import CaseRun, FailureMode, Naming
 from gym.conversations.naming import Choice, Known, choices, chooser
 from gym.conversations.redact import redactor
+from gym.conversations.selectors import can_borrow
 from gym.conversations.shown import result_of
 from gym.conversations.talking import transport_for
+from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
@@ -32,11 +35,19 @@ def agent_naming(context: JobContext) -> None:
         raise PermanentFailure("The failures were grouped anew meanwhile.")
     if naming.server is None:
         raise PermanentFailure("The agent was deleted.")
+    suite, server = naming.case_run.run.suite, naming.server
+    rights.require(
+        context,
+        {
+            f"the tests {suite.slug}": lambda person: permissions.can_edit(person, suite),
+            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+        },
+    )
     try:
-        transport = transport_for(naming.server)
+        transport = transport_for(server)
     except (SecretError, BackendError) as error:
         raise PermanentFailure(str(error)) from error
-    agent = naming.agent or naming.server.chat_model or DEFAULT_AGENT
+    agent = naming.agent or server.chat_model or DEFAULT_AGENT
     clean = redactor(transport.secrets)
     ask = chooser(AgentJudge(transport, agent))
     chosen = dict(naming.chosen)  # of an attempt that broke off

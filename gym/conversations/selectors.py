@@ -59,6 +59,10 @@ def servers_lent_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
     return visible.filter(Q(model__owner=user) | Q(secrets={}))
 
 
+def can_borrow(user: User | AnonymousUser, server: AgentServer) -> bool:
+    return servers_lent_to(user).filter(pk=server.pk).exists()
+
+
 def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
     """Those of them that answered when they were checked."""
     return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)

@@ -17,10 +17,13 @@ from gym.evaluations.policies import standing_of
 from gym.evaluations.provenance import error_bits_of, provenance
 from gym.evaluations.scoring import Scoring
 from gym.evaluations.signals import results_written
+from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
+from models_registry import permissions as model_permissions
 from models_registry.backends import Backend, BackendError, BackendUnavailable
+from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
 
 ROWS = 500
@@ -36,6 +39,14 @@ def suite_run(context: JobContext) -> None:
     )
     if run is None:
         raise PermanentFailure("The run was deleted.")
+    suite, model = run.revision.suite, run.model
+    rights.require(
+        context,
+        {
+            f"the suite {suite.slug}": lambda person: suite_permissions.can_run(person, suite),
+            f"the model {model.slug}": lambda person: model_permissions.can_run(person, model),
+        },
+    )
     if not run.model.is_ready:
         raise PermanentFailure(f"{run.model.name} is not ready any more: {run.model.status_reason}")
     try:

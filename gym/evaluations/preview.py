@@ -23,12 +23,14 @@ from gym.evaluations.columns import Scores
 from gym.evaluations.compute import joined_sentences, measure
 from gym.evaluations.judging import Grid, listed, outcomes_of
 from gym.evaluations.provenance import error_bits_of
+from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
+from models_registry import permissions
 from models_registry.backends import BACKENDS, Backend, BackendError, ModelFacts
 from models_registry.engine import ScoringFailure, ScoringPolicy
 from models_registry.models import RegisteredModel
@@ -257,6 +259,10 @@ def score_preview(context: JobContext) -> None:
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
     if model is None:
         raise PermanentFailure("The model was deleted.")
+    rights.require(
+        context,
+        {f"the model {model.slug}": lambda person: permissions.can_run(person, model)},
+    )
     policy = ScoringPolicy.from_dict(context.payload["policy"])
     try:
         with borrow(model) as backend:

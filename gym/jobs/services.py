@@ -22,6 +22,7 @@ from gym.jobs.errors import (
 )
 from gym.jobs.models import ACTIVE_STATES, Job, State
 from gym.jobs.registry import get_handler, handler
+from gym.jobs.rights import note_asker
 
 __all__ = [
     "Cancelled",
@@ -107,12 +108,13 @@ def active_limit(owner: Any) -> int:
 
 
 def retry(job: Job, *, actor: Any) -> Job:
-    """Put a failed or cancelled job back into the queue, with fresh tries."""
+    """Put a failed or cancelled job back into the queue, with fresh tries. It is done by the rights of `actor` then."""
     with transaction.atomic():
         check_limit(job.owner)
         if not states.requeue(job.pk):
             job.refresh_from_db()
             raise WrongState(f"This job is {job.state}; only a failed or cancelled job can be tried again.")
+        note_asker(job, actor)
         states.append_log(Job.objects.filter(pk=job.pk), f"Put back into the queue by {_name(actor)}.")
         wake(job.queue)
     job.refresh_from_db()

@@ -7,11 +7,13 @@ from django.utils import timezone
 from gym.evaluations import cache
 from gym.evaluations.compute import Scores
 from gym.evaluations.preview import score_missing
+from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
 from gym.scoring.models import ScoreRequest
 from gym.scoring.services import KIND
+from models_registry import permissions
 from models_registry.backends import BackendError
 from models_registry.engine import ScoringFailure, ScoringPolicy
 
@@ -23,9 +25,14 @@ def score(context: JobContext) -> None:
     request = ScoreRequest.objects.select_related("model").filter(pk=context.payload["request"]).first()
     if request is None:
         raise PermanentFailure("The request was deleted.")
+    model = request.model
+    rights.require(
+        context,
+        {f"the model {model.slug}": lambda person: permissions.can_run(person, model)},
+    )
     policy = ScoringPolicy.from_dict(request.policy)
     try:
-        with borrow(request.model) as backend:
+        with borrow(model) as backend:
             known = score_missing(context, backend, policy, request.texts)
     except BackendError as error:
         raise PermanentFailure(str(error)) from error

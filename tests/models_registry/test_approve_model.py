@@ -10,6 +10,7 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.staff.selectors import waiting_models
 from models_registry import services
+from models_registry.models import RegisteredModel
 from tests.factories import make_model
 
 
@@ -160,3 +161,70 @@ def test_refusing_through_the_api(client, people, waiting):
     assert client.post(address, {}, content_type="application/json").status_code == 400
     answer = client.post(address, {"reason": "No licence."}, content_type="application/json").json()
     assert (answer["status"], answer["status_reason"]) == ("refused", "No licence.")
+
+
+AGAIN = {
+    "name": "Mine again",
+    "slug": "mine",
+    "visibility": "public",
+    "kind": "uniform",
+    "vocabulary_size": 8,
+}
+
+
+def register_again(client, person):
+    client.force_login(person)
+    return client.post(reverse("model-register"), AGAIN)
+
+
+def test_a_refused_model_gives_its_address_back_to_its_owner(client, people, waiting):
+    services.refuse_model(waiting, "No licence.", actor=people.staff)
+    client.force_login(people.charlie)
+    assert (
+        "may register it again under the same address"
+        in client.get(waiting.get_absolute_url()).content.decode()
+    )
+    assert register_again(client, people.charlie).url == waiting.get_absolute_url()
+    model = RegisteredModel.objects.get()
+    assert (model.name, model.backend, model.status, model.status_reason) == (
+        "Mine again",
+        "uniform",
+        "unchecked",
+        "",
+    )
+
+
+def test_it_can_be_registered_again_through_the_api(client, people, waiting):
+    services.refuse_model(waiting, "No licence.", actor=people.staff)
+    client.force_login(people.charlie)
+    given = {"slug": "mine", "name": "Mine again", "backend": "ngram", "config": {"path": "elsewhere"}}
+    answer = client.post(reverse("api-models"), given, content_type="application/json")
+    assert answer.status_code == 201, answer.content
+    model = RegisteredModel.objects.get()
+    assert (model.config, model.status) == ({"path": "elsewhere"}, "unapproved")
+    assert list(waiting_models()) == [model]
+
+
+def test_nobody_else_gets_the_address_of_a_refused_model(client, people, waiting):
+    services.refuse_model(waiting, "No licence.", actor=people.staff)
+    for person in (people.alice, people.staff):
+        assert register_again(client, person).status_code == 400
+        with pytest.raises(ValidationError):
+            services.register_model(
+                actor=person, slug="mine", name="Mine", backend="uniform", config={"vocabulary_size": 8}
+            )
+    assert RegisteredModel.objects.get() == waiting
+
+
+def test_a_model_that_was_not_refused_keeps_its_address(client, people, waiting):
+    assert register_again(client, people.charlie).status_code == 400
+    assert RegisteredModel.objects.get() == waiting
+
+
+def test_a_bad_second_try_leaves_the_refused_model(people, waiting):
+    services.refuse_model(waiting, "No licence.", actor=people.staff)
+    with pytest.raises(ValidationError):
+        services.register_model(
+            actor=people.charlie, slug="mine", name="", backend="uniform", config={"vocabulary_size": 8}
+        )
+    assert RegisteredModel.objects.get().status == "refused"

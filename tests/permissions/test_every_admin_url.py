@@ -12,12 +12,14 @@ from gym.accounts.models import ApiToken, User
 from gym.evaluations.models import ScoreCache
 from gym.jobs.models import Job, Message, WorkerHeartbeat
 from gym.propara.models import AnswerSetVersion
-from suites.models import SuiteRevision, Tag
+from gym.sharing.models import Collaboration
+from suites.models import SuiteCollaborator, SuiteRevision, Tag
 from tests.permissions import rooms
 from tests.staff.rows import make
 
 ADDED = {User, Tag}
 LOOKED_AT = {ApiToken, Job, Message, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
+LOOKED_AT |= {Collaboration, SuiteCollaborator}
 """Nothing in them can be changed."""
 KEPT = {SuiteRevision}
 """Never deleted. The page of a suite's deletion says that its revisions may not go."""

@@ -18,6 +18,7 @@ from gym.lmchallenge.models import Corpus, Game, Guess
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.results.models import Collection, CollectionEntry, RunScore
 from gym.scoring.models import ScoreRequest
+from gym.sharing.models import Collaboration
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator, SuiteRevision, Tag
 
@@ -51,9 +52,10 @@ def _suites(n: int, add: Add, rows: Rows) -> None:
     tag = add(Tag, name=f"t{n}")
     suite.tags.add(tag)
     bystander = User.objects.create(username=f"bystander{n}")
-    SuiteCollaborator.objects.create(suite=suite, user=bystander)
+    add(SuiteCollaborator, suite=suite, user=bystander)
     add(SuiteRevision, suite=suite, number=1, name=f"s{n}")
-    add(RegisteredModel, slug=f"m{n}", name=f"M {n}", owner=user, backend="uniform")
+    model = add(RegisteredModel, slug=f"m{n}", name=f"M {n}", owner=user, backend="uniform")
+    add(Collaboration, model=model, user=bystander)
 
 
 def _results(n: int, add: Add, rows: Rows) -> None:

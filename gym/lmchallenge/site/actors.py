@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from gym import __version__
+from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
@@ -19,13 +20,14 @@ from gym.lmchallenge.adaptive import AdaptivePlayer
 from gym.lmchallenge.corpus import Line
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.games import GameOptions
-from gym.lmchallenge.models import Game
+from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.play import play
 from gym.lmchallenge.player import Player, Timed
 from gym.lmchallenge.process import ProcessPlayer
 from gym.lmchallenge.registered import player_for_backend
-from gym.lmchallenge.site import counting, storage
+from gym.lmchallenge.site import counting, permissions, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
+from models_registry import permissions as model_permissions
 from models_registry.backends import BackendError
 
 COMMIT_SECONDS = 2.0
@@ -42,6 +44,7 @@ def play_game(context: JobContext) -> None:
     game = _game(context)
     if game.corpus is None:
         raise PermanentFailure("The corpus was deleted.")
+    rights.require(context, _uses(game, game.corpus))
     try:
         player = Timed(_player(game))
     except (LmcError, BackendError) as error:
@@ -74,6 +77,13 @@ def _game(context: JobContext) -> Game:
     if game is None:
         raise PermanentFailure("The game was deleted.")
     return game
+
+
+def _uses(game: Game, corpus: Corpus) -> dict[str, Callable[[Any], bool]]:
+    uses = {f"the corpus {corpus.slug}": lambda person: permissions.can_play(person, corpus)}
+    if (model := game.model) is not None:
+        uses[f"the model {model.slug}"] = lambda person: model_permissions.can_run(person, model)
+    return uses
 
 
 def _player(game: Game) -> Player:

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from gym.evaluations import limits
+from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
@@ -76,8 +77,13 @@ def answer(context: JobContext) -> None:
     guess = Guess.objects.select_related("model").filter(pk=context.payload["guess"]).first()
     if guess is None:
         raise PermanentFailure("The question was deleted.")
+    model = guess.model
+    rights.require(
+        context,
+        {f"the model {model.slug}": lambda person: permissions.can_run(person, model)},
+    )
     try:
-        with borrow(guess.model) as backend:
+        with borrow(model) as backend:
             player = player_for_backend(backend, {"predictions": PREDICTIONS})
             (reply,) = player.predict([Request(guess.text)])
     except (BackendError, LmcError) as error:

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from gym import __version__
+from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
 from gym.propara.generate import PROMPT, GenerationError, answer_process
 from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.sentences import read_sentences
-from gym.propara.site import services
+from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
 from gym.propara.stream import grids_of
+from models_registry import permissions as model_permissions
 from models_registry.backends import Backend, BackendError
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 
@@ -29,10 +31,20 @@ def generate(context: JobContext) -> None:
     submission = rows.filter(pk=context.payload["submission"]).first()
     if submission is None:
         raise PermanentFailure("The submission was deleted.")
-    if submission.model is None or not submission.model.is_ready:
-        raise PermanentFailure("The model is not there or not ready any more.")
+    answer_set, model = submission.version.answer_set, submission.model
+    if model is None:
+        raise PermanentFailure("The model was deleted.")
+    rights.require(
+        context,
+        {
+            f"the answer set {answer_set.slug}": lambda person: permissions.can_submit(person, answer_set),
+            f"the model {model.slug}": lambda person: model_permissions.can_run(person, model),
+        },
+    )
+    if not model.is_ready:
+        raise PermanentFailure(f"{model.name} is not ready any more.")
     try:
-        backend = load_pinned(submission.model)
+        backend = load_pinned(model)
         _answer_all(context, submission, backend)
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
