@@ -20,6 +20,7 @@ from gym.conversations.models import AgentRun, CaseRun, tokens_of
 from gym.exports import stream
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
+from models_registry.names import tell_apart
 
 STOP_POLLING = 286
 PER_PAGE = 50
@@ -174,6 +175,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Two runs, case by case. Context: first, sides [(A or B, run)], rows (shown.CompareRow), total (Comparison)."""
     first = visible_run(request, request.GET.get("a", ""))
     second = visible_run(request, request.GET.get("b", ""))
+    tell_apart([first.server.model, second.server.model])
     rows, total = shown.compared(first, second)
     sides = [("A", first), ("B", second)]
     context = {"first": first, "sides": sides, "rows": rows, "total": total}

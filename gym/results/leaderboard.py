@@ -16,6 +16,7 @@ from gym.results.models import RunScore
 from gym.results.options import Options
 from gym.results.stats import weighted_mean
 from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
@@ -41,6 +42,7 @@ def leaderboard(
     models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
     found = _scores(chosen, models, options)
     shown = _shown_models(found, models, options)
+    tell_apart(shown)
     if options.common:
         chosen = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
     chance = {revision: cell.chance for (revision, _), cell in found.items()}
