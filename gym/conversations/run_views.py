@@ -163,10 +163,11 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Transcripts side by side. Context: run, case_run, evidence, checks (shown.CheckRow), columns (iterations shown),
-    turns [(number, what was said, [TurnResult or None per column])], chosen, all_numbers."""
+    """Transcripts side by side. Context: run, case_run, evidence, checks (shown.CheckRow), page (of CaseIteration),
+    columns (iterations shown), numbers (theirs), elsewhere (those of them that are on other pages), turns
+    (shown.TurnRow), tokens, latency, several_connections."""
     found = visible_case_run(request, key, pk)
-    context = shown.case_context(found, request.GET.getlist("i"))
+    context = shown.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
     return render(request, "conversations/case_run.html", context)
 
 
