@@ -107,9 +107,8 @@ def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
         server = make_server(people.alice, slug, name="Twin")
         run = finished_agent_run(suite, server, suite.cases.all(), age=1)
     client.force_login(people.alice)
-    [heads] = re.findall(r"<thead>.*?</thead>", client.get(suite.get_absolute_url()).content.decode(), re.S)[
-        -1:
-    ]
+    page = client.get(suite.get_absolute_url()).content.decode()
+    [heads] = [one for one in re.findall(r"<thead>.*?</thead>", page, re.S) if "Agent tested" in one]
     assert [one for one in BOTH if f">{one}</a>" in heads] == BOTH
     case = client.get(suite.cases.first().get_absolute_url()).content.decode()
     assert all(f"<td>{one}</td>" in case for one in BOTH)
