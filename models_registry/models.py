@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
@@ -77,6 +79,11 @@ class RegisteredModel(models.Model):
     def is_hosted(self) -> bool:
         """Can this site load it? Models known by uploaded results alone cannot be run."""
         return self.backend not in (UPLOADED, AGENT)
+
+    @cached_property
+    def label(self) -> str:
+        """The name; with the slug where `names.tell_apart` found others that are called the same."""
+        return self.name
 
     @property
     def is_masked(self) -> bool:

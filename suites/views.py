@@ -62,7 +62,7 @@ def suite_list(request: HttpRequest) -> HttpResponse:
         "query": request.GET.get("q", ""),
         "sort": request.GET.get("sort", ""),
         "total": listed.count() if is_narrowed else page.paginator.count,
-        "scores": field_scores(request.user, [suite.pk for suite in page], rule),
+        "scores": field_scores(request.user, list(page), rule),
         "rule": rule,
         "rules": list(RULES.values()),
     }

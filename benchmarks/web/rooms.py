@@ -94,6 +94,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     api = {"model": ",".join(slugs)}
     suite = first.suite.slug
     return {
+        "suite-list (searched)": ([], {"q": "suite", "tag": "circuit-0", "sort": "items"}),
         "collection-list": ([], {}),
         "collection-detail": (["paper"], {}),
         "collection-people": (["in-the-making"], {}),

@@ -61,7 +61,7 @@ def matrix_figure(
 
 
 def _name(column: Column) -> str:
-    name = column.server.model.name
+    name = column.server.model.label
     return name if column.version is None else f"{name} {column.version or '(no version)'}"
 
 
@@ -70,15 +70,15 @@ def trend_figure(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -
     if not history:
         return None
     told = [(row, found, f"{localtime(row.run.created):%Y-%m-%d %H:%M}") for row, found in reversed(history)]
-    agents = list(dict.fromkeys(row.run.server.model.name for row, _, _ in told))
+    agents = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
     marks = [
         RowMark(
-            f"{when} · {row.run.server.model.name}",
+            f"{when} · {row.run.server.model.label}",
             found.rate,
             found.interval.low if found.interval else None,
             found.interval.high if found.interval else None,
             found.required,
-            agents.index(row.run.server.model.name),
+            agents.index(row.run.server.model.label),
             f"{found.passed} of {found.n} iterations" + (", stopped early" if found.early_stop else ""),
         )
         for row, found, when in told
@@ -98,7 +98,7 @@ def trend_figure(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -
     )  # fmt: skip
     rows = [
         (
-            row.run.key, row.run.created.isoformat(), row.run.server.model.name, *_numbers(found), row.outcome,
+            row.run.key, row.run.created.isoformat(), row.run.server.model.label, *_numbers(found), row.outcome,
             row.text == case.text, found.early_stop,
         )
         for row, found, _ in told

@@ -20,6 +20,7 @@ from gym.conversations.models import AgentRun, CaseRun, tokens_of
 from gym.exports import stream
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
+from models_registry.names import tell_apart
 
 STOP_POLLING = 286
 PER_PAGE = 50
@@ -162,10 +163,11 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Transcripts side by side. Context: run, case_run, evidence, checks (shown.CheckRow), columns (iterations shown),
-    turns [(number, what was said, [TurnResult or None per column])], chosen, all_numbers."""
+    """Transcripts side by side. Context: run, case_run, evidence, checks (shown.CheckRow), page (of CaseIteration),
+    columns (iterations shown), numbers (theirs), elsewhere (those of them that are on other pages), turns
+    (shown.TurnRow), tokens, latency, several_connections."""
     found = visible_case_run(request, key, pk)
-    context = shown.case_context(found, request.GET.getlist("i"))
+    context = shown.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
     return render(request, "conversations/case_run.html", context)
 
 
@@ -174,6 +176,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Two runs, case by case. Context: first, sides [(A or B, run)], rows (shown.CompareRow), total (Comparison)."""
     first = visible_run(request, request.GET.get("a", ""))
     second = visible_run(request, request.GET.get("b", ""))
+    tell_apart([first.server.model, second.server.model])
     rows, total = shown.compared(first, second)
     sides = [("A", first), ("B", second)]
     context = {"first": first, "sides": sides, "rows": rows, "total": total}

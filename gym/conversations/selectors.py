@@ -13,6 +13,7 @@ from gym.conversations.figures import Evidence, evidence, is_flaky
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def matrix(
         )
         flaky = 0 < row.passed < row.made or (*place, row.text, _reading(run)) in flipped
         cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
+    tell_apart(column.server.model for column in columns.values())
     # Sorting is stable: versions of a server stay newest first.
     keys = sorted(columns, key=lambda key: columns[key].server.model.name.lower())
     none = Cell(None, None, flaky=False)
@@ -218,10 +220,12 @@ def flaky(history: Iterable[CaseRun]) -> bool:
 
 
 def history_of(case: AgentCase, user: User | AnonymousUser) -> list[CaseRun]:
-    """Finished runs of a case, newest first."""
-    return list(
+    """Finished runs of a case, newest first; their agents are told apart."""
+    found = list(
         case.case_runs.filter(run__in=runs_visible_to(user))
         .exclude(outcome="")
         .select_related("run__server__model", "run__suite", "run__owner")
         .order_by("-run__created")[:50]
     )
+    tell_apart(row.run.server.model for row in found)
+    return found

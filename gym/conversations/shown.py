@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from django.core.paginator import Paginator
+from django.db.models import Case, When
+
 from gym.conversations.assessor import Assessment, assess
 from gym.conversations.cases import Ratio
 from gym.conversations.figures import (
@@ -23,6 +26,9 @@ from gym.conversations.results import CaseResult, CheckResult, IterationResult, 
 from gym.conversations.selectors import evidence_of, flipping_cases
 
 MAX_COLUMNS = 4
+ITERATIONS_PER_PAGE = 100
+AT_A_TIME = 50
+"""Iterations in memory while all of them are counted."""
 
 
 @dataclass
@@ -79,11 +85,10 @@ def result_of(case_run: CaseRun) -> CaseResult:
 
 @dataclass
 class CheckRow:
-    """One check over all iterations: how often each outcome, and single results."""
+    """One check over all iterations: how often each outcome."""
 
     first: CheckResult
     counts: dict[str, int] = field(default_factory=dict)
-    results: list[tuple[int, CheckResult]] = field(default_factory=list)
 
     @property
     def made(self) -> int:
@@ -94,15 +99,31 @@ class CheckRow:
         return self.counts.get("pass", 0)
 
 
-def check_rows(iterations: list[IterationResult]) -> list[CheckRow]:
+@dataclass
+class Overall:
+    """What all iterations come to, read one after the other: there may be a thousand, each with its transcript."""
+
+    checks: list[CheckRow]
+    latency: tuple[float, float] | None
+    several_connections: bool
+
+
+def overall(case_run: CaseRun) -> Overall:
+    """Checks; the median and the longest of the seconds to an answer."""
     rows: dict[tuple[Any, ...], CheckRow] = {}
-    for iteration in iterations:
+    seconds: list[float] = []
+    several = False
+    stored = case_run.iterations.order_by("number").values_list("data", flat=True)
+    for data in stored.iterator(chunk_size=AT_A_TIME):
+        iteration = IterationResult.from_dict(data)
         for check in iteration.checks:
             key = (check.connection, check.interaction, check.where, check.element)
             row = rows.setdefault(key, CheckRow(check))
             row.counts[check.outcome] = row.counts.get(check.outcome, 0) + 1
-            row.results.append((iteration.number, check))
-    return list(rows.values())
+        seconds += [turn.seconds for turn in iteration.turns if not turn.trouble]
+        several = several or any(turn.connection for turn in iteration.turns)
+    latency = (median(seconds), max(seconds)) if seconds else None
+    return Overall(list(rows.values()), latency, several)
 
 
 @dataclass
@@ -115,35 +136,47 @@ class TurnRow:
     answers: list[tuple[IterationResult, TurnResult | None, list[CheckResult]]]
 
 
-def case_context(case_run: CaseRun, chosen: list[str]) -> dict[str, Any]:
+def case_context(case_run: CaseRun, chosen: list[str], page: str = "") -> dict[str, Any]:
     """Everything the page of one case of a run shows."""
-    iterations = case_run.results()
-    wanted = [int(number) for number in chosen if number.isdigit() and len(number) < 6]
-    columns = [iteration for iteration in iterations if iteration.number in wanted][:MAX_COLUMNS]
-    if not columns:
-        columns = _telling(iterations)
-    seconds = sorted(turn.seconds for iteration in iterations for turn in iteration.turns if not turn.trouble)
     found = evidence_of(case_run)
+    told = overall(case_run)
+    ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
+    on_page = Paginator(ended, ITERATIONS_PER_PAGE).get_page(page)
+    wanted = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
+    rows = _side_by_side(case_run, wanted, on_page[0]) if on_page else []
+    here = {row.number for row in on_page}
+    columns = [IterationResult.from_dict(row.data) for row in rows]
     return {
         "run": case_run.run,
         "case_run": case_run,
         "evidence": found,
-        "repeats": [] if found.early_stop else repeats([(found.passed, found.n)]),
-        "checks": check_rows(iterations),
-        "iterations": iterations,
+        "repeats": repeats_of_case(found),
+        "checks": told.checks,
+        "page": on_page,
+        "numbers": {row.number for row in rows},
+        "elsewhere": [row for row in rows if row.number not in here],
         "columns": columns,
         "turns": _turn_rows(columns),
         "tokens": tokens_of([case_run]),
-        "latency": (median(seconds), seconds[-1]) if seconds else None,
-        "several_connections": any(turn.connection for iteration in iterations for turn in iteration.turns),
+        "latency": told.latency,
+        "several_connections": told.several_connections,
     }
 
 
-def _telling(iterations: list[IterationResult]) -> list[IterationResult]:
-    """Two iterations that ended differently, or the first two."""
-    first = iterations[:1]
-    other = [iteration for iteration in iterations[1:] if first and iteration.outcome != first[0].outcome]
-    return first + (other or iterations[1:])[:1]
+def repeats_of_case(found: Evidence) -> list[Repeats]:
+    """pass@k and pass^k; none of a case that stops early."""
+    return [] if found.early_stop else repeats([(found.passed, found.n)])
+
+
+def _side_by_side(case_run: CaseRun, wanted: set[int], first: CaseIteration) -> list[CaseIteration]:
+    """Those that are wanted, the first few; without such the first of a page and the next that ended differently, else
+    the next."""
+    alike = Case(When(outcome=first.outcome, then=1), default=0)
+    behind = case_run.iterations.filter(number__gt=first.number).order_by(alike, "number")
+    telling = {first.number, *behind.values_list("number", flat=True)[:1]}
+    rows = case_run.iterations.filter(number__in=wanted | telling).order_by("number")
+    found = list(rows[: MAX_COLUMNS + len(telling)])
+    return [row for row in found if row.number in wanted][:MAX_COLUMNS] or found
 
 
 def _turn_rows(columns: list[IterationResult]) -> list[TurnRow]:

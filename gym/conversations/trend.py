@@ -15,6 +15,7 @@ from gym.conversations.models import AgentRun, AgentSuite, CaseRun
 from gym.evaluations.svg import Markup
 from gym.results.draw.xy import Point, xy_chart
 from gym.results.figures import Figure
+from models_registry.names import tell_apart
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -54,6 +55,7 @@ def suite_trend(suite: AgentSuite, user: User | AnonymousUser) -> Figure | None:
     runs = [run for run in runs if run.pk in of_run]
     if not runs:
         return None
+    tell_apart(run.server.model for run in runs)
     asked = {run.pk: {row.name for row in of_run[run.pk]} for run in runs}
     now = {case.name for case in suite.cases.all()}
     names = next((asked[run.pk] for run in runs if asked[run.pk] >= now), asked[runs[0].pk])
@@ -71,7 +73,7 @@ def _finished(runs: selectors.QuerySet[AgentRun]) -> list[AgentRun]:
 
 def _dot(run: AgentRun, rows: Sequence[CaseRun]) -> _Dot:
     found = evidence(sum(row.passed for row in rows), sum(row.made for row in rows), 1.0)
-    return _Dot(run.key, run.created, run.server.model.name, run.server_version, found)
+    return _Dot(run.key, run.created, run.server.model.label, run.server_version, found)
 
 
 def _figure(title: str, newest_first: Sequence[_Dot], query: dict[str, str], note: str) -> Figure | None:

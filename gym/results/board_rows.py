@@ -9,6 +9,7 @@ from dataclasses import replace
 from gym.results.cells import Cell, Column, Mean, Row
 from gym.results.stats import spread
 from models_registry.models import RegisteredModel
+from models_registry.names import told_apart
 from suites.models import SuiteRevision
 
 GROUP = "group:"
@@ -22,12 +23,6 @@ def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
         row.suite.slug if often[row.suite.slug] == 1 else f"{row.suite.slug} r{row.number}"
         for row in revisions
     ]
-
-
-def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:
-    """(name, slug) -> the name; with the slug where others are called the same: "GPT-2 (gpt2-b)"."""
-    often = Counter(name for name, _ in names)
-    return [name if often[name] == 1 else f"{name} ({slug})" for name, slug in names]
 
 
 def labelled(rows: Sequence[Row]) -> list[Row]:

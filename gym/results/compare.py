@@ -207,7 +207,7 @@ def suite_rows(
     rows = []
     for revision in revisions:
         sides = [
-            side_of(run, model.name, rule, expected.get(revision.pk, 0))
+            side_of(run, model.label, rule, expected.get(revision.pk, 0))
             if (run := runs.get((revision.pk, model.pk)))
             else None
             for model in models

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from gym.results.alike import counted, in_words
-from gym.results.board_rows import told_apart
 from gym.results.compare import Pair, SuiteRow
 from gym.results.compare_choices import Choices
 from gym.results.comparisons import OnAllSuites, OnASuite
@@ -28,16 +27,16 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
             pair.rate.high,
             reference=0.0,
             series=k,
-            note=f"{pair.test.only_first} items speak for {base.name}, {pair.test.only_second} for {others[k].name}",
+            note=f"{pair.test.only_first} items speak for {base.label}, {pair.test.only_second} for {others[k].label}",
         )
         for row, pair, k in known
     ]
-    labels = [model.name for model in found.models]
+    labels = [model.label for model in found.models]
     differing = " ".join(
         f"{in_words(row, labels)}, {n} of {len(found.rows)} suites."
         for row, n in counted(one.unlike for one in found.rows)
     )
-    title = f"{others[0].name} less {base.name}" if len(others) == 1 else f"Others less {base.name}"
+    title = f"{others[0].label} less {base.label}" if len(others) == 1 else f"Others less {base.label}"
     draw = partial(
         interval_rows,
         marks,
@@ -45,7 +44,7 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         unit="difference of pass rates",
         domain=None,
         reference="no difference",
-        series=[model.name for model in others] if len(others) > 1 else (),
+        series=[model.label for model in others] if len(others) > 1 else (),
         note=f"Paired bootstrap by item; none where all items are alike. Scoring rule: {choices.options.rule.label}"
         + (f". {differing}" if differing else ""),
     )
@@ -100,8 +99,7 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         domain=None,
         note=f"{note} {differing}".strip(),
     )
-    names = told_apart([(side.label, side.run.model.slug) for side in sides])
-    header = ("item_number", *(f"margin_bits_{name}" for name in names))
+    header = ("item_number", *(f"margin_bits_{label}" for label in labels))
     table = [(row.item, *(cell[2] if cell else None for cell in row.cells)) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
     return Figure("compare-items", title, draw, header, table, query, differing, choices.options.rule)

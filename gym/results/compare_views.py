@@ -21,6 +21,7 @@ from gym.results.figures import Figure
 from gym.results.rules import RULES
 from gym.results.run_figures import item_figure
 from gym.results.stats import CORRECTIONS
+from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import SuiteRevision
 from suites.selectors import visible_to as visible_suites
@@ -40,6 +41,9 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests; figure (or None, as for
     more suites than a page has)."""
     choices = read_choices(request)
+    with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
+    all_models = list(with_results.order_by("name"))
+    tell_apart(all_models)
     context: dict[str, Any] = {
         "choices": choices,
         "options": choices.options,
@@ -47,10 +51,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "correction": choices.correction,
         "corrections": list(CORRECTIONS.values()),
         "models": choices.models,
-        "all_models": visible_models(request.user)
-        .filter(runs__completed_at__isnull=False)
-        .distinct()
-        .order_by("name"),
+        "all_models": all_models,
     }
     if len(choices.options.suites) == 1:
         return _on_a_suite(request, choices, context)
@@ -58,7 +59,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         found = _on_all_suites(request, choices)
         per_page = suites_per_page(choices)
         few = len(found.rows) <= per_page
-        labels = [model.name for model in found.models]
+        labels = [model.label for model in found.models]
         context |= {
             "found": found,
             "suite_rows": Paginator(found.rows, per_page).get_page(request.GET.get("page")),

@@ -30,6 +30,7 @@ from gym.results.leaderboard import newest_revisions
 from gym.results.rules import Rule
 from gym.results.stats import Correction
 from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
@@ -89,10 +90,12 @@ class OnASuite:
 
 
 def models_named(user: Reader, slugs: Sequence[str]) -> list[RegisteredModel]:
-    """Those of these models that the user may see, at most MAX_SIDES, in this order."""
+    """Those of these models that the user may see, at most MAX_SIDES, in this order, told apart."""
     wanted = slugs[:MAX_SIDES]
     found = {model.slug: model for model in visible_models(user).filter(slug__in=wanted)}
-    return [found[slug] for slug in wanted if slug in found]
+    models = [found[slug] for slug in wanted if slug in found]
+    tell_apart(models)
+    return models
 
 
 def on_all_suites(
@@ -148,7 +151,7 @@ def on_a_suite(
     found = [
         side_of(
             run,
-            model.name if len(revisions) == 1 else f"{model.name}, r{revision.number}",
+            model.label if len(revisions) == 1 else f"{model.label}, r{revision.number}",
             rule,
             expected.get(revision.pk, 0),
         )
@@ -157,7 +160,7 @@ def on_a_suite(
     ]
     sides, left_out = found[:MAX_SIDES], [side.label for side in found[MAX_SIDES:]]
     not_run = [
-        f"{model.name} on r{revision.number}"
+        f"{model.label} on r{revision.number}"
         for revision, model in wanted
         if (revision.pk, model.pk) not in by_cell
     ]
@@ -166,10 +169,12 @@ def on_a_suite(
 
 
 def others_on(user: Reader, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:
-    """Other models with results on the run's revision, by name."""
+    """Other models with results on the run's revision, by name, told apart."""
     done = visible_runs(user).filter(revision=run.revision_id, completed_at__isnull=False)
     models = RegisteredModel.objects.filter(pk__in=done.values("model")).exclude(pk=run.model_id)
-    return list(models.order_by("name")[:most])
+    found = list(models.order_by("name")[:most])
+    tell_apart([*found, run.model])
+    return found
 
 
 @dataclass(frozen=True)
@@ -210,12 +215,17 @@ def _on_both(ran: dict[int, set[str]], first: int, second: int) -> OnBoth | None
     return OnBoth(older, newer, models[: MAX_SIDES // 2]) if models and older != newer else None
 
 
-def _with_results(user: Reader, revisions: Any, models: Any) -> dict[tuple[int, int], SuiteRun]:
-    """(revision, model) -> its newest finished run, outcomes and stored scores included."""
+def _with_results(
+    user: Reader, revisions: Any, models: Sequence[RegisteredModel]
+) -> dict[tuple[int, int], SuiteRun]:
+    """(revision, model) -> its newest finished run with this model, outcomes and stored scores included."""
+    by_pk = {model.pk: model for model in models}
     rows = PredictionResult.objects.select_related("prediction").order_by("position")
-    runs = newest_done(visible_runs(user).filter(revision__in=revisions, model__in=models))
-    light = runs.select_related(None).select_related("revision__suite", "model").defer("region_summary")
-    found = light.prefetch_related("scores", Prefetch("prediction_results", queryset=rows))
+    runs = newest_done(visible_runs(user).filter(revision__in=revisions, model__in=by_pk))
+    light = runs.select_related(None).select_related("revision__suite").defer("region_summary")
+    found = list(light.prefetch_related("scores", Prefetch("prediction_results", queryset=rows)))
+    for run in found:
+        run.model = by_pk[run.model_id]
     return {(run.revision_id, run.model_id): run for run in found}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ def front_table(user: User | AnonymousUser, rule: Rule, *, most_suites: int, mos
     judged = Prediction.objects.filter(revision=OuterRef("pk"))
     frozen = SuiteRevision.objects.filter(Exists(judged), suite=OuterRef("pk"), state="frozen")
     suites = listed_for(user).filter(Exists(frozen))
-    newest = [suite.pk for suite in suites.order_by("-updated", "-pk")[:most_suites]]
+    newest = list(suites.order_by("-updated", "-pk")[:most_suites])
     board = _board(user, rule, newest)
     often = sorted(board.rows, key=lambda row: (row.missing, row.name.lower()))[:most_models]
     return FrontTable(
@@ -70,9 +70,9 @@ class FieldScores:
     n: int
 
 
-def field_scores(user: User | AnonymousUser, suite_ids: Iterable[int], rule: Rule) -> dict[int, FieldScores]:
+def field_scores(user: User | AnonymousUser, suites: Sequence[Suite], rule: Rule) -> dict[int, FieldScores]:
     """By suite id, over the newest frozen revision; suites without a finished run are missing."""
-    board = _board(user, rule, suite_ids)
+    board = _board(user, rule, suites)
     found = {}
     for k, column in enumerate(board.columns):
         cells = [(cell, row.model) for row in board.rows if (cell := row.cells[k])]
@@ -83,6 +83,6 @@ def field_scores(user: User | AnonymousUser, suite_ids: Iterable[int], rule: Rul
     return found
 
 
-def _board(user: User | AnonymousUser, rule: Rule, suite_ids: Iterable[int]) -> Board:
+def _board(user: User | AnonymousUser, rule: Rule, suites: Sequence[Suite]) -> Board:
     """The leaderboard of these suites, which the user may see."""
-    return leaderboard(user, Options(rule=rule), newest_revisions(Suite.objects.filter(pk__in=suite_ids)))
+    return leaderboard(user, Options(rule=rule), newest_revisions(suites))

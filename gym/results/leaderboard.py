@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
 
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.policies import departures
@@ -16,8 +16,9 @@ from gym.results.models import RunScore
 from gym.results.options import Options
 from gym.results.stats import weighted_mean
 from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Prediction, SuiteRevision
+from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def leaderboard(
     models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
     found = _scores(chosen, models, options)
     shown = _shown_models(found, models, options)
+    tell_apart(shown)
     if options.common:
         chosen = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
     chance = {revision: cell.chance for (revision, _), cell in found.items()}
@@ -65,17 +67,23 @@ def leaderboard(
     )
 
 
-def newest_revisions(suites: Any) -> list[SuiteRevision]:
+def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
     """The newest frozen revision of each of these suites, with suite and tags; by title. Suites without predictions are
-    left out: nothing on them passes or fails."""
+    left out: nothing on them passes or fails. Suites that were read already, perhaps with tags, are not read again."""
     frozen = SuiteRevision.objects.filter(suite__in=suites, state=SuiteRevision.State.FROZEN)
     judged = frozen.annotate(judged=Exists(Prediction.objects.filter(revision=OuterRef("pk"))))
     light = judged.select_related("suite").only(
         "number", "sha256", "state", "join_policy", "metric", "suite__slug", "suite__title", "suite__visibility",
         "suite__owner_id",
     )  # fmt: skip
-    newest = {row.suite_id: row for row in light.order_by("number").prefetch_related("suite__tags")}
-    return sorted((row for row in newest.values() if row.judged), key=lambda row: row.suite.title.lower())
+    newest = {row.suite_id: row for row in light.order_by("number")}
+    found = [row for row in newest.values() if row.judged]
+    if not isinstance(suites, QuerySet):
+        known = {suite.pk: suite for suite in suites}
+        for row in found:
+            row.suite = known[row.suite_id]
+    prefetch_related_objects(found, "suite__tags")
+    return sorted(found, key=lambda row: row.suite.title.lower())
 
 
 def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> bool:
@@ -86,45 +94,40 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
 
 _FIELDS = (
     "run__key", "n", "passed", "judged", "ties", "too_close", "not_evaluable", "rate", "low", "high", "chance",
-    "chance_p", "run__source", "run__standing",
+    "chance_p", "run__source",
 )  # fmt: skip
 _RATE = _FIELDS.index("rate")
+_OTHER_POLICY = Case(
+    When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
+)
+"""The policy where it is not the default one; null else, so that most rows stay small."""
 
 
 def _scores(
     revisions: Sequence[SuiteRevision], models: dict[int, RegisteredModel], options: Options
 ) -> dict[tuple[int, int], Cell]:
     """(revision, model) -> the run that counts (evaluations.policies), if it has a rate under the rule."""
+    by_pk = {row.pk: row for row in revisions}
     rows = RunScore.objects.filter(
-        rule=options.rule.key,
-        run__revision__in=[row.pk for row in revisions],
-        run__completed_at__isnull=False,
+        rule=options.rule.key, run__revision__in=by_pk, run__completed_at__isnull=False
     )
     if options.source:
         rows = rows.filter(run__source=options.source)
     ordered = rows.order_by("run__standing", "run__completed_at", "run_id")
     last: dict[tuple[int, int], tuple[Any, ...]] = {}
-    for revision, model, *values in ordered.values_list("run__revision_id", "run__model_id", *_FIELDS):
+    for revision, model, *values in ordered.values_list(
+        "run__revision_id", "run__model_id", *_FIELDS, _OTHER_POLICY
+    ):
         if model in models:
             last[revision, model] = tuple(values)
-    found = {place: row for place, row in last.items() if row[_RATE] is not None}
-    others = [row[0] for row in found.values() if row[-1] == SuiteRun.Standing.OTHER]
-    policies = _policies(others, revisions) if others else {}
     return {
-        place: Cell(*row[:-2], uploaded=row[-2] == "uploaded", policy=policies.get(row[0], ""))
-        for place, row in found.items()
-    }
-
-
-def _policies(keys: Iterable[str], revisions: Iterable[SuiteRevision]) -> dict[str, str]:
-    """What these runs have otherwise than the default policy."""
-    by_pk = {row.pk: row for row in revisions}
-    runs = SuiteRun.objects.filter(standing=SuiteRun.Standing.OTHER, revision__in=by_pk)
-    wanted = set(keys)
-    return {
-        key: departures(policy, by_pk[revision])
-        for key, policy, revision in runs.values_list("key", "policy", "revision_id")
-        if key in wanted
+        (revision, model): Cell(
+            *row[:-2],
+            uploaded=row[-2] == SuiteRun.Source.UPLOADED,
+            policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
+        )
+        for (revision, model), row in last.items()
+        if row[_RATE] is not None
     }
 
 

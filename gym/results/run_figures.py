@@ -9,7 +9,6 @@ from typing import Any
 from gym.evaluations.charts import Markup, Series, margin_strip, region_chart
 from gym.evaluations.models import PredictionResult, SuiteRun
 from gym.evaluations.shown import ShownSentence, ShownToken
-from gym.results.board_rows import told_apart
 from gym.results.draw.rows import RowMark, interval_rows
 from gym.results.draw.strip import StripRow, StripToken, token_strip
 from gym.results.figures import Figure
@@ -24,7 +23,7 @@ def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
     threads = _threads(run) if items else {}
     revision = run.revision
     names = list(revision.region_names)
-    title = f"{run.model.name} on {revision.suite.title}: mean surprisal by region"
+    title = f"{run.model.label} on {revision.suite.title}: mean surprisal by region"
     series = [
         Series(
             name=row["condition"],
@@ -67,7 +66,7 @@ def _threads(run: SuiteRun) -> dict[str, list[list[float | None]]]:
 def margins_figure(run: SuiteRun, result: PredictionResult) -> Figure:
     """One dot per item: the margin of one prediction."""
     labels = [f"item {number}" for number in result.items]
-    title = f"{run.model.name} on {run.revision.suite.title}, {result.prediction.label}: margins"
+    title = f"{run.model.label} on {run.revision.suite.title}, {result.prediction.label}: margins"
 
     def draw(*, standalone: bool) -> Markup:
         return margin_strip(result.margins, result.outcomes, title, labels=labels, standalone=standalone)
@@ -100,7 +99,7 @@ def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) ->
         )
         for sentence in known
     ]
-    title = f"{run.model.name} on {run.revision.suite.title}, item {item}"
+    title = f"{run.model.label} on {run.revision.suite.title}, item {item}"
     blanks = any("·" in token.text for strip in strips for tokens in strip.columns for token in tokens)
     note = "·: a blank that belongs to the token." if blanks else ""
     draw = partial(token_strip, strips, columns, title, note=note)
@@ -133,10 +132,9 @@ def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule)
     """Pass rates of all models on one suite."""
     known = [score for score in scores if score.rate is not None]
     title = f"{revision.suite.title} r{revision.number}"
-    names = told_apart([(score.run.model.name, score.run.model.slug) for score in known])
     marks = [
-        RowMark(name, score.rate, score.low, score.high, score.chance, note=_held(score))
-        for name, score in zip(names, known, strict=True)
+        RowMark(score.run.model.label, score.rate, score.low, score.high, score.chance, note=_held(score))
+        for score in known
     ]
 
     def draw(*, standalone: bool) -> Markup:

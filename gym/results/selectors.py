@@ -12,6 +12,7 @@ from gym.evaluations.policies import departures
 from gym.results.models import RunScore
 from gym.results.rules import RULES, Rule
 from gym.results.stats import holm_of_known
+from models_registry.names import tell_apart
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
     """These runs under a rule, best first; runs without a rate under it last. One query for all of them."""
     rows = list(runs)
     prefetch_related_objects(rows, "scores")
+    tell_apart(run.model for run in rows)
     scored = [Scored(run, rule, list(run.prediction_results.all()), _score(run, rule)) for run in rows]
     return sorted(scored, key=lambda row: (row.rate is None, -(row.rate or 0.0), row.run.model.name))
 

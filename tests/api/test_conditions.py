@@ -6,6 +6,8 @@ import pytest
 
 from suites.models import Suite
 from tests.factories import make_suite, suite_json
+from tests.lmchallenge.site.worlds import make_corpus, play
+from tests.propara.site.worlds import hand_in, make_version
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,37 @@ def test_a_card_that_changed_meanwhile_is_a_412(send, world, address):
     assert (late.status_code, late.json()["code"]) == (412, "changed-meanwhile")
     assert send("get", address).json()["licence"] == "MIT"
     assert send("patch", address, {"licence": "X"}, **{"If-Match": first["ETag"]}).status_code == 200
+
+
+@pytest.fixture
+def neighbours(people) -> dict[str, str]:
+    """Addresses of alice's card of each kind in the rooms beside the suites."""
+    version = make_version(people.alice, slug="light")
+    submission = hand_in(version, people.alice)
+    corpus = make_corpus(people.alice, slug="cats")
+    return {
+        "answer set": "propara/answer-sets/light/",
+        "submission": f"propara/submissions/{submission.key}/",
+        "corpus": "lmc/corpora/cats/",
+        "game": f"lmc/games/{play(corpus, people.alice).key}/",
+    }
+
+
+@pytest.mark.parametrize("kind", ["answer set", "submission", "corpus", "game"])
+def test_a_neighbours_card_that_changed_meanwhile_is_a_412(send, neighbours, kind):
+    address = neighbours[kind]
+    tag = send("get", address)["ETag"]
+    first = send("patch", address, {"description": "Mine"}, **{"If-Match": tag})
+    assert (first.status_code, first.json()["description"]) == (200, "Mine")
+    assert first["ETag"] == send("get", address)["ETag"] != tag
+    late = send("patch", address, {"description": "Late"}, **{"If-Match": tag})
+    assert (late.status_code, late["Content-Type"]) == (412, "application/problem+json")
+    assert (late.json()["code"], late["ETag"]) == ("changed-meanwhile", first["ETag"])
+    assert send("get", address).json()["description"] == "Mine"
+    fresh = send("patch", address, {"description": "Again"}, **{"If-Match": first["ETag"]})
+    assert (fresh.status_code, fresh.json()["description"]) == (200, "Again")
+    assert send("patch", address, {"description": "Any"}, **{"If-Match": "*"}).status_code == 200
+    assert send("patch", address, {"description": "Unasked"}).status_code == 200
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def test_every_rule_gives_its_rate_on_every_page(client, run, people, rule):
 def test_best_and_mean_of_a_suite_are_those_of_the_leaderboard(run, people):
     other = make_model(people.alice, slug="other")
     finished_run(run.revision, other, [1, 1, 1, 1], [1, 1, 1, 0])
-    found = field_scores(people.nobody, [run.revision.suite_id], ALL)[run.revision.suite_id]
+    found = field_scores(people.nobody, [run.revision.suite], ALL)[run.revision.suite_id]
     assert (found.model, found.best.rate, found.mean, found.n) == (other, 0.75, 0.5, 2)
 
 

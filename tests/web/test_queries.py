@@ -13,6 +13,10 @@ from django.urls.converters import IntConverter, UUIDConverter
 
 from benchmarks.web.rooms import NOT_MEASURED
 from benchmarks.web.world import World, fill
+from suites.models import Suite
+from suites.services import set_tags
+from tests.factories import make_model, make_revision
+from tests.results.worlds import finished_run
 
 MOST = 10  # session and account included
 
@@ -35,10 +39,24 @@ def test_every_list_and_detail_page_answers_within_ten_queries(client, small, se
     assert not over
 
 
+@pytest.mark.parametrize("query", ["", "q=suite", "tag=circuit-0", "q=suite&tag=circuit-0&language=en"])
+def test_a_searched_suite_list_answers_within_ten_queries_whatever_the_policies_of_its_runs(
+    client, people, query
+):
+    for name in ("suite-one", "suite-two"):
+        revision = make_revision(people.alice, name=name, items=2)
+        set_tags(revision.suite, ["circuit-0"])
+        finished_run(revision, make_model(people.alice, slug=name), [1, 0], policy={"bos": "never"})
+    Suite.objects.update(language="en")
+    client.force_login(people.alice)
+    page = client.get(f"/suites/?{query}")
+    assert page.content.decode().count('scope="row"') == 2
+    assert {scores.best.policy for scores in page.context["scores"].values()} == {"bos=never"}
+    assert _queries(client, f"/suites/?{query}") <= MOST
+
+
 def test_the_number_of_queries_does_not_grow_with_the_rows(client, small):
     from gym.evaluations.models import PredictionResult, SuiteRun
-    from suites.models import Suite
-    from tests.factories import make_model
 
     client.force_login(small.owner)
     before = {name: _queries(client, address) for name, address in small.addresses().items()}

@@ -223,7 +223,7 @@ class CaseResult(ApiView):
     def get(self, request: Request, key: str, pk: int) -> Response:
         """Its iterations with transcripts, each check over all of them, pass@k and pass^k."""
         found = case_run_of(request, key, pk)
-        context = shown.case_context(found, [])
+        evidence = selectors.evidence_of(found)
         checks = [
             {
                 "interaction": row.first.interaction,
@@ -233,15 +233,15 @@ class CaseResult(ApiView):
                 "made": row.made,
                 "skipped": row.counts.get("skipped", 0),
             }
-            for row in context["checks"]
+            for row in shown.overall(found).checks
         ]
         data = {
             "run": found.run.key,
             "id": found.pk,
             "name": found.name,
             "text": found.text,
-            "verdict": context["evidence"].verdict,
-            "at_k": [{"k": row.k, "any": row.any, "all": row.all} for row in context["repeats"]],
+            "verdict": evidence.verdict,
+            "at_k": [{"k": row.k, "any": row.any, "all": row.all} for row in shown.repeats_of_case(evidence)],
             "checks": checks,
             "result": shown.result_of(found).as_dict(),
         }

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, one
+from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
 from gym.api.errors import Refusal, Trouble, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
@@ -57,6 +57,10 @@ def editable(request: Request, slug: str) -> Corpus:
     if not permissions.can_edit(request.user, corpus):
         raise PermissionDenied("this belongs to somebody else")
     return corpus
+
+
+def shown(request: Request, slug: str) -> dict[str, Any]:
+    return dict(CorpusDetailSerializer(corpus_of(request, slug)).data)
 
 
 class CorpusList(ListView):
@@ -130,7 +134,7 @@ class CorpusDetail(ApiView):
     @operation("Read a corpus", answers=CorpusDetailSerializer, example=CORPUS_DETAIL)
     def get(self, request: Request, slug: str) -> Response:
         """Counts and warnings; the text is at `files/`."""
-        return Response(CorpusDetailSerializer(corpus_of(request, slug)).data)
+        return Response(shown(request, slug))
 
     @operation(
         "Change a corpus' card",
@@ -138,12 +142,16 @@ class CorpusDetail(ApiView):
         sends={"visibility": "public"},
         answers=CorpusDetailSerializer,
         example=CORPUS_DETAIL,
+        also=[412],
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, language, licence, description; never the text."""
         corpus = editable(request, slug)
-        services.edit_corpus(corpus, actor=request.user, **self.given())
-        return Response(CorpusDetailSerializer(corpus).data)
+        given = self.given()
+        with held(request, corpus, lambda: shown(request, slug)):
+            services.edit_corpus(corpus, actor=request.user, **given)
+            data = shown(request, slug)
+        return Response(data, headers={"ETag": etag_of(data)})
 
     @operation("Delete a corpus", status=204)
     def delete(self, request: Request, slug: str) -> Response:

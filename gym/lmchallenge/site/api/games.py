@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, one
+from gym.api.base import ApiView, ListView, etag_of, held, one
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.lmchallenge import noise
@@ -89,6 +89,10 @@ def steered(request: Request, key: str) -> Game:
     if not permissions.can_steer(request.user, game):
         raise PermissionDenied("this belongs to somebody else")
     return game
+
+
+def shown(request: Request, key: str) -> dict[str, Any]:
+    return dict(GameSerializer(seen(request, key)).data)
 
 
 class GameFilter(django_filters.FilterSet):
@@ -188,7 +192,7 @@ class GameDetail(ApiView):
     @operation("Read a game", answers=GameSerializer, example=GAME)
     def get(self, request: Request, key: str) -> Response:
         """Its options, its progress and its main figure."""
-        return Response(GameSerializer(seen(request, key)).data)
+        return Response(shown(request, key))
 
     @operation(
         "Change a game's card",
@@ -196,12 +200,16 @@ class GameDetail(ApiView):
         sends={"visibility": "public"},
         answers=GameSerializer,
         example=GAME,
+        also=[412],
     )
     def patch(self, request: Request, key: str) -> Response:
         """Title, visibility, description; never the log."""
         game = steered(request, key)
-        playing.edit_game(game, actor=request.user, **self.given())
-        return Response(GameSerializer(game).data)
+        given = self.given()
+        with held(request, game, lambda: shown(request, key)):
+            playing.edit_game(game, actor=request.user, **given)
+            data = shown(request, key)
+        return Response(data, headers={"ETag": etag_of(data)})
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:
@@ -216,7 +224,7 @@ class _Act(ApiView):
 
     def act(self, request: Request, key: str, use_case: Any) -> Response:
         use_case(steered(request, key), actor=request.user)
-        return Response(GameSerializer(seen(request, key)).data)
+        return Response(shown(request, key))
 
 
 class Cancel(_Act):

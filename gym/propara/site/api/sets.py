@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, one
+from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
 from gym.api.errors import Refusal, Trouble, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
@@ -79,6 +79,10 @@ def editable(request: Request, slug: str) -> AnswerSet:
     return answer_set
 
 
+def shown(request: Request, slug: str) -> dict[str, Any]:
+    return dict(AnswerSetSerializer(set_of(request, slug)).data)
+
+
 def version_of(request: Request, slug: str, number: int) -> AnswerSetVersion:
     return one(selectors.versions_for(request.user), answer_set__slug=slug, number=number)
 
@@ -114,7 +118,7 @@ class SetDetail(ApiView):
     @operation("Read an answer set", answers=AnswerSetSerializer, example=examples.ANSWER_SET)
     def get(self, request: Request, slug: str) -> Response:
         """What it says about itself, and its versions."""
-        return Response(AnswerSetSerializer(set_of(request, slug)).data)
+        return Response(shown(request, slug))
 
     @operation(
         "Change an answer set",
@@ -122,12 +126,16 @@ class SetDetail(ApiView):
         sends={"visibility": "public"},
         answers=AnswerSetSerializer,
         example=examples.ANSWER_SET,
+        also=[412],
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, description, licence, reference. Answers change by a new version."""
         answer_set = editable(request, slug)
-        services.edit_answer_set(answer_set, actor=request.user, **self.given())
-        return Response(AnswerSetSerializer(answer_set).data)
+        given = self.given()
+        with held(request, answer_set, lambda: shown(request, slug)):
+            services.edit_answer_set(answer_set, actor=request.user, **given)
+            data = shown(request, slug)
+        return Response(data, headers={"ETag": etag_of(data)})
 
     @operation("Delete an answer set", status=204)
     def delete(self, request: Request, slug: str) -> Response:

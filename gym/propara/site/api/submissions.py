@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, one
+from gym.api.base import ApiView, ListView, etag_of, held, one
 from gym.api.errors import Trouble, invalid
 from gym.api.filters import WholeNumberFilter
 from gym.api.operations import operation
@@ -105,6 +105,10 @@ def steered(request: Request, key: str) -> Submission:
     if not permissions.can_steer(request.user, submission):
         raise PermissionDenied("this belongs to somebody else")
     return submission
+
+
+def shown(request: Request, key: str) -> dict[str, Any]:
+    return dict(ProParaSubmissionSerializer(seen(request, key)).data)
 
 
 def scored(request: Request, key: str) -> Submission:
@@ -243,7 +247,7 @@ class SubmissionDetail(ApiView):
     @operation("Read a submission", answers=ProParaSubmissionSerializer, example=examples.SUBMISSION)
     def get(self, request: Request, key: str) -> Response:
         """Its scores, or what it waits for."""
-        return Response(ProParaSubmissionSerializer(seen(request, key)).data)
+        return Response(shown(request, key))
 
     @operation(
         "Change a submission's card",
@@ -251,14 +255,18 @@ class SubmissionDetail(ApiView):
         sends={"visibility": "public"},
         answers=ProParaSubmissionSerializer,
         example=examples.SUBMISSION,
+        also=[412],
     )
     def patch(self, request: Request, key: str) -> Response:
         """System, visibility, description, paper, link; never the file."""
         row = steered(request, key)
+        given = self.given()
         names = ("system", "description", "paper", "link", "visibility")
-        about = services.About(**({name: getattr(row, name) for name in names} | self.given()))
-        services.edit_submission(row, about, actor=request.user)
-        return Response(ProParaSubmissionSerializer(row).data)
+        with held(request, row, lambda: shown(request, key)):
+            about = services.About(**({name: getattr(row, name) for name in names} | given))
+            services.edit_submission(row, about, actor=request.user)
+            data = shown(request, key)
+        return Response(data, headers={"ETag": etag_of(data)})
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
@@ -273,7 +281,7 @@ class _Act(ApiView):
     def act(self, request: Request, key: str, use_case: Any) -> Response:
         row = steered(request, key)
         use_case(row, actor=request.user)
-        return Response(ProParaSubmissionSerializer(seen(request, key)).data)
+        return Response(shown(request, key))
 
 
 class Agree(_Act):
