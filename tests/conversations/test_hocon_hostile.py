@@ -47,7 +47,15 @@ def doubling(n: int, form: str) -> str:
     return "a0=x\n" + "".join(f"a{k + 1}=" + form.replace("_", f"${{a{k}}}") + "\n" for k in range(n))
 
 
+def nested(inner: str) -> str:
+    """Keys of several parts within each other: deeper than any of them."""
+    return (".".join("a" * 60) + "{") * 60 + inner + "}" * 60
+
+
 BOMBS = {
+    "deep keys in deep keys": nested("b:1"),
+    "deep keys in deep keys, merged": f"x{{{nested('b:1')}}}\nx{{{nested('b:2')}}}",
+    "many fields far below": nested("\n".join(f"b{n}:1" for n in range(90_000))),
     "doubled text": doubling(60, "__"),
     "lists in lists": doubling(60, "[_,_]"),
     "joined lists": "a0=[1]\n" + doubling(60, "_ _").removeprefix("a0=x\n"),
@@ -161,6 +169,13 @@ PIECES = st.sampled_from(
         "\r",
     ]
 )
+
+
+@pytest.mark.parametrize("form", ["_", "a:${_}", "_:${_}", "_:1\n_+=1"])
+def test_messages_do_not_repeat_a_name_as_long_as_the_document(form):
+    with pytest.raises(HoconError) as caught:
+        read(form.replace("_", "k" * 400_000))
+    assert len(str(caught.value)) < 600
 
 
 @settings(max_examples=600, deadline=None)
