@@ -191,8 +191,8 @@ def _json(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
 
 
 def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
-    """What is in the text; of JSON Lines, a list and the line of each item. A file whose first line is JSON by itself is
-    taken for JSON Lines, and what is wrong further down is said of the line where it is."""
+    """What is in the text; of JSON Lines, a list and the line of each item. A file whose first line is JSON by itself
+    is taken for JSON Lines, and what is wrong further down is said of the line where it is."""
     try:
         return json.loads(text), []
     except (ValueError, RecursionError) as error:

@@ -45,7 +45,7 @@ def test_the_exit_status_tells(files, capsys):
 @pytest.mark.parametrize("command", ["agenttest", "assess"])
 def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, command):
     monkeypatch.setattr(f"gym.conversations.management.commands.{command}.run_case", pytest.fail)
-    with pytest.raises(CommandError, match="Cannot write .*: No such file or directory") as caught:
+    with pytest.raises(CommandError, match="Cannot write") as caught:
         call_command(
             command, str(files / "good.hocon"), "--server", "embedded", "--output", str(files / "no" / "x")
         )
