@@ -51,15 +51,21 @@ class Averages:
 
 
 class Averager:
-    """Sums in the order of the answers file; keeps eight numbers however many processes there are."""
+    """Sums in the order of the answers file; keeps eight numbers however many processes there are. `kept`, where
+    somebody wants them, gets the scores of each process; a new start empties it."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: list[Sequence[tuple[float, float]]] | None = None) -> None:
         self.n = 0
+        self._kept = kept
+        if kept is not None:
+            kept.clear()
         self._sums = [0.0] * (2 * len(QUESTIONS))
 
     def add(self, scores: Sequence[tuple[float, float]]) -> None:
         """Precision and recall of each question, in the order of QUESTIONS."""
         self.n += 1
+        if self._kept is not None:
+            self._kept.append(scores)
         sums = self._sums
         for k, (precision, recall) in enumerate(scores):
             sums[2 * k] += precision

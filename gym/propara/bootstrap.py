@@ -86,7 +86,11 @@ def matrix(report: Report) -> Floats:
 
 
 def bootstrap(report: Report, resamples: int = 10_000, seed: int = 0) -> Intervals:
-    values = matrix(report)
+    return intervals(matrix(report), resamples, seed)
+
+
+def intervals(values: Floats, resamples: int = 10_000, seed: int = 0) -> Intervals:
+    """As `bootstrap`, from what `matrix` makes of a report."""
     averages = _resampled(values, resamples, np.random.default_rng(seed))
     precision, recall, f1 = _overall(averages)
     questions: dict[str, dict[str, tuple[float, float]]] = {}

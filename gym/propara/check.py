@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 from gym.propara.grid import ACTIONS, MAX_STEP, Grids, lines_of
 from gym.propara.problem import Problem
@@ -37,9 +38,7 @@ def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
             rows.append(row)
             problems += _action_problems(row, file)
         if len(problems) >= MAX_PROBLEMS:
-            problems.append(
-                Problem(file, 0, 0, "too-many", f"Only the first {MAX_PROBLEMS:,} problems are listed.")
-            )
+            problems.append(_too_many(file))
             break
     if not rows and not problems:
         problems.append(
@@ -137,15 +136,18 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     return found
 
 
-def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> list[Problem]:
+def _too_many(file: str) -> Problem:
+    return Problem(file, 0, 0, "too-many", f"Only the first {MAX_PROBLEMS:,} problems are listed.")
+
+
+def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> Iterator[Problem]:
     """Processes and participants that are missing or unexpected; the nearest name is the hint."""
     seen: dict[int, dict[str, int]] = {}
     for row in rows:
         seen.setdefault(row.process_id, {}).setdefault(row.participant, row.line)
-    problems: list[Problem] = []
     for pid, grid in sorted(answers.items()):
         if pid not in seen:
-            problems.append(Problem(file, 0, 0, "process-missing", f"Process {pid} is missing."))
+            yield Problem(file, 0, 0, "process-missing", f"Process {pid} is missing.")
             continue
         for name, line in seen[pid].items():
             if name not in grid.locations:
@@ -158,17 +160,17 @@ def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> 
                     else "Names must be those of the answers, verbatim."
                 )
                 message = f"Process {pid} has no participant {name!r}."
-                problems.append(Problem(file, line, 3, "participant-unexpected", message, hint))
+                yield Problem(file, line, 3, "participant-unexpected", message, hint)
         for name in grid.participants:
             if name not in seen[pid]:
                 message = f"Process {pid}: participant {name!r} is missing."
-                problems.append(Problem(file, 0, 0, "participant-missing", message))
-    return problems
+                yield Problem(file, 0, 0, "participant-missing", message)
 
 
 def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:
     """Everything that is wrong with a prediction file, in the order of its lines."""
     rows, problems = read_rows(predictions, file)
     if answers is not None:
-        problems += participant_problems(answers, rows, file)
+        found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
+        problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], _too_many(file)]
     return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))

@@ -115,9 +115,12 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
     )
     if options.format == "json":
         return _json(paths, options.bootstrap, out, err)
-    code = compat.run(paths, out, err)
-    if code == 0 and options.bootstrap:
-        out.write(_intervals_text(paths, options.bootstrap))
+    if not options.bootstrap:
+        return compat.run(paths, out, err)
+    scores: list[Sequence[tuple[float, float]]] = []
+    code = compat.run(paths, out, err, scores)
+    if code == 0:
+        out.write(_intervals_text(scores, options.bootstrap))
     return code
 
 
@@ -195,7 +198,9 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
         )
         data = report.as_dict()
         if resamples and report.averages:
-            data["intervals"] = _intervals(report, resamples)
+            from gym.propara.bootstrap import bootstrap
+
+            data["intervals"] = bootstrap(report, resamples).as_dict()
         out.write(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
         if report.averages is None:
             pid, failure = next(iter(report.errors.items()))
@@ -211,19 +216,14 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
     return 0
 
 
-def _intervals(report: Any, resamples: int) -> dict[str, Any]:
-    from gym.propara.bootstrap import bootstrap
+def _intervals_text(scores: Sequence[Sequence[tuple[float, float]]], resamples: int) -> str:
+    """`scores`: of each process, precision and recall of the four questions."""
+    import numpy as np
 
-    return bootstrap(report, resamples).as_dict()
+    from gym.propara.bootstrap import intervals
 
-
-def _intervals_text(paths: compat.Paths, resamples: int) -> str:
-    from gym.propara.grid import read_text
-    from gym.propara.report import evaluate
-
-    report = evaluate(read_text(paths.answers), read_text(paths.predictions))
-    found = _intervals(report, resamples)
-    lines = [f"95% intervals from {resamples} resamples of {report.n_answers} processes:"]
+    found = intervals(np.array(scores, dtype=np.float64).reshape(len(scores), -1), resamples).as_dict()
+    lines = [f"95% intervals from {resamples} resamples of {len(scores)} processes:"]
     for name in ("precision", "recall", "f1"):
         low, high = found[name]
         label = {"f1": "F1"}.get(name, name.capitalize())

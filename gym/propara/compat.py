@@ -16,6 +16,7 @@ from gym.propara.parts import scores_in_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TextIO
 
     from gym.propara.averages import Averages
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     Scored = tuple[Averages, int, int]
     """Averages and the numbers of predictions and answers."""
+    Kept = list[Sequence[tuple[float, float]]] | None
+    """The scores of each process, for what follows the report."""
 
 
 class Paths:
@@ -90,10 +93,10 @@ def write_file(path: str, text: str) -> None:
     file.close()
 
 
-def run(paths: Paths, out: TextIO, err: TextIO) -> int:
-    """Evaluate and print; the exit code."""
+def run(paths: Paths, out: TextIO, err: TextIO, kept: Kept = None) -> int:
+    """Evaluate and print; the exit code. `kept` is filled: files may be such as can be read only once."""
     try:
-        _run(paths, out)
+        _run(paths, out, kept)
     except Corrupted as error:
         return error.exit_code
     except Crash as error:
@@ -105,14 +108,14 @@ def run(paths: Paths, out: TextIO, err: TextIO) -> int:
     return 0
 
 
-def _run(paths: Paths, out: TextIO) -> None:
+def _run(paths: Paths, out: TextIO, kept: Kept) -> None:
     diagnostics: OutputFile | None = None
     try:
         if paths.diagnostics:
             diagnostics = _Diagnostics(paths.diagnostics)
             print(f"Writing diagnostics to file {paths.diagnostics}", file=out)
             diagnostics.write(render.diagnostics_header(paths.predictions, paths.answers))
-        _evaluate(paths, diagnostics, out)
+        _evaluate(paths, diagnostics, out, kept)
     except (Corrupted, Crash) as error:
         if isinstance(error, Corrupted):
             print(error, file=out)
@@ -124,8 +127,8 @@ def _run(paths: Paths, out: TextIO) -> None:
         diagnostics.close()
 
 
-def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO) -> None:
-    averages, n_predictions, n_answers = _scored(paths, diagnostics)
+def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO, kept: Kept) -> None:
+    averages, n_predictions, n_answers = _scored(paths, diagnostics, kept)
     out.write(render.report_text(averages, n_predictions, n_answers))
     if paths.output:
         print(f"Writing results to file: {paths.output}", file=out)
@@ -134,15 +137,15 @@ def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO) -> None
         diagnostics.write(render.overall_diagnostics(averages))
 
 
-def _scored(paths: Paths, diagnostics: OutputFile | None) -> Scored:
+def _scored(paths: Paths, diagnostics: OutputFile | None, kept: Kept) -> Scored:
     """Process by process where the files allow it. As in the reference, both files are read to their end before
     anything is said about a process: what is written to a pipe cannot be taken back."""
     if diagnostics is None:
         try:
-            return _quickly(paths)
+            return _quickly(paths, kept)
         except (Unusual, ProcessFailure, OSError, UnicodeDecodeError):
-            return _in_full(paths, _Scorer(paths, {}, None))
-    scorer = _Scorer(paths, _sentences(paths), diagnostics)
+            return _in_full(paths, _Scorer(paths, {}, None, kept))
+    scorer = _Scorer(paths, _sentences(paths), diagnostics, kept)
     return _described(paths, scorer) if _in_step(paths) else _in_full(paths, scorer)
 
 
@@ -171,11 +174,11 @@ def _sentences(paths: Paths) -> Sentences:
     return read_sentences(read_text(paths.sentences), paths.sentences) if paths.sentences else {}
 
 
-def _quickly(paths: Paths) -> Scored:
+def _quickly(paths: Paths, kept: Kept) -> Scored:
     """Nothing here refers to itself, so the collector of cycles would look at many lists for nothing."""
     collecting = gc.isenabled()
     gc.disable()
-    averager = Averager()
+    averager = Averager(kept)
     try:
         for one in scores_in_parts(paths.answers, paths.predictions):
             averager.add(one)
@@ -188,8 +191,10 @@ def _quickly(paths: Paths) -> Scored:
 class _Scorer:
     """Scores processes one after the other and writes their diagnostics."""
 
-    def __init__(self, paths: Paths, sentences: Sentences, diagnostics: OutputFile | None) -> None:
-        self.averager = Averager()
+    def __init__(
+        self, paths: Paths, sentences: Sentences, diagnostics: OutputFile | None, kept: Kept
+    ) -> None:
+        self.averager = Averager(kept)
         self._paths = paths
         self._sentences = sentences
         self._diagnostics = diagnostics

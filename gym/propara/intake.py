@@ -137,19 +137,29 @@ def _kept_lines(repairs: tuple[Repair, ...], n: int) -> Lines:
 
 def _bound(text: str, file: str) -> None:
     """Refuse before anything of the size of steps times participants is made."""
-    last: Counter[str] = Counter()
-    names: set[tuple[str, str]] = set()
+    last: Counter[int] = Counter()
+    names: set[tuple[int, str]] = set()
     for number, line in enumerate(lines_of(text), 1):
         fields = line.split("\t", 3)
-        if len(fields) < 3 or not (step := re.fullmatch(r"\s*\+?0*(\d{1,9})(\.0*)?\s*", fields[1])):
+        if len(fields) < 3 or (step := _whole(fields[1])) is None or (process := _whole(fields[0])) is None:
             continue
-        if int(step[1]) > MAX_STEPS:
-            message = f"Step {int(step[1]):,}: this site reads at most {MAX_STEPS} steps."
+        if step > MAX_STEPS:
+            message = f"Step {step:,}: this site reads at most {MAX_STEPS} steps."
             raise ProParaError(message, [Problem(file, number, 2, "step", message)])
-        last[fields[0]] = max(last[fields[0]], int(step[1]))
-        names.add((fields[0], fields[2]))
+        last[process] = max(last[process], step)
+        names.add((process, fields[2]))
     if sum(last[process] + 1 for process, _ in names) > MAX_CELLS:
         raise refused(file, "too-large", f"The file has more than {MAX_CELLS:,} cells.")
+
+
+def _whole(cell: str) -> int | None:
+    """A number as the reference reads it (`1_0` is 10) or the repairs do (`1.0` is 1); None for all else, and for what
+    is too long for any of them."""
+    bare = re.sub(r"\.0*\s*$", "", cell)
+    try:
+        return int(bare) if len(bare) < 100 else None
+    except ValueError:
+        return None
 
 
 def _states(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
@@ -167,38 +177,44 @@ def _states(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake
 
 
 def _json(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
-    try:
-        items: Any = json.loads(text)
-        lines = False
-    except (ValueError, RecursionError) as error:
-        items, lines = _json_lines(text), True
-        if items is None:
-            line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
-            problem = Problem(
-                file, line, column, "json", f"Not JSON: {error}.", "One object, or one per line."
-            )
-            raise ProParaError(str(problem), [problem]) from error
+    items, lines = _read_json(text, file)
     if isinstance(items, Mapping):
         items = [items] if "process_id" in items else items.get("processes")
     if not isinstance(items, list) or not items:
         hint = 'Expected {"processes": [...]}, or one object with process_id per line.'
         raise refused(file, "json", "There is no list of processes.", hint)
     if any(isinstance(item, Mapping) and _answer_key(item) for item in items) or lines or _repeats(items):
-        return _answers(items, grids, file, changed)
+        return _answers(items, grids, file, changed, lines)
     _bound_json(items, file)
     actions = json_to_actions(json.dumps({"processes": items}), file)
     return _actions("grids", actions, grids, file, changed, {})
 
 
-def _json_lines(text: str) -> list[Any] | None:
-    found: list[Any] = []
-    for line in text.splitlines():
+def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
+    """What is in the text; of JSON Lines, a list and the line of each item. A file whose first line is JSON by itself
+    is taken for JSON Lines, and what is wrong further down is said of the line where it is."""
+    try:
+        return json.loads(text), []
+    except (ValueError, RecursionError) as error:
+        whole = _no_json(error, file)
+    items: list[Any] = []
+    lines: list[int] = []
+    for number, line in enumerate(lines_of(text), 1):
         if line.strip():
             try:
-                found.append(json.loads(line))
-            except (ValueError, RecursionError):
-                return None
-    return found
+                items.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise _no_json(error, file, number) if items else whole from error
+            lines.append(number)
+    return items, lines
+
+
+def _no_json(error: ValueError | RecursionError, file: str, line: int = 0) -> ProParaError:
+    """`line`: where the text that was read is in the file, if it is not all of it."""
+    told, column = getattr(error, "msg", str(error)), getattr(error, "colno", 0)
+    where = line or getattr(error, "lineno", 0)
+    problem = Problem(file, where, column, "json", f"Not JSON: {told}.", "One object, or one per line.")
+    return ProParaError(str(problem), [problem])
 
 
 def _answer_key(item: Mapping[str, Any]) -> str:
@@ -219,8 +235,8 @@ def _bound_json(items: list[Any], file: str) -> None:
                 raise refused(file, "step", f"A list of {len(where):,} locations; at most {MAX_STEPS + 1}.")
 
 
-def _answers(items: list[Any], grids: Grids, file: str, changed: list[Repair]) -> Intake:
-    returned = _returned(items, grids, file)
+def _answers(items: list[Any], grids: Grids, file: str, changed: list[Repair], lines: list[int]) -> Intake:
+    returned = _returned(items, grids, file, lines)
     n = max(len(texts) for texts in returned.values())
     if n > MAX_SAMPLES:
         raise refused(file, "samples", f"{n} samples for one process; at most {MAX_SAMPLES} are read.")
@@ -228,17 +244,18 @@ def _answers(items: list[Any], grids: Grids, file: str, changed: list[Repair]) -
     return Intake("answers", samples, tuple(changed))
 
 
-def _returned(items: list[Any], grids: Grids, file: str) -> dict[int, list[str]]:
-    """By process, what was said, in the file's order."""
+def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> dict[int, list[str]]:
+    """By process, what was said, in the file's order. `lines`: where each item is; none outside JSON Lines."""
     returned: dict[int, list[str]] = {}
     problems: list[Problem] = []
     for number, item in enumerate(items, 1):
+        line = lines[number - 1] if lines else 0
         pid = item.get("process_id") if isinstance(item, Mapping) else None
         if not isinstance(pid, int) or isinstance(pid, bool):
-            problems.append(Problem(file, number, 0, "json", f"Object {number} has no whole process_id."))
+            problems.append(Problem(file, line, 0, "json", f"Object {number} has no whole process_id."))
         elif pid not in grids:
             hint = "Answers must be about the processes of this answer set."
-            problems.append(Problem(file, number, 0, "json", f"Object {number}: no process {pid}.", hint))
+            problems.append(Problem(file, line, 0, "json", f"Object {number}: no process {pid}.", hint))
         else:
             key = _answer_key(item)
             said = item[key] if key else item

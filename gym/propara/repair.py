@@ -6,6 +6,7 @@ The result is canonical text that the reference would take; it is scored only af
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -132,7 +133,7 @@ def _repair_row(fields: list[str], number: int, names: dict[int, dict[str, str]]
             new = _participant(fields[0], new, old, names)
         if new != old:
             fields[column] = new
-            yield Repair(number, column + 1, _CODES[column], f"{old!r} became {new!r}.")
+            yield Repair(number, column + 1, _CODES[column], f"{old!r} became {new!r}{_how(old, new)}.")
     yield from _implied_blanks(fields, number)
 
 
@@ -166,7 +167,7 @@ def _state_cell(column: int, cell: str) -> str:
 
 
 def _names(answers: Grids | None) -> dict[int, dict[str, str]]:
-    """By process, the answers' names under a key without case, quotes and blanks around semicolons."""
+    """By process, the answers' names under a key without case, Unicode form, quotes and blanks around semicolons."""
     if answers is None:
         return {}
     return {
@@ -183,16 +184,23 @@ def _grouped(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _key(name: str) -> str:
-    parts = sorted(" ".join(part.split()).casefold() for part in name.strip().strip('"').split(";"))
+    plain = unicodedata.normalize("NFC", name).strip().strip('"')
+    parts = sorted(" ".join(part.split()).casefold() for part in plain.split(";"))
     return ";".join(part for part in parts if part)
 
 
 def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, str]]) -> str:
-    """The answers' spelling where only case, blanks, quotes or the order of alternatives differ."""
+    """The answers' spelling where only case, Unicode form, blanks, quotes or the order of alternatives differ."""
     known = names.get(int(process), {}) if process.isdecimal() and len(process) <= 18 else {}
     if raw in known.values():
         return raw
     return known.get(_key(name), name)
+
+
+def _how(old: str, new: str) -> str:
+    """Two spellings that look the same on a page are told apart in words."""
+    same = unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new)
+    return " (the same letters in the answers' Unicode form)" if same else ""
 
 
 def _implied_blanks(fields: list[str], number: int) -> Iterable[Repair]:

@@ -13,6 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gym.conversations.cases import notes
+from gym.conversations.cases.notes import MAX_NOTES
+from gym.conversations.cases.read import look_at
 from gym.conversations.hocon import HoconError, read
 
 INCLUDES = [
@@ -47,7 +50,15 @@ def doubling(n: int, form: str) -> str:
     return "a0=x\n" + "".join(f"a{k + 1}=" + form.replace("_", f"${{a{k}}}") + "\n" for k in range(n))
 
 
+def nested(inner: str) -> str:
+    """Keys of several parts within each other: deeper than any of them."""
+    return (".".join("a" * 60) + "{") * 60 + inner + "}" * 60
+
+
 BOMBS = {
+    "deep keys in deep keys": nested("b:1"),
+    "deep keys in deep keys, merged": f"x{{{nested('b:1')}}}\nx{{{nested('b:2')}}}",
+    "many fields far below": nested("\n".join(f"b{n}:1" for n in range(90_000))),
     "doubled text": doubling(60, "__"),
     "lists in lists": doubling(60, "[_,_]"),
     "joined lists": "a0=[1]\n" + doubling(60, "_ _").removeprefix("a0=x\n"),
@@ -161,6 +172,57 @@ PIECES = st.sampled_from(
         "\r",
     ]
 )
+
+
+@pytest.mark.parametrize("form", ["_", "a:${_}", "_:${_}", "_:1\n_+=1"])
+def test_messages_do_not_repeat_a_name_as_long_as_the_document(form):
+    with pytest.raises(HoconError) as caught:
+        read(form.replace("_", "k" * 400_000))
+    assert len(str(caught.value)) < 600
+
+
+LONG_LISTS = {
+    "keys": ("agent: a\n" + "\n".join(f"k{n}: 1" for n in range(3_000)), "remarks"),
+    "headers": ("agent: a, metadata: {" + ",".join(f"k{n}: [1]" for n in range(3_000)) + "}", "problems"),
+    "keys and no agent": ("\n".join(f"k{n}: 1" for n in range(3_000)), "remarks"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_LISTS)
+def test_of_very_many_remarks_only_the_first_are_made(monkeypatch, name):
+    looked_up = []
+    monkeypatch.setattr(notes, "near", lambda *given: looked_up.append(given) or "")
+    text, kind = LONG_LISTS[name]
+    case, found = look_at(text)
+    assert [one.message for one in found if one.code == "too-many"] == [
+        f"Only the first 999 {kind} are listed."
+    ]
+    assert len(found) <= MAX_NOTES + 1
+    assert len(looked_up) <= MAX_NOTES
+    assert (case is None) == (name != "keys")
+    assert (case is None) == any(one.severity == "error" for one in found)
+
+
+@pytest.mark.parametrize("made", ["keywords: [_]", "_"])
+def test_checks_that_are_skipped_count_among_those_a_case_may_name(made):
+    several = ",".join(f"k{n}: 1" if made == "_" else f"k{n}" for n in range(2_001))
+    case, found = look_at(
+        f"agent: a, interactions: [{{response: {{text: {{{made.replace('_', several)}}}}}}}]"
+    )
+    assert case is None
+    assert "limit" in [one.code for one in found]
+
+
+def test_a_case_has_so_many_connections_and_no_more():
+    case, found = look_at("agent: a, connections: [" + "http," * 21 + "]")
+    assert case is None
+    assert [one.where for one in found if one.code == "limit"] == ["connections"]
+
+
+def test_a_remark_does_not_repeat_a_name_as_long_as_the_document():
+    _, found = look_at("agent: a, interactions: [{response: {text: {" + "k" * 400_000 + ": 1}}}]")
+    assert found
+    assert all(len(str(one)) < 1_500 for one in found)
 
 
 @settings(max_examples=600, deadline=None)

@@ -42,6 +42,16 @@ def test_the_exit_status_tells(files, capsys):
     assert "line 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["agenttest", "assess"])
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, command):
+    monkeypatch.setattr(f"gym.conversations.management.commands.{command}.run_case", pytest.fail)
+    with pytest.raises(CommandError, match="Cannot write") as caught:
+        call_command(
+            command, str(files / "good.hocon"), "--server", "embedded", "--output", str(files / "no" / "x")
+        )
+    assert caught.value.returncode == 2
+
+
 def test_the_table_says_what_failed(files, capsys):
     agenttest(files, "--server", "embedded")
     out = capsys.readouterr().out

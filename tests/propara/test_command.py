@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,18 @@ def test_intervals_follow_the_report(folder):
     done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"])
     assert "95% intervals from 500 resamples of 14 processes:" in done.out
     assert done.out == run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"]).out
+
+
+def test_intervals_of_files_that_can_be_read_only_once(folder):
+    (folder / "a.tsv").write_text(shipped("answers"))
+    (folder / "p.tsv").write_text(shipped("hasty"))
+    read_twice = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"])
+    os.mkfifo(folder / "pipe")
+    writer = threading.Thread(target=(folder / "pipe").write_text, args=[shipped("hasty")])
+    writer.start()
+    once = run(["evaluate", "-p", "pipe", "-a", "a.tsv", "--bootstrap", "500"])
+    writer.join()
+    assert (once.code, once.out) == (0, read_twice.out)
 
 
 def test_explain_reads_standard_input(monkeypatch):

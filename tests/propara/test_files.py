@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 
 from gym.propara import ProParaError, evaluate
-from gym.propara.check import check
+from gym.propara.check import MAX_PROBLEMS, check
 from gym.propara.convert import (
     grids_to_json,
     json_to_actions,
@@ -104,6 +105,24 @@ def test_a_file_that_only_a_spreadsheet_could_love_is_repaired_and_every_change_
     }
     assert all(one.message for one in done.repairs)
     assert evaluate(LIGHT, done.text).f1 == 1.0
+
+
+def test_a_name_in_another_unicode_form_is_the_answers_name():
+    answers = LIGHT.replace("gas", "gaz libéré")
+    done = repair(unicodedata.normalize("NFD", answers), grids_of(answers, "answers"))
+    assert done.text == answers
+    assert {one.code for one in done.repairs} == {"participant"}
+    assert "Unicode form" in done.repairs[0].message
+
+
+def test_of_very_many_strange_names_only_the_first_are_looked_at(monkeypatch):
+    compared = []
+    monkeypatch.setattr("gym.propara.check.get_close_matches", lambda name, *_: compared.append(name) or [])
+    strange = "".join(f"7\t1\t{number}\tNONE\t?\t?\n" for number in range(3 * MAX_PROBLEMS))
+    problems = check(GRIDS, strange)
+    assert len(problems) == MAX_PROBLEMS + 1
+    assert problems[-1].code == "too-many"
+    assert len(compared) <= MAX_PROBLEMS + 1
 
 
 def test_a_clean_file_needs_no_repair():

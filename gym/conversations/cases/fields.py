@@ -10,6 +10,7 @@ from gym.conversations.cases.model import CONNECTIONS, FILTERS, MAX_ITERATIONS, 
 from gym.conversations.cases.notes import Notes, kind, near
 from gym.conversations.hocon import KeyPath
 
+MAX_CONNECTIONS = 20
 INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 DURATION = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?) *([a-zµ]+)")
 SECONDS = {
@@ -113,6 +114,9 @@ def connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
         notes.warn(
             "no-connections", path, "Without a connection nothing is asked, and every iteration fails."
         )
+    if len(given) > MAX_CONNECTIONS:
+        notes.error("limit", path, f"A case may have at most {MAX_CONNECTIONS} connections.")
+        return ()
     for number, name in enumerate(given):
         here = (*path, number) if isinstance(value, list) else path
         if not isinstance(name, str):

@@ -9,6 +9,10 @@ from typing import Any, Literal
 from gym.conversations.cases.model import Problem
 from gym.conversations.hocon import Document, KeyPath
 
+MAX_NOTES = 1_000
+MAX_LENGTH = 400
+"""Of a message or a path: a name may be as long as the document."""
+
 
 def shown_path(path: KeyPath) -> str:
     """interactions[0].response.text"""
@@ -37,14 +41,21 @@ def kind(value: Any) -> str:
 def near(name: str, known: Iterable[str]) -> str:
     """A hint that names the known word that looks most like `name`, or all of them."""
     words = list(known)
-    close = difflib.get_close_matches(name.lower(), words, 1)
+    close = difflib.get_close_matches(name[:MAX_LENGTH].lower(), words, 1)
     return f"Did you mean {close[0]}?" if close else f"Known are {', '.join(words)}."
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
+
+
 class Notes:
+    """Of errors and of remarks the first MAX_NOTES are kept: a document can hold very many."""
+
     def __init__(self, document: Document) -> None:
         self.document = document
         self.problems: list[Problem] = []
+        self._left = {True: MAX_NOTES, False: MAX_NOTES}
 
     def add(
         self,
@@ -54,8 +65,16 @@ class Notes:
         message: str,
         hint: str = "",
     ) -> None:
+        error = severity == "error"
+        self._left[error] -= 1
+        if self._left[error] < 0:
+            return
+        if not self._left[error]:
+            severity, code, path, hint = "error" if error else "info", "too-many", (), ""
+            message = f"Only the first {MAX_NOTES - 1:,} {'problems' if error else 'remarks'} are listed."
         line, column = self.document.place(path) if path else (0, 0)
-        self.problems.append(Problem(severity, code, shown_path(path), line, column, message, hint))
+        where = _short(shown_path(path))
+        self.problems.append(Problem(severity, code, where, line, column, _short(message), hint))
 
     def error(self, code: str, path: KeyPath, message: str, hint: str = "") -> None:
         self.add("error", code, path, message, hint)
@@ -69,9 +88,11 @@ class Notes:
     def unknown_keys(self, given: dict[str, Any], known: tuple[str, ...], path: KeyPath) -> None:
         for key in given:
             if key not in known:
-                self.warn(
-                    "unknown-key", (*path, key), f"{key} means nothing here and is ignored.", near(key, known)
-                )
+                self.unknown("unknown-key", (*path, key), f"{key} means nothing here and is ignored.", known)
+
+    def unknown(self, code: str, path: KeyPath, message: str, known: tuple[str, ...]) -> None:
+        """A word that is none of those known, with the nearest of them; looked for only where it will be listed."""
+        self.warn(code, path, message, near(str(path[-1]), known) if self._left[False] > 0 else "")
 
     @property
     def failed(self) -> bool:

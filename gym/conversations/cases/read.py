@@ -96,8 +96,8 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
         notes.warn(
             "no-checks", ("interactions",), "Nothing is checked: this case passes whatever the agent says."
         )
-    if case.n_checks > MAX_CHECKS:
-        notes.error("limit", ("interactions",), f"A case may make at most {MAX_CHECKS:,} checks.")
+    if sum(len(turn.checks) for turn in interactions) > MAX_CHECKS:
+        notes.error("limit", ("interactions",), f"A case may name at most {MAX_CHECKS:,} checks.")
     return case
 
 

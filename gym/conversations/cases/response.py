@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gym.conversations.cases.model import PARTS, TESTS, Check
-from gym.conversations.cases.notes import Notes, kind, near
+from gym.conversations.cases.notes import Notes, kind
 from gym.conversations.hocon import KeyPath
 
 SPECIAL = frozenset('$"{}[]:=,+#`^?!@*&\\.')
@@ -20,12 +20,8 @@ def checks_of(response: dict[str, Any] | None, path: KeyPath, notes: Notes) -> t
     given = response or {}
     for key in given:
         if key not in PARTS:
-            notes.warn(
-                "unknown-part",
-                (*path, key),
-                f"Answers have no part {key}: nothing is checked.",
-                near(key, PARTS),
-            )
+            message = f"Answers have no part {key}: nothing is checked."
+            notes.unknown("unknown-part", (*path, key), message, PARTS)
             found.append(_skipped(notes, path, key, (), "", f"answers have no part {key!r}"))
     for part in PARTS:
         if part in given:
@@ -68,7 +64,7 @@ def _checks(
 ) -> list[Check]:
     test = name.lower()
     if test not in TESTS:
-        notes.warn("unknown-test", path, f"There is no test {name}: nothing is checked.", near(name, TESTS))
+        notes.unknown("unknown-test", path, f"There is no test {name}: nothing is checked.", TESTS)
         return [_skipped(notes, path[:-1], part, keys, name, f"there is no test {name!r}")]
     line, _ = notes.document.place(path)
     if expected == [] and isinstance(expected, list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gym.conversations.hocon.nodes import Array, Chain, Concat, Node, Object, Path, Scalar, Substitution
-from gym.conversations.hocon.scan import Source
+from gym.conversations.hocon.scan import Source, named
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Builder:
             into.fields[key] = Array(field.at, [field.value])
         elif isinstance(earlier, Scalar | Object):
             line, _ = self.source.place(earlier.at)
-            message = f"+= appends to a list, but {'.'.join(field.path)} is no list (line {line})."
+            message = f"+= appends to a list, but {named(field.path)} is no list (line {line})."
             raise self.source.error("mixed", message, field.at)
         elif isinstance(earlier, Concat) and isinstance(earlier.pieces[-1], Array):
             earlier.pieces[-1].items.append(field.value)

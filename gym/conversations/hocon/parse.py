@@ -10,7 +10,7 @@ import re
 from gym.conversations.hocon.build import Builder, Field
 from gym.conversations.hocon.errors import HoconError
 from gym.conversations.hocon.nodes import Array, Concat, Node, Object, Path, Scalar, Substitution
-from gym.conversations.hocon.scan import Source
+from gym.conversations.hocon.scan import Source, named
 
 END = frozenset("\n,}]#")
 INCLUDED = re.compile(r"(?:[^\S\n]+|(?<=include))(?:\"|(?:file|url|classpath|package|required)\s*\()")
@@ -74,11 +74,14 @@ class Parser:
         elif self._peek() in (":", "="):
             self.at += 1
         elif self._peek() != "{":
-            raise self._error(
-                f"After the key {'.'.join(path)} comes : or = or {{, not {self._shown()}.", QUOTE_IT
-            )
+            message = f"After the key {named(path)} comes : or = or {{, not {self._shown()}."
+            raise self._error(message, QUOTE_IT)
         self._skip()
         full = prefix + path
+        if len(full) > self.max_depth:
+            raise self._limit(
+                start
+            )  # keys of several parts, within each other, are as deep as all of them together
         self.places[full] = start
         marker = len(self.substitutions)
         value = self._value((*full, 0) if appends else full)

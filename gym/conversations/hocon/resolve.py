@@ -12,7 +12,7 @@ from typing import Any
 
 from gym.conversations.hocon.errors import HoconError
 from gym.conversations.hocon.nodes import Array, Chain, Concat, Node, Object, Path, Scalar, Substitution
-from gym.conversations.hocon.scan import Source
+from gym.conversations.hocon.scan import Source, named
 
 MAX_STEPS = 150
 """How deep resolving may go through values and substitutions together."""
@@ -78,7 +78,7 @@ class Resolver:
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise self._error("limit", "Substitutions and values are nested too deep here.", node)
-        self.under_way[mark] = ".".join(node.path) if isinstance(node, Substitution) else ""
+        self.under_way[mark] = named(node.path) if isinstance(node, Substitution) else ""
         found = self._resolve(node)
         del self.under_way[mark]
         self.steps -= 1
@@ -133,6 +133,7 @@ class Resolver:
             return Found(text, 1 + len(text) // BLOCK, 0, text)
         if node.optional:
             return NOTHING
+        name = named(node.path)
         if node.looks_back and node.before is None:
             raise self._error("cycle", f"{name} refers to itself, and had no value before.", node)
         hint = f"Define it in this document or as a variable, or write ${{?{name}}} if it may be absent."

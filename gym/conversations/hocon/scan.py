@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from gym.conversations.hocon.errors import HoconError
 
@@ -18,6 +19,13 @@ TRIPLE_END = re.compile(r'"{3,}')
 ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 RESERVED = frozenset('$"{}[]:=,+#`^?!@*&\\')
 MAX_DIGITS = 300
+MAX_SHOWN = 120
+
+
+def named(path: Sequence[str]) -> str:
+    """A key as a message names it: it may be as long as the document."""
+    name = ".".join(path)
+    return name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 1]}…"
 
 
 class Source:

@@ -67,6 +67,24 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("--output", "-o", type=Path, help="default: standard output")
 
 
+def check_output(given: dict[str, Any]) -> None:
+    """Whether --output can be written is asked before anything is run, not after."""
+    if given["output"]:
+        _written(given["output"], "", "a")
+
+
+def write_output(given: dict[str, Any], text: str) -> None:
+    _written(given["output"], text, "w")
+
+
+def _written(path: Path, text: str, mode: str) -> None:
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise CommandError(f"Cannot write {path}: {error.strerror}.", returncode=WRONG) from error
+
+
 def from_environment(name: str) -> str:
     """A secret. What is too short to be kept out of results is none."""
     value = os.environ.get(name)

@@ -89,15 +89,16 @@ def full_report(submission: Submission) -> dict[str, Any]:
 
 
 def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
-    """One row per process: stored numbers, and P, R and F1 of all questions or of one."""
+    """One row per process: stored numbers, and P, R and F1 of all questions or of one. Summed as gym.propara.digest
+    does, so that F1 is the stored one to the last bit."""
     rows = []
     for row in report["processes"]:
         told = [(label(code), n) for code, n in row["mistakes"].items()]
         precision, recall, f1 = None, None, row["f1"]
         if row["scores"]:
             names = [question] if question else list(QUESTIONS)
-            precision = fmean(row["scores"][name][0] for name in names)
-            recall = fmean(row["scores"][name][1] for name in names)
+            precision = sum(row["scores"][name][0] for name in names) / len(names)
+            recall = sum(row["scores"][name][1] for name in names) / len(names)
             f1 = harmonic(precision, recall)
         rows.append({**row, "precision": precision, "recall": recall, "f1": f1, "told": told})
     return rows

@@ -11,9 +11,12 @@ from django.urls import reverse
 
 from gym.propara import evaluate
 from gym.propara.bootstrap import compare
+from gym.propara.digest import overall
 from gym.propara.models import Submission
+from gym.propara.scoring import QuestionScore
 from gym.propara.site import selectors, services
 from gym.propara.site.compare import compare_submissions
+from gym.propara.site.exports import process_rows
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped
 
@@ -176,6 +179,19 @@ def test_exports_hold_what_the_pages_say(client, pair):
     assert data["report"]["reference"]["f1"] == pair[1].f1
     assert data["answers_sha256"] == pair[1].version.sha256
     assert get("actions.tsv") == get("file") == shipped("hasty")
+
+
+def test_exports_have_the_stored_f1_of_a_process_to_the_last_bit():
+    shown = {
+        "inputs": [1 / 2, 2 / 3],
+        "outputs": [2 / 3, 3 / 4],
+        "conversions": [1 / 3, 0.0],
+        "moves": [1 / 4, 1 / 3],
+    }
+    stored = overall({name: QuestionScore(*pair) for name, pair in shown.items()})
+    row = {"id": 1, "scores": shown, "f1": stored, "mistakes": {}}
+    assert f"{stored:.3f}" == "0.437"
+    assert [one["f1"] for one in process_rows({"processes": [row]})] == [stored]
 
 
 def test_a_change_of_the_evaluator_scores_everything_again_and_keeps_the_old_numbers(

@@ -76,6 +76,10 @@ def test_all_problems_come_at_once_at_the_lines_of_the_file_as_it_came():
     assert refusal(text) == [(4, 4, "action"), (9, 2, "columns")]
 
 
+SPELT_OTHERWISE = "".join(f"08\t1\t{number}\tNONE\tx\tx\n" for number in range(20_001))
+"""More rows of process 8, which another spelling of its number must not hide."""
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [
@@ -89,6 +93,8 @@ def test_all_problems_come_at_once_at_the_lines_of_the_file_as_it_came():
         (b"[" * 100_000, "json"),
         (b'{"process_id": 8, "answers": ["x"]}', "json"),
         (b"7\t99999999\tgas\tNONE\tx\tx\n", "step"),
+        (LIGHT.encode() + b"7\t1_000_000\tgas\tNONE\tx\tx\n", "step"),
+        (LIGHT.encode() + b"8\t99\tsteam\tNONE\tx\tx\n" + SPELT_OTHERWISE.encode(), "too-large"),
         (b"x" * (MAX_BYTES + 1), "too-large"),
     ],
 )
@@ -132,6 +138,30 @@ def test_answers_to_the_prompt_pack_are_scored_sample_by_sample(people):
     assert (submission.kind, submission.f1) == ("answers", 1.0)
     assert [one["f1"] == 1.0 for one in submission.samples] == [True, True, False, False]
     assert [len(one["failures"]) for one in submission.samples] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"process_id": 7}\n\n{"process_id": 7, oops}\n', (3, 19)),
+        ('\n{"process_id": 7,\n "participants": }', (3, 18)),
+        ('{"process_id": 7}\n' + "[" * 100_000, (2, 0)),
+        ('\n{"process_id": 7}\n\n{"process_id": 8}\n', (4, 0)),
+        ('{"process_id": 7}\n{"process_id": "7"}\n', (2, 0)),
+        ('[{"process_id": 7, "answer": "?"},\n{"process_id": 8}]', (0, 0)),
+    ],
+)
+def test_what_is_wrong_with_json_is_said_of_its_own_line(text, place):
+    assert [one[:2] for one in refusal(text)] == [place]
+
+
+def test_a_line_separator_within_an_answer_ends_no_line():
+    odd = {
+        "process_id": 7,
+        "participants": GRID | {"gas": ["the\u2028star", "the\x85star", None, None, None]},
+    }
+    lines = (json.dumps(odd, ensure_ascii=False) + "\n") * 2
+    assert [one.failures for one in take_in(lines.encode(), LIGHT).samples] == [(), ()]
 
 
 def test_several_objects_about_one_process_are_samples(people):

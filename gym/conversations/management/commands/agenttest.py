@@ -31,6 +31,7 @@ class Command(BaseCommand):
         shared.add_arguments(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
+        shared.check_output(given)
         server = shared.transport(given["server"], given)
         judge = shared.judge(given, server)
         options = shared.options(given, early_stop=given["early_stop"])
@@ -48,7 +49,7 @@ class Command(BaseCommand):
                 results.append((str(path), shared.hidden(run_case(case, server, judge, options), given)))
         text = reports.render(results, given["format"])
         if given["output"]:
-            given["output"].write_text(text, encoding="utf-8")
+            shared.write_output(given, text)
         else:
             self.stdout.write(text, ending="")
         if wrong or not reports.all_passed(results):

@@ -27,6 +27,7 @@ class Command(BaseCommand):
         shared.add_arguments(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
+        shared.check_output(given)
         server = shared.transport(given["server"], given)
         try:
             case = shared.read(given["file"], given, lambda line: self.stderr.write(line))
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         else:
             text = text_report(assessment)
         if given["output"]:
-            given["output"].write_text(text, encoding="utf-8")
+            shared.write_output(given, text)
         else:
             self.stdout.write(text, ending="")
 
