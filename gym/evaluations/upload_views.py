@@ -132,7 +132,7 @@ def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
 def _score(result: RunResult, revision: SuiteRevision, rule: Rule) -> Score:
     """What will be stored with the run."""
     rows = [
-        Judged(row.position, row.formula, row.outcomes, row.margins, row.too_close)
+        Judged(row.position, row.formula, row.outcomes, row.margins, row.too_close, row.close)
         for row in result.predictions
     ]
     return score(rows, rule, revision.predictions.count())

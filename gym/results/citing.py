@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _BREAKING = re.compile(r"[{}\\]")
+_NAMED = str.maketrans({"^": r"\textasciicircum{}", "~": r"\textasciitilde{}"})
 
 
 def bibtex(*, key: str, title: str, author: str, year: int, address: str, note: str) -> str:
@@ -18,4 +19,4 @@ def bibtex(*, key: str, title: str, author: str, year: int, address: str, note: 
 
 def _text(text: str) -> str:
     plain = _BREAKING.sub("", " ".join(text.split()))
-    return re.sub(r"([&%$#_])", r"\\\1", plain)
+    return re.sub(r"([&%$#_])", r"\\\1", plain).translate(_NAMED)

@@ -51,13 +51,15 @@ def rule_json(rule: Rule) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Judged:
-    """One prediction over the items of a run, in the order of the items. Margins are bits."""
+    """One prediction over the items of a run, in the order of the items. Margins are bits. `close`: which outcomes are
+    too close to call; empty where the run says only how many, or nothing."""
 
     position: int
     formula: str
     outcomes: Sequence[int]
     margins: Sequence[float | None]
     too_close: int = 0
+    close: Sequence[bool] = ()
 
 
 @dataclass(frozen=True)
@@ -131,16 +133,18 @@ def score(predictions: Sequence[Judged], rule: Rule, expected: int) -> Score:
         missing = (codes == NOT_EVALUABLE).any(axis=0)
         ties = (codes == TIE).any(axis=0) & ~missing
         passed, judged = int(shares.sum()), int(shares.size)
+        too_close = _items_too_close(rows, missing)
     else:
         missing, ties = codes == NOT_EVALUABLE, codes == TIE
         passed, judged = int((codes == HELD).sum()), int(codes.size)
+        too_close = sum(row.too_close for row in rows)
     return Score(
         rule=rule.key,
         n=int(shares.size),
         judged=judged,
         passed=passed,
         ties=int(ties.sum()),
-        too_close=sum(row.too_close for row in rows),
+        too_close=too_close,
         not_evaluable=int(missing.sum()),
         rate=rate,
         low=interval.low if interval else None,
@@ -152,6 +156,15 @@ def score(predictions: Sequence[Judged], rule: Rule, expected: int) -> Score:
         margin_high=margin.high,
         effect=margin.effect,
     )
+
+
+def _items_too_close(rows: Sequence[Judged], missing: NDArray[np.bool_]) -> int:
+    """Items with an outcome that is too close to call, less those of which one is missing; where a run does not say
+    which outcomes they are, as many as there can be."""
+    if any(row.too_close and not row.close for row in rows):
+        return min(sum(row.too_close for row in rows), int(missing.size))
+    close = np.array([row.close or [False] * missing.size for row in rows], dtype=np.bool_)
+    return int((close.any(axis=0) & ~missing).sum())
 
 
 @lru_cache(maxsize=4096)

@@ -18,7 +18,7 @@ from gym.results.stats import margin_summary, tail_above
 def judged(results: Iterable[PredictionResult]) -> list[Judged]:
     """Stored results as the rules read them. The results' predictions should be fetched with them."""
     return [
-        Judged(row.position, row.prediction.formula, row.outcomes, row.margins, row.too_close)
+        Judged(row.position, row.prediction.formula, row.outcomes, row.margins, row.too_close, row.close)
         for row in results
     ]
 

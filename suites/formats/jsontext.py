@@ -57,15 +57,19 @@ def json_path(parts: Iterable[str | int]) -> str:
     return path
 
 
-def load(text: str, report: Report) -> Any:
-    """Parse JSON text. Raises `SuiteFormatError`; never RecursionError, ValueError or JSONDecodeError."""
+def load(text: str, report: Report, *, nan_is_null: bool = False) -> Any:
+    """Parse JSON text. Raises `SuiteFormatError`; never RecursionError, ValueError or JSONDecodeError.
+
+    `nan_is_null`: NaN, as Python programs write it, is a value that is not there."""
     if text.count(",") > MAX_VALUES:  # cheap, and before anything is built
         _refuse_values(report)
         report.raise_problems()
     try:
         root = json.loads(
             text,
-            parse_constant=lambda name: _Bad(f"{name} is not JSON"),
+            parse_constant=lambda name: (
+                None if nan_is_null and name == "NaN" else _Bad(f"{name} is not JSON")
+            ),
             parse_float=_number,
             parse_int=_integer,
             object_pairs_hook=_object,

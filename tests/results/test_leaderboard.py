@@ -188,6 +188,13 @@ def test_names_cannot_break_out_of_latex_or_markdown(client, world):
     assert r"a\_b & 100% $x \\input{y} \| \<b\>" in md
 
 
+@pytest.mark.parametrize(("name", "written"), [("[4pt] LM", "{[}4pt] LM"), ("*LM", "{*}LM")])
+def test_a_name_is_no_argument_of_the_line_end_before_it(client, world, name, written):
+    world["good"].name = name
+    world["good"].save()
+    assert f"\n    {written} & " in fetch(client, "tex")
+
+
 def test_json_holds_everything_on_the_page(client, world):
     data = json.loads(fetch(client, "json"))
     assert data["rule"]["key"] == "each"

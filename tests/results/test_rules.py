@@ -62,5 +62,17 @@ def test_too_close_outcomes_are_counted():
     assert score(two(too_close=2), FIRST, 2).too_close == 2
 
 
+def test_an_item_is_too_close_once_under_the_conjunction():
+    rows = [
+        Judged(0, A, [1, 1, 0, 1], [1.0, 2.0, -1.0, 1.0], 2, [True, False, False, True]),
+        Judged(1, B, [1, 0, 0, 3], [3.0, -2.0, -1.0, None], 2, [True, True, False, False]),
+    ]
+    assert [score(rows, rule, 2).too_close for rule in (EACH, ALL, FIRST)] == [4, 2, 2]
+
+
+def test_never_more_items_are_too_close_than_there_are():
+    assert score(two(too_close=3), ALL, 2).too_close == 4
+
+
 def test_an_unknown_rule_is_each():
     assert rule_of("nonsense") is EACH

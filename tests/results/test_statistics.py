@@ -9,7 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from gym.evaluations.statistics import mean_interval, wilson
+from gym.evaluations.statistics import Interval, mean_interval, wilson
 from gym.results.stats import (
     benjamini_hochberg,
     effective_n,
@@ -146,6 +146,26 @@ def test_equal_differences_have_no_interval():
     assert paired_difference([0.0, 1.0], [0.0, 1.0]).low is None
     assert margin_summary([None, None]).n == 0
     assert margin_summary([2.0]).mean == 2.0
+
+
+def test_differences_that_are_equal_but_for_rounding_have_no_interval_and_no_effect():
+    first, second = [1 / 3, 2 / 3] * 6, [2 / 3, 1.0] * 6
+    assert np.ptp(np.subtract(second, first)) > 0  # a third is not one
+    found = paired_difference(first, second)
+    assert (found.mean, found.low, found.high, found.effect) == (pytest.approx(1 / 3), None, None, None)
+    over = stratified_difference([np.subtract(second, first)], [1.0])
+    assert (over.mean, over.low, over.high) == (pytest.approx(1 / 3), None, None)
+
+
+def test_margins_that_are_equal_but_for_rounding_have_no_interval_and_no_effect():
+    found = margin_summary([0.1 + 0.2, 0.3] * 4)
+    assert (found.low, found.high, found.effect) == (None, None, None)
+
+
+def test_a_weighted_mean_of_perfect_suites_is_one():
+    rates, weights = [1.0] * 51, [0.1 * (k + 1) for k in range(51)]
+    mean, limits = weighted_mean(rates, [Interval(0.5, 1.0)] * 51, weights)
+    assert mean == limits.high == 1.0
 
 
 def test_the_effect_size_is_hedges_g():

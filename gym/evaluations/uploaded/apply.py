@@ -172,15 +172,8 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> App
             "file", "the suite makes no prediction, so there is nothing these outcomes could be of"
         )
     report.raise_problems()
-    labels = [row.name or f"Prediction {k}" for k, row in enumerate(document.predictions, start=1)]
-    by_prediction: dict[int, list[OutcomeRow]] = {}
-    for row in part.rows:
-        if row.prediction and row.prediction not in labels:
-            hint = f"Its predictions: {listing([f'“{label[:60]}”' for label in labels])}."
-            report.problem(row.where, f"the suite has no prediction “{row.prediction[:60]}”", hint)
-            continue
-        by_prediction.setdefault(labels.index(row.prediction) if row.prediction else 0, []).append(row)
-    report.raise_problems()
+    labels = [row.name.strip() or f"Prediction {k}" for k, row in enumerate(document.predictions, start=1)]
+    by_prediction = _by_prediction(part, labels, report)
     shift = numbering({row.item for row in part.rows}, document.items, report)
     report.raise_problems()
     predictions = []
@@ -197,8 +190,46 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> App
     unjudged = [label for k, label in enumerate(labels) if k not in by_prediction]
     if unjudged:
         missing.append(f"outcomes of {listing(unjudged)}")
-        if not any(row.prediction for row in part.rows):
+        if not any(row.prediction or row.number for row in part.rows):
             message = f"one outcome per item: taken as that of the first prediction, “{labels[0]}”"
             report.notice("file", message)
     result = RunResult(list(document.items), [], predictions, [])
     return Applied(result, tuple(missing), tuple(report.notices), shift=shift or 0)
+
+
+def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> dict[int, list[OutcomeRow]]:
+    """Rows by the place of their prediction, each item of it once."""
+    found: dict[int, list[OutcomeRow]] = {}
+    seen: dict[tuple[int, int], str] = {}
+    for row in part.rows:
+        place = _place(row, labels, report)
+        if place is None:
+            continue
+        if (place, row.item) in seen:
+            message = f"item {row.item} of {labels[place][:60]} is already in {seen[place, row.item]}"
+            report.problem(row.where, message, "Keep one of the two rows.")
+            continue
+        seen[place, row.item] = row.where
+        found.setdefault(place, []).append(row)
+    report.raise_problems()
+    return found
+
+
+def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None:
+    """Which prediction a row is about: by its name, by its number where the file has no name or several have it, and
+    the first one where it says neither."""
+    named = [k for k, label in enumerate(labels) if label == row.prediction]
+    if not row.prediction:
+        named = [k for k in range(len(labels)) if k == (row.number or 1) - 1]
+    elif row.number is not None and len(named) > 1:
+        named = [k for k in named if k == row.number - 1]
+    if len(named) == 1:
+        return named[0]
+    what = f"“{row.prediction[:60]}”" if row.prediction else "of this number"
+    if named:
+        message = f"the suite has {len(named)} predictions {what}"
+        report.problem(row.where, message, "Say which one is meant in a column prediction_number.")
+    else:
+        hint = f"Its predictions: {listing([f'“{label[:60]}”' for label in labels])}."
+        report.problem(row.where, f"the suite has no prediction {what}", hint)
+    return None

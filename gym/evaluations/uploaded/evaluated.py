@@ -15,7 +15,7 @@ Where = tuple[str | int, ...]
 
 def read_evaluated(text: str, factor: float, report: Report) -> Uploaded:
     """One part; its sentences hold one value per metric and region, see `ScorePart`. Raises `SuiteFormatError`."""
-    root = load(text, report)
+    root = load(text, report, nan_is_null=True)  # syntaxgym-core writes NaN for a value that is missing
     items = root.get("items") if isinstance(root, dict) else None
     if not isinstance(items, list) or not items:
         hint = "An evaluated suite is a suite whose regions have a metric_value."
@@ -73,7 +73,7 @@ def _conditions(items: list[Any], report: Report) -> list[tuple[Where, dict[str,
 def _values(
     where: Where, condition: dict[str, Any], sentence: FileSentence, factor: float, report: Report
 ) -> dict[str, dict[int, float | None]]:
-    """By metric and region number; a region whose value is null has none."""
+    """By metric and region number; a region whose value is null or NaN has none."""
     found: dict[str, dict[int, float | None]] = {}
     for k, region in enumerate(condition["regions"]):
         path = (*where, "regions", k)

@@ -14,6 +14,7 @@ ROLES = {
     "model": ("model", "model_name"),
     "suite": ("suite", "suite_name", "test_suite"),
     "prediction": ("prediction", "prediction_name"),
+    "number": ("prediction_number",),
     "outcome": ("outcome",),
 }
 
@@ -32,12 +33,14 @@ def read_outcomes(text: str, report: Report) -> Uploaded:
             table.text(row, role).strip()[:200] for role in ("suite", "model", "prediction")
         )
         known = False if table.text(row, "outcome").strip() == "not evaluable" else correct
-        key = (suite, model, prediction, item)
+        given = "number" in table.roles and table.text(row, "number").strip()
+        number = whole(table, row, "number", "prediction number", report) if given else None
+        key = (suite, model, prediction, number, item)
         what = f"item {item}" + (f" of {suite}" if suite else "") + (f" for {model}" if model else "")
         if not once(seen, key, row, lambda what=what: what, report):  # type: ignore[misc]
             continue
         part = parts.setdefault((suite, model), OutcomePart(suite, model, []))
-        part.rows.append(OutcomeRow(row.where, item, known, prediction))
+        part.rows.append(OutcomeRow(row.where, item, known, prediction, number))
     report.raise_problems()
     return Uploaded("outcomes", tuple(parts.values()), tuple(report.notices))
 

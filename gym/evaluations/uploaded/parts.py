@@ -68,10 +68,13 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
+    """`number`: which prediction of that name is meant, counted from 1, where the file says it."""
+
     where: str
     item: int
     correct: bool | None
     prediction: str
+    number: int | None = None
 
 
 @dataclass(slots=True)

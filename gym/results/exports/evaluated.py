@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from gym.evaluations.compute import RunResult
@@ -69,11 +70,7 @@ def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, m
         ]
         item = items.setdefault(row.item, {"item_number": row.item, "conditions": []})
         item["conditions"].append({"condition_name": row.condition, "regions": regions})
-    whole = all(
-        row.total is None
-        or math.isclose(row.total, math.fsum(bits or 0.0 for bits in row.regions), abs_tol=1e-9)
-        for row in result.sentences
-    )
+    whole = all(_is_sum(row.total, row.regions) for row in result.sentences)
     kept = {key: value for key, value in document.meta.items() if key in {"author", "reference", "comment"}}
     suite = {
         "meta": {"name": document.name, "metric": metric, "model": model, **kept},
@@ -85,3 +82,11 @@ def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, m
         "items": list(items.values()),
     }
     return json.dumps(suite, ensure_ascii=False, indent=1) + "\n"
+
+
+def _is_sum(total: float | None, regions: Sequence[float | None]) -> bool:
+    """Whether a sentence's bits are those of its regions together; with one of them missing, it has to have none."""
+    known = [bits for bits in regions if bits is not None]
+    if total is None or len(known) < len(regions):
+        return total is None and len(known) < len(regions)
+    return math.isclose(total, math.fsum(known), abs_tol=1e-9)

@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 RESAMPLES = 9_999
 _BATCH = 2_000_000
 """Numbers drawn at once, so that long suites need no more memory than short ones."""
+ROUNDING = 1e-9
+"""Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
+
+
+def all_alike(values: NDArray[np.float64]) -> bool:
+    """Whether the values differ by rounding alone: then there is no spread, and no interval."""
+    return float(np.ptp(values)) <= ROUNDING
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ def bootstrap_mean(
     None below two values, or when all are equal.
     """
     n = int(values.size)
-    if n < 2 or float(np.ptp(values)) == 0.0:
+    if n < 2 or all_alike(values):
         return None
     from scipy.stats import norm, t
 
@@ -96,12 +103,9 @@ def _batches(resamples: int, n: int) -> list[int]:
 def standardised(values: NDArray[np.float64]) -> float | None:
     """Mean over standard deviation, times Hedges' correction 1 − 3/(4(n−1) − 1); None when there is no spread."""
     n = int(values.size)
-    if n < 3:
+    if n < 3 or all_alike(values):
         return None
-    deviation = float(values.std(ddof=1))
-    if deviation <= 0:
-        return None
-    return float(values.mean()) / deviation * (1 - 3 / (4 * (n - 1) - 1))
+    return float(values.mean()) / float(values.std(ddof=1)) * (1 - 3 / (4 * (n - 1) - 1))
 
 
 def stratified_difference(
@@ -127,7 +131,7 @@ def stratified_difference(
         return Difference(0, None, None, None, None)
     mean = sum(weight / total * float(values.mean()) for values, weight in rows)
     n = sum(int(values.size) for values, _ in rows)
-    spread = [(values, weight / total) for values, weight in rows if float(np.ptp(values)) > 0.0]
+    spread = [(values, weight / total) for values, weight in rows if not all_alike(values)]
     if not spread:
         return Difference(n, mean, None, None, None)
     rng = np.random.default_rng(seed)
@@ -154,5 +158,5 @@ def _expanded_tail(rows: Sequence[tuple[NDArray[np.float64], float]], confidence
 def sign_test(first: Sequence[float], second: Sequence[float]) -> McNemar:
     """McNemar's exact test for items that count with a share (several predictions): of the items whose shares
     differ, how many favour the first. The same as `mcnemar` for shares of 0 and 1."""
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if abs(a - b) > 1e-9]
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if abs(a - b) > ROUNDING]
     return mcnemar([a > b for a, b in pairs], [b > a for a, b in pairs])

@@ -84,7 +84,7 @@ def weighted_mean(
     if total <= 0:
         return None
     shares = [weight / total for weight in weights]
-    mean = math.fsum(share * rate for share, rate in zip(shares, rates, strict=True))
+    mean = min(1.0, math.fsum(share * rate for share, rate in zip(shares, rates, strict=True)))
     rows = list(zip(shares, rates, intervals, strict=True))
     below = math.fsum((share * (rate - limits.low)) ** 2 for share, rate, limits in rows)
     above = math.fsum((share * (limits.high - rate)) ** 2 for share, rate, limits in rows)

@@ -166,7 +166,18 @@ def test_an_evaluated_suite_names_what_is_wrong_by_path():
     text = problems(json.dumps(data).encode())
     assert "$.items[0].conditions[1].regions[0]: metric_value is missing" in text
     assert "$.items[0].conditions[1].regions[1].metric_value.sum: must be a number or null" in text
-    assert "NaN is not JSON" in problems(json.dumps(data).replace('"high"', "NaN").encode())
+    assert "Infinity is not JSON" in problems(json.dumps(data).replace('"high"', "Infinity").encode())
+
+
+def test_nan_in_an_evaluated_suite_is_a_value_that_is_missing():
+    data = json.loads(golden("evaluated.json"))
+    answers = []
+    for nothing in (None, math.nan):
+        data["items"][0]["conditions"][0]["regions"][1]["metric_value"] = {"sum": nothing}
+        found = applied(json.dumps(data).encode()).result
+        answers.append((found.sentences[0].regions, [row.outcomes for row in found.predictions]))
+    assert answers[0] == answers[1]
+    assert (answers[0][0][1], answers[0][1][0][0]) == (None, 3)
 
 
 @pytest.mark.parametrize(
