@@ -5,6 +5,7 @@ what is wrong or takes it as it is."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
@@ -50,7 +51,10 @@ def blocks(
         if row is not None:
             if checker.game == "ic":
                 return
-            check_learnt(line[0], row.get("trainingChars"))
+            learnt = row.get("trainingChars")
+            check_learnt(line[0], learnt)
+            if not careful and isinstance(learnt, float) and math.isnan(learnt):
+                raise Odd  # which number is the highest depends then on those before
             yield _singly([(line[0], row)], checker)
             break
     while block := _next(rest):
@@ -63,11 +67,13 @@ def blocks(
 
 
 def _next(lines: Iterator[Numbered]) -> list[Numbered]:
+    """Lines up to LINES or BYTES: many at once where they are short, and long ones one by one."""
     block: list[Numbered] = []
-    size = 0
-    while size < BYTES and len(block) < LINES and (some := list(islice(lines, 32))):
+    size, many = 0, 1
+    while size < BYTES and len(block) < LINES and (some := list(islice(lines, many))):
         block += some
         size += sum(len(raw) for _, raw in some)
+        many = 32 if size * 32 < BYTES * len(block) else 1
     return block
 
 

@@ -44,6 +44,12 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
         player = Timed(_player(options, model, named, transcript))
         stack.callback(_stop, player)
         write, there = _log(options, streams, stack)
+        if options.skip and there:
+            raise OptionError(
+                f"{options.log} holds {there:,} lines already, behind which the game goes on, and --skip says "
+                f"{options.skip:,}.",
+                "Leave --skip away, or name a new file.",
+            )
         skip = options.skip or there
         if skip and options.game == "ic" and not options.seed:
             raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")

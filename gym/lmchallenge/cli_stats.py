@@ -93,7 +93,7 @@ def _quickly(
     lines: Iterator[bytes], name: str, source: str, options: argparse.Namespace, is_long: bool
 ) -> tuple[list[dict[str, Any]], Sequence[str]]:
     quick = None
-    if is_long and options.lines is None and files.is_plain(name):
+    if is_long and options.lines is None and name != "-" and files.is_plain(name):
         from gym.lmchallenge.parts import counted
 
         quick = counted(name, options.filter)

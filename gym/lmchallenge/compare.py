@@ -32,10 +32,14 @@ def fingerprint(rows: Iterable[Row]) -> str:
     for row in rows:
         game = game_of(row)
         entries = row[RESULT_KEYS[game]]
-        parts = [entry.get("target", entry.get("targetChars")) for entry in entries]
+        parts = [entry["targetChars"] if (text := entry.get("target")) is None else text for entry in entries]
         if game == "tc":
             texts = all(isinstance(part, str) for part in parts)
-            parts = ["".join(map(str, parts))] if texts else [sum(parts)]
+            parts = (
+                ["".join(parts)]
+                if texts
+                else [sum(part if isinstance(part, int) else len(part) for part in parts)]
+            )
         digest.update(repr((row.get("userId"), parts)).encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
 

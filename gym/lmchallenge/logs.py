@@ -126,7 +126,13 @@ def _is_count(entry: Any, key: str) -> bool:
 
 def too_large(score: Any) -> bool:
     """Whether no double holds it."""
-    return type(score) is int and abs(score) > 1e308
+    if type(score) is not int:
+        return False
+    try:
+        float(score)
+    except OverflowError:
+        return True
+    return False
 
 
 def _huge(score: Any) -> str:
@@ -139,7 +145,7 @@ def _check_ic(entry: Any) -> str:
         return "there is neither a target nor a number of targetChars"
     if not isinstance(target, str | None):
         return "target is not a string"
-    if "verbatimMatch" not in entry and not ("target" in entry and "verbatim" in entry):
+    if entry.get("verbatimMatch") is None and not ("target" in entry and "verbatim" in entry):
         return "what was typed is missing (verbatim or verbatimMatch)"
     pair = entry["score"]
     if len(pair) != 2 or type(pair[0]) not in _NUMBERS or type(pair[1]) not in _SCORES:
@@ -148,6 +154,12 @@ def _check_ic(entry: Any) -> str:
         return huge
     # The candidates are many: `mixing.Tokens` looks at them all at once.
     return "" if isinstance(entry["candidates"], list) else "candidates is not a list"
+
+
+def right_before(entry: Row) -> bool:
+    """Whether a word of ic was typed without error; a verbatimMatch of null says nothing."""
+    match = entry.get("verbatimMatch")
+    return bool(entry["target"] == entry["verbatim"] if match is None else match)
 
 
 MOST_COUNTED = 2**53

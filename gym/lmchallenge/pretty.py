@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.games import RESULT_KEYS
-from gym.lmchallenge.logs import Row, game_of
+from gym.lmchallenge.logs import Row, game_of, right_before
 from gym.lmchallenge.mixing import Mix, Tokens
 from gym.lmchallenge.table import keeper_of
 
@@ -97,11 +97,6 @@ def ic_ranks(entries: Sequence[Row], mix: Mix | None) -> list[int]:
             "A log of ic is coloured by a mixture of its scores.", "Give one, such as ic-opt finds."
         )
     return [int(rank) for rank in Tokens.of(entries).ranks(mix)] if entries else []
-
-
-def right_before(entry: Row) -> bool:
-    """Whether the word was typed without error."""
-    return bool(entry["verbatimMatch"] if "verbatimMatch" in entry else entry["target"] == entry["verbatim"])
 
 
 def _skipped(entry: Row, keeps: Callable[[str], bool]) -> bool:

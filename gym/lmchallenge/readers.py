@@ -247,7 +247,7 @@ class _IcReader(_Reader):
     def __init__(self, keep: str, mixes: tuple[Mix, ...]) -> None:
         super().__init__(keep, mixes)
         self.waiting: list[Row] = []
-        self.first_waiting = 0
+        self.numbers: list[int] = []  # of the lines of those that wait
 
     def entries(self, number: int, entries: list[Row]) -> None:
         keeps = keeper_of(self.keep)
@@ -256,15 +256,13 @@ class _IcReader(_Reader):
             size = entry["targetChars"] if target is None else len(target)
             self.chars.append(size)
             self.allowed.append((size or 1) if target is None or keeps(target) else 0)
-            match = entry.get("verbatimMatch")
-            self.before.append(bool(target == entry["verbatim"] if match is None else match))
+            self.before.append(logs.right_before(entry))
             score = entry["score"]
             self.score.append(_score(score[1]) if len(score) == 2 else _NAN)
-        if not self.waiting:
-            self.first_waiting = number
         self.waiting.extend(entries)
+        self.numbers.extend([number] * len(entries))
         if len(self.waiting) >= _CHUNK:
-            self._reckon(number)
+            self._reckon()
 
     def columns(self, block: list[Numbered], entries: list[Corrected] | list[Hidden]) -> bool:
         texts = [entry.target for entry in entries]
@@ -280,7 +278,7 @@ class _IcReader(_Reader):
             ]
         )
         self.score.frombytes(floats_of([entry.score[1] for entry in entries]).tobytes())
-        self._reckon(block[0][0])
+        self._reckon()
         if self.mixes:
             for start in range(0, len(entries), _CHUNK):
                 part = entries[start : start + _CHUNK]
@@ -292,17 +290,21 @@ class _IcReader(_Reader):
                 self.correct.append(np.packbits(tokens.correct(self.mixes), axis=1))
         return True
 
-    def _reckon(self, last: int) -> None:
-        if not self.mixes or not self.waiting:
-            self.waiting = []
+    def _reckon(self) -> None:
+        waiting, numbers = self.waiting, self.numbers
+        self.waiting, self.numbers = [], []
+        if not self.mixes or not waiting:
             return
-        where = f"the log, lines {self.first_waiting} to {last}"
-        flags = Tokens.of(self.waiting, where).correct(self.mixes)
-        self.correct.append(np.packbits(flags, axis=1))
-        self.waiting = []
+        try:
+            tokens = Tokens.of(waiting)
+        except LogError:
+            for number, entry in zip(numbers, waiting, strict=True):
+                Tokens.of([entry], f"Line {number} of the log")
+            raise
+        self.correct.append(np.packbits(tokens.correct(self.mixes), axis=1))
 
     def table(self) -> Table:
-        self._reckon(self.lines.numbers[-1])
+        self._reckon()
         return super().table()
 
 

@@ -64,6 +64,17 @@ def test_a_run_can_go_on_after_a_break():
     assert whole.splitlines()[2:] == rest.splitlines()
 
 
+def test_lines_to_skip_are_not_told_of_a_log_that_has_some(tmp_path: Path):
+    path = tmp_path / "log"
+    command = ("run", "--skip", "1", "--log", str(path), PROGRAM, "wp")
+    assert call(*command, stdin=CORPUS)[0] == 0
+    before = path.read_bytes()
+    code, _, err = call(*command, stdin=CORPUS)
+    assert code == 1
+    assert "holds 2 lines already" in err
+    assert path.read_bytes() == before
+
+
 def test_logs_and_corpora_may_be_packed(tmp_path: Path, wp: Path):
     code, packed, _ = call("run", "--gzip", PROGRAM, "wp", stdin=gzip.compress(CORPUS.encode()))
     assert code == 0

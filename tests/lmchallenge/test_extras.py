@@ -27,6 +27,19 @@ def wp(*ranks, **keys):
     return {"wordPredictions": entries, **keys}
 
 
+def test_a_line_of_typed_text_that_is_hidden_in_part_has_a_name_of_its_own():
+    def named(*entries):
+        return fingerprint([{"textCompletions": list(entries)}])
+
+    assert named({"target": "ab"}, {"targetChars": 3}) == named({"targetChars": 5})
+    assert named({"target": "ab"}, {"target": "c"}) == named({"target": "abc"}) != named({"targetChars": 3})
+
+
+def test_words_that_are_null_are_told_apart_by_their_lengths():
+    one, other = ({"inputCorrections": [{"target": None, "targetChars": size}]} for size in (3, 4))
+    assert fingerprint([one]) != fingerprint([other])
+
+
 def test_bits_per_character_state_what_unknown_words_cost():
     found = bits_per_character(table(wp(1, None), wp(1)))
     assert found["characters"] == 6

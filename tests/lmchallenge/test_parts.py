@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from gym.lmchallenge import cli_stats, parts
 from gym.lmchallenge.blocks import typed_json
-from gym.lmchallenge.cli import main
+from gym.lmchallenge.cli import Streams, main
 from gym.lmchallenge.quick import Quick
 
 WORD = {"wordPredictions": [{"rank": 2, "score": -1.5, "target": "the"}, {"target": "."}, {"target": "ü"}]}
@@ -121,3 +122,20 @@ def test_the_command_line_says_the_same_of_a_log_that_is_packed_or_read_by_lines
         main(words)
         assert json.loads(capfdbinary.readouterr()[0]) == expected
     assert expected == whole(path)[0]
+
+
+@pytest.mark.parametrize("at", range(0, 40, 3))
+def test_the_highest_of_training_chars_may_come_before_or_after_a_nan(tmp_path, at):
+    rows = [WORD | {"trainingChars": float("nan") if number == at else number} for number in range(40)]
+    path = written(tmp_path / "log", rows)
+    found = parts.counted(path, "all")
+    expected = whole(path, "all")
+    assert repr((found.statistics(), found.notices) if found else expected) == repr(expected)
+
+
+def test_a_file_named_like_standard_input_is_not_counted_in_its_place(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "-", [WORD] * 40)
+    data = b"".join(json.dumps(TEXT).encode() + b"\n" for _ in range(40))
+    assert main(["stats"], streams=Streams(source=io.BytesIO(data))) == 0
+    assert "kpc" in json.loads(capfdbinary.readouterr()[0])[0]

@@ -99,7 +99,7 @@ def read(lines: list[bytes], keep: str, fast: bool) -> readers.Table | str:
         return error.message
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(log(), st.sampled_from(sorted(FILTERS)))
 def test_a_log_read_in_blocks_is_the_log_read_line_by_line(lines, keep):
     fast, slow = read(lines, keep, True), read(lines, keep, False)
@@ -179,3 +179,63 @@ def test_letters_are_those_of_the_tokenizer_in_every_version_of_python():
         text = chr(code)
         assert FILTERS["alpha"](text) == (letter.search(text) is not None and text != "@"), hex(code)
         assert FILTERS["alphaonly"](text) == (other.search(text) is None), hex(code)
+
+
+HIDDEN_WORD = {
+    "targetChars": 2,
+    "verbatimMatch": True,
+    "score": [-1, -2],
+    "candidates": [[-1, -2], [-3, None]],
+}
+
+
+def ic_lines(*entries: dict) -> list[bytes]:
+    return [json.dumps({"inputCorrections": [entry]}).encode() + b"\n" for entry in entries]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_verbatim_match_of_null_is_none_given(fast):
+    about = {"verbatimMatch": None, "score": [-1, -2], "candidates": []}
+    named = ic_lines(*({"target": "a", "verbatim": typed, **about} for typed in "ab"))
+    found = read(named, "all", fast)
+    assert not isinstance(found, str)
+    assert found.before.tolist() == [True, False]
+    assert [logs.right_before(row["inputCorrections"][0]) for _, row in logs.read(named)] == [True, False]
+    hidden = ic_lines(HIDDEN_WORD, {**HIDDEN_WORD, "verbatimMatch": None})
+    assert "line 2: inputCorrections[0]: what was typed is missing" in str(read(hidden, "all", fast))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("at", [0, 3, 6, 9])
+def test_a_candidate_that_is_none_is_named_with_its_line(monkeypatch, fast, at):
+    monkeypatch.setattr(readers, "_CHUNK", 4)
+    monkeypatch.setattr(readers, "_BLOCK_LINES", 3)
+    lines = ic_lines(*[HIDDEN_WORD] * 10)
+    lines[at : at + 1] = ic_lines({**HIDDEN_WORD, "candidates": [[-1, -2], [-1, "x"]]})
+    assert read(lines, "all", fast) == f"Line {at + 1} of the log: 'x' stands where a score belongs."
+
+
+@pytest.mark.parametrize("decode", [blocks.plain_json, blocks.typed_json])
+@pytest.mark.parametrize("score", [15 * 10**307, -(17 * 10**307)])
+def test_whole_scores_that_a_double_holds_are_taken(decode, score):
+    line = json.dumps({"wordPredictions": [{"target": "a", "rank": 1, "score": score}]}).encode() + b"\n"
+    quick = Quick("all")
+    assert quick.take(enumerate([line] * 3, 1), "the log", decode)
+    assert quick.statistics()[0]["hit1"] == 1
+    assert isinstance(read([line] * 3, "all", False), readers.Table)
+
+
+def test_long_lines_are_not_gathered():
+    line = b'{"wordPredictions": []%s}\n' % (b" " * blocks.BYTES)
+    taken = 0
+
+    def lines():
+        nonlocal taken
+        for number in range(1, 9):
+            taken = number
+            yield number, line
+
+    for at, block in enumerate(blocks.blocks(lines(), logs.Checker("the log"), blocks.plain_json), 1):
+        assert len(block.sizes) == 1
+        assert taken == at
+    assert taken == 8

@@ -61,9 +61,9 @@ def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
 
 def stored_form(game: Game) -> str:
     """The privacy format that the log is kept in."""
-    if not game.has_targets:
-        return "lengths"
-    return "predictions" if game.has_predictions else "targets"
+    if game.has_predictions:
+        return "predictions"
+    return "targets" if game.has_targets else "lengths"
 
 
 def offered(game: Game) -> dict[str, bool]:

@@ -15,14 +15,13 @@ from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import players, tools
 from gym.lmchallenge.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.games import GameOptions
-from gym.lmchallenge.logs import RESULT_KEYS, game_of
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.noise import ErrorModel
 from gym.lmchallenge.registered import PLAYABLE
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
-from gym.lmchallenge.site.storage import append, lines_of, pack, take_in
+from gym.lmchallenge.site.storage import Holds, append, lines_of, pack, take_in
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from suites.models import Visibility
@@ -187,15 +186,14 @@ def upload_log(
         )
         game.clean_fields(exclude=["words", "report", "statistics", "options"])
         game.save()
-        for row, lines in take_in(stream, filename, MAX_LOG):
-            if not game.lines:
-                game.game = game_of(row)
-                entries = row[RESULT_KEYS[game.game]]
-                game.has_targets = all("target" in entry for entry in entries)
-                game.has_predictions = any("predictions" in entry for entry in entries)
+        holds = Holds()
+        for lines in take_in(stream, filename, MAX_LOG, holds):
             append(game, lines)
         if not game.lines:
             raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
+        game.game = holds.game
+        game.has_targets = holds.words or not holds.entries
+        game.has_predictions = holds.predictions
         game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=f"Count {game.title}")
         game.save(update_fields=["game", "has_targets", "has_predictions", "job"])
     return game

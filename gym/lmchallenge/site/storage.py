@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import F
@@ -107,20 +108,30 @@ def reduced(row: Row, form: str) -> Row:
     text), "predictions" (as it is stored). What a log does not hold cannot be put back."""
     if form == "predictions":
         return row
-    key = logs.RESULT_KEYS[logs.game_of(row)]
-    return {**row, key: [_reduced(entry, form == "lengths") for entry in row[key]]}
+    game = logs.game_of(row)
+    key = logs.RESULT_KEYS[game]
+    return {**row, key: [_reduced(entry, game, form == "lengths") for entry in row[key]]}
 
 
-def _reduced(entry: Row, lengths: bool) -> Row:
+def _reduced(entry: Row, game: str, lengths: bool) -> Row:
     found = {name: value for name, value in entry.items() if name != "predictions"}
-    if not lengths or "target" not in found:
+    if not lengths:
         return found
-    target = found.pop("target")
-    found["targetChars"] = len(target)
-    if "verbatim" in found:
-        found["verbatimMatch"] = found.pop("verbatim") == target
+    if game == "ic":
+        found["verbatimMatch"] = logs.right_before(entry)
         found["candidates"] = [pair[-2:] for pair in found["candidates"]]
+        found.pop("verbatim", None)
+    target = found.pop("target", None)
+    if target is not None:
+        found["targetChars"] = len(target)
     return found
+
+
+def _has_words(entry: Row, game: str) -> bool:
+    """Whether any word stands in an entry, be it only one that was typed or a candidate of ic."""
+    if entry.get("target") is not None:
+        return True
+    return game == "ic" and ("verbatim" in entry or any(len(pair) > 2 for pair in entry["candidates"]))
 
 
 PRIVACY = {
@@ -145,13 +156,33 @@ def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def take_in(stream: Any, source: str, limit: int) -> Iterator[tuple[Row, list[str]]]:
-    """A foreign log, checked: (a row, the lines since the last time) for every chunk. Blank lines are dropped, rows are
-    spelled anew. Raises LogError, also when more than `limit` bytes come out of the packing."""
+@dataclass
+class Holds:
+    """What a log holds: its game, words, predictions; whether there is any entry."""
+
+    game: str = ""
+    words: bool = False
+    predictions: bool = False
+    entries: bool = False
+
+    def add(self, row: Row) -> None:
+        """One more row."""
+        self.game = self.game or logs.game_of(row)
+        entries = row[logs.RESULT_KEYS[self.game]]
+        self.entries = self.entries or bool(entries)
+        self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
+        self.predictions = self.predictions or any("predictions" in entry for entry in entries)
+
+
+def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list[str]]:
+    """A foreign log, checked: the lines since the last time, for every chunk. Blank lines are dropped, rows are
+    spelled anew; `holds` is told of each. Raises LogError, also when more than `limit` bytes come out of the
+    packing."""
     kept: list[str] = []
     size = whole = 0
-    row: Row = {}
-    for _, row in logs.read(limited(stream, source, limit), source):
+    for number, row in logs.read(limited(stream, source, limit), source):
+        _check_countable(number, row, source)
+        holds.add(row)
         line = logs.line_of(row)
         kept.append(line)
         size += len(line)
@@ -159,10 +190,19 @@ def take_in(stream: Any, source: str, limit: int) -> Iterator[tuple[Row, list[st
         if whole > limit:
             raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split the log.")
         if size >= CHUNK_BYTES:
-            yield row, kept
+            yield kept
             kept, size = [], 0
     if kept:
-        yield row, kept
+        yield kept
+
+
+def _check_countable(number: int, row: Row, source: str) -> None:
+    """What `logs.read` leaves to those who count. Raises LogError."""
+    logs.check_learnt(number, row.get("trainingChars"))
+    if entries := row.get(logs.RESULT_KEYS["ic"]):
+        from gym.lmchallenge.mixing import Tokens
+
+        Tokens.of(entries, f"{source}, line {number}")
 
 
 def limited(stream: Any, source: str, limit: int) -> Iterator[bytes]:

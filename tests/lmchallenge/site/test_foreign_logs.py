@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gym.lmchallenge import logs
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.mixing import Mix, Tokens
+from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import shown
 from gym.lmchallenge.site.downloads import offered
 from gym.lmchallenge.site.storage import PRIVACY, reduced
@@ -109,3 +110,89 @@ def test_ranks_of_text_completion_are_shown_from_one_with_what_the_log_says(clie
         answer = client.get(reverse("lmc-text", args=[game.key]), {"line": 1}).content.decode()
         assert f'<td class="num">{first}</td>' in answer
         assert f'<td class="num">{last}</td>' in answer
+
+
+CANDIDATES = [["a", -1, -2], ["b", -3, None]]
+PAIRS = {"score": [-1, -2], "candidates": CANDIDATES}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"target": "a", "verbatim": "b"},
+        {"target": "a", "verbatim": "b", "verbatimMatch": None},
+        {"target": "a", "verbatimMatch": False},
+        {"target": None, "targetChars": 1, "verbatim": "b"},
+        {"targetChars": 1, "verbatim": "b", "verbatimMatch": False},
+    ],
+    ids=json.dumps,
+)
+def test_a_log_in_lengths_holds_no_word(entry):
+    row = {"inputCorrections": [{**entry, **PAIRS}]}
+    ((_, read),) = logs.read([json.dumps(row).encode()])
+    assert reduced(read, "lengths")["inputCorrections"] == [
+        {"targetChars": 1, "verbatimMatch": False, "score": [-1, -2], "candidates": [[-1, -2], [-3, None]]}
+    ]
+
+
+def downloaded(client, game, form):
+    answer = client.get(reverse("lmc-download", args=[game.key, f"{form}.log"]))
+    return b"".join(answer.streaming_content) if answer.status_code == 200 else None
+
+
+@pytest.mark.django_db
+def test_what_a_log_holds_is_not_read_off_its_last_line(client, people):
+    rows = [{"wordPredictions": [{"target": "word", "predictions": [["dog", -1]]}]}, {"wordPredictions": []}]
+    game = upload(people.alice, "".join(f"{json.dumps(row)}\n" for row in rows))
+    assert b"dog" in downloaded(client, game, "predictions")
+    assert b"dog" not in downloaded(client, game, "targets")
+    hidden = [{"wordPredictions": [{"targetChars": 4}]}, {"wordPredictions": []}]
+    game = upload(people.alice, "".join(f"{json.dumps(row)}\n" for row in hidden))
+    assert not game.has_targets
+    assert downloaded(client, game, "targets") is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", ["wp", "ic"])
+def test_a_log_that_is_hidden_in_part_shows_no_word_where_lengths_are_asked(client, people, form):
+    rows = {
+        "wp": [{"wordPredictions": [{"target": "secret"}]}, {"wordPredictions": [{"targetChars": 4}]}],
+        "ic": [
+            {
+                "inputCorrections": [
+                    {
+                        "targetChars": 6,
+                        "verbatimMatch": True,
+                        "score": [-1, -2],
+                        "candidates": [["secret", -1, -2]],
+                    }
+                ]
+            }
+        ],
+    }[form]
+    game = upload(people.alice, "".join(f"{json.dumps(row)}\n" for row in rows))
+    assert b"secret" not in downloaded(client, game, "lengths")
+    assert b"secret" in downloaded(client, game, "targets")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"trainingChars": "many"}, "Line 2 of the log: trainingChars is 'many'"),
+        (
+            {
+                "inputCorrections": [
+                    {"target": "a", "verbatim": "a", "score": [-1, -2], "candidates": [["a", -1, "x"]]}
+                ]
+            },
+            "the log, line 2: 'x' stands where a score belongs",
+        ),
+    ],
+    ids=["trainingChars", "candidates"],
+)
+def test_a_line_that_cannot_be_counted_is_refused_before_anything_is_kept(people, change, words):
+    row = {"inputCorrections": [{"target": "a", "verbatim": "a", **PAIRS}]}
+    with pytest.raises(LogError, match=words):
+        upload(people.alice, f"{json.dumps(row)}\n{json.dumps({**row, **change})}\n")
+    assert not Game.objects.exists()
