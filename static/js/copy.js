@@ -1,8 +1,14 @@
 /* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. What a table's
    data-copy-note says (scoring rule, intervals) goes into a line below it. */
 
+/* Text that a spreadsheet would take for a formula gets an apostrophe in front, as in CSV files; numbers stay numbers. */
+function guard(text) {
+  return /^'*[=+\-@＝＋－＠]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+}
+
 export function tableText(table) {
-  const clean = (cell) => (cell.dataset.copy ?? cell.dataset.value ?? cell.innerText).replace(/\s+/g, " ").trim();
+  const clean = (cell) =>
+    guard((cell.dataset.copy ?? cell.dataset.value ?? cell.innerText).replace(/\s+/g, " ").trim());
   const rows = [...table.rows].map((row) => [...row.cells].map(clean));
   const note = table.dataset.copyNote;
   if (note) rows.push([note, ...Array(rows[0].length - 1).fill("")]);

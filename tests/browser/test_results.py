@@ -49,6 +49,20 @@ def test_the_heat_map_copies_to_a_spreadsheet(page):
     assert rows[-1][0].startswith("Scoring rule: each prediction")
 
 
+def test_what_a_spreadsheet_would_run_is_copied_as_text(page):
+    page.goto("/leaderboard/")
+    copied = page.evaluate(
+        """async () => {
+            const { tableText } = await import("/static/js/copy.js");
+            const table = document.createElement("table");
+            for (const text of ["=1+1", "@x", "-2+3", "'=1", "-2.5", "+1.20", "Plain -x"])
+                table.insertRow().insertCell().textContent = text;
+            return tableText(table);
+        }"""
+    )
+    assert copied.split("\n") == ["'=1+1", "'@x", "'-2+3", "''=1", "-2.5", "+1.20", "Plain -x"]
+
+
 def test_models_ticked_on_the_leaderboard_are_compared(page):
     page.goto("/leaderboard/")
     page.get_by_label("Compare Demo GPT-2").check()
