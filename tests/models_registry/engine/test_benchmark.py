@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,23 +64,42 @@ def test_outcomes_that_differ_are_counted_as_marked_or_unmarked(
     texts = [join(sentence.contents).text for sentence in document.sentences]
     assert texts == load.texts
     scores = [scored(text, 3.0 + number) for number, text in enumerate(texts)]
-    exact: list[list[float]] = [[float(value or 0.0) for value in one.bits[1:]] for one in scores]
-    same = outcomes.compare(scores, exact, load, 1)
+    same = compared(scores, scores)
     assert same["outcomes"] == len(document.predictions) * len({one.item for one in document.sentences})
     assert (same["differ_marked"], same["differ_unmarked"]) == (0, 0)
-    turned = [
-        replace(one, bits=[None, *[20.0 - own for own in row]])
-        for one, row in zip(scores, exact, strict=True)
-    ]
-    assert outcomes.compare(turned, exact, load, 1)["differ_unmarked"] > 0
-    hair = [[1e-5 * own for own in row] for row in exact]
-    close = [
-        replace(one, bits=[None, *[1e-3 - 1e-5 * own for own in row]])
-        for one, row in zip(scores, exact, strict=True)
-    ]
-    found = outcomes.compare(close, hair, load, 1)
+    assert compared([mapped(one, lambda bits: 20.0 - bits) for one in scores], scores)["differ_unmarked"] > 0
+    hair = [mapped(one, lambda bits: 1e-5 * bits) for one in scores]
+    found = compared([mapped(one, lambda bits: 1e-3 - 1e-5 * bits) for one in scores], hair)
     assert found["differ_marked"] > 0
     assert found["differ_unmarked"] == 0
+
+
+def compared(scores: list[TokenScores], truth: list[TokenScores]) -> dict[str, int]:
+    return outcomes.of_suites(scores, truth, 1, left_to_right=True)
+
+
+def mapped(score: TokenScores, change: Callable[[float], float]) -> TokenScores:
+    """The same tokens with other values."""
+    return outcomes.with_bits(score, [change(bits) for bits in score.bits if bits is not None])
+
+
+def test_values_are_as_many_as_tokens_that_have_one() -> None:
+    one = scored("a b c", 2.0)
+    assert outcomes.with_bits(one, [1.0, 2.0, 3.0]).bits == [None, 1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="more values"):
+        outcomes.with_bits(one, [1.0, 2.0, 3.0, 4.0])
+
+
+def test_pairs_are_judged_by_the_bits_of_whole_sentences() -> None:
+    pair = [scored("a b", 2.0), scored("a c", 3.0)]
+    turned, near = [pair[1], pair[0]], [scored("a b", 2.0), scored("a c", 2.00001)]
+    assert outcomes.of_pairs(pair, pair) == counts()
+    assert outcomes.of_pairs(turned, pair) == counts(differ_unmarked=1)
+    assert outcomes.of_pairs(near, turned) == counts(too_close=1, differ_marked=1)
+
+
+def counts(**more: int) -> dict[str, int]:
+    return {"outcomes": 1, "too_close": 0, "differ_marked": 0, "differ_unmarked": 0} | more
 
 
 def facts(**more: Any) -> dict[str, Any]:
