@@ -7,7 +7,7 @@ from gym.settings import DATABASES
 
 INSTALLED_APPS = [
     "gym.accounts",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # no lists of accounts: theirs need the whole site
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
