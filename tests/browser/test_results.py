@@ -103,7 +103,8 @@ def test_the_marks_of_a_chart_are_read_by_keyboard(page):
 
 def test_the_address_of_a_chart_is_under_the_rights_of_its_page(site):
     models = json.loads(fetch(f"{site}/api/v1/models/"))["results"]
-    names = [row["name"] for row in models if row["backend"] != "agent"]  # agents run on no suite
+    ready = [row for row in models if row["status"] == "ready"]  # other tests register some that never are
+    names = [row["name"] for row in ready if row["backend"] != "agent"]  # agents run on no suite
     assert len(names) == 5
     assert all(name in fetch(f"{site}/figures/leaderboard-scores.csv") for name in names)
 
