@@ -7,6 +7,7 @@ process by process (gym.propara.quick, or gym.propara.stream with diagnostics); 
 from __future__ import annotations
 
 import gc
+import os
 
 from gym.propara import render
 from gym.propara.averages import Averager
@@ -139,18 +140,22 @@ def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO, kept: K
 
 def _scored(paths: Paths, diagnostics: OutputFile | None, kept: Kept) -> Scored:
     """Process by process where the files allow it. As in the reference, both files are read to their end before
-    anything is said about a process: what is written to a pipe cannot be taken back."""
+    anything is said about a process: what is written to a pipe cannot be taken back. What is no ordinary file is opened
+    once only: a named pipe whose writer is done never opens again."""
+    once = not (os.path.isfile(paths.answers) and os.path.isfile(paths.predictions))
     if diagnostics is None:
+        if once:
+            return _in_full(paths, _Scorer(paths, {}, None, kept))
         try:
             return _quickly(paths, kept)
         except (Unusual, ProcessFailure, OSError, UnicodeDecodeError):
             return _in_full(paths, _Scorer(paths, {}, None, kept))
     scorer = _Scorer(paths, _sentences(paths), diagnostics, kept)
-    return _described(paths, scorer) if _in_step(paths) else _in_full(paths, scorer)
+    return _described(paths, scorer) if not once and _in_step(paths) else _in_full(paths, scorer)
 
 
 def _in_step(paths: Paths) -> bool:
-    """Can both files be read side by side, and twice?"""
+    """Can both files be read side by side?"""
     from gym.propara.stream import in_step
 
     try:
@@ -158,8 +163,6 @@ def _in_step(paths: Paths) -> bool:
             open(paths.answers, encoding="utf-8") as answers,
             open(paths.predictions, encoding="utf-8") as predictions,
         ):
-            if not (answers.seekable() and predictions.seekable()):
-                return False
             for _ in in_step(answers, predictions):
                 pass
     except (Unusual, OSError, UnicodeDecodeError):
