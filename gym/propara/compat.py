@@ -140,24 +140,27 @@ def _evaluate(paths: Paths, diagnostics: OutputFile | None, out: TextIO, kept: K
 
 def _scored(paths: Paths, diagnostics: OutputFile | None, kept: Kept) -> Scored:
     """Process by process where the files allow it. As in the reference, both files are read to their end before
-    anything is said about a process: what is written to a pipe cannot be taken back. What is no ordinary file is opened
-    once only: a named pipe whose writer is done never opens again."""
-    once = not (os.path.isfile(paths.answers) and os.path.isfile(paths.predictions))
+    anything is said about a process: what is written to a pipe cannot be taken back."""
     if diagnostics is None:
-        if once:
-            return _in_full(paths, _Scorer(paths, {}, None, kept))
         try:
             return _quickly(paths, kept)
         except (Unusual, ProcessFailure, OSError, UnicodeDecodeError):
             return _in_full(paths, _Scorer(paths, {}, None, kept))
     scorer = _Scorer(paths, _sentences(paths), diagnostics, kept)
-    return _described(paths, scorer) if not once and _in_step(paths) else _in_full(paths, scorer)
+    return _described(paths, scorer) if _in_step(paths) else _in_full(paths, scorer)
+
+
+def _again(paths: Paths) -> bool:
+    """Can both files be opened more than once? A named pipe whose writer is done never opens again."""
+    return os.path.isfile(paths.answers) and os.path.isfile(paths.predictions)
 
 
 def _in_step(paths: Paths) -> bool:
-    """Can both files be read side by side?"""
+    """Can both files be read side by side, and twice?"""
     from gym.propara.stream import in_step
 
+    if not _again(paths):
+        return False
     try:
         with (
             open(paths.answers, encoding="utf-8") as answers,
@@ -179,6 +182,8 @@ def _sentences(paths: Paths) -> Sentences:
 
 def _quickly(paths: Paths, kept: Kept) -> Scored:
     """Nothing here refers to itself, so the collector of cycles would look at many lists for nothing."""
+    if not _again(paths):
+        raise Unusual
     collecting = gc.isenabled()
     gc.disable()
     averager = Averager(kept)
