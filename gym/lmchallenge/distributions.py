@@ -49,28 +49,37 @@ def _within(logs: torch.Tensor, sets: Sequence[Flags]) -> torch.Tensor:
     return logs.masked_fill(outside[which], -math.inf)
 
 
-def distributions(reader: Reader, sequences: Sequence[Path]) -> Iterator[tuple[list[int], torch.Tensor]]:
+def distributions(
+    reader: Reader, sequences: Sequence[Path], stems: Sequence[Path] = (), stem_of: Sequence[int] | None = None
+) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
-    Shared beginnings run once where the model takes tree attention."""
+    Sequence k goes on after stems[stem_of[k]]; -1 = after nothing. Shared beginnings run once where the model takes
+    tree attention."""
     import torch
 
     from models_registry.engine.execute import default_budget, tree_budget
 
     budget = default_budget(reader.device, reader.vocabulary)
-    longest = max(map(len, sequences))
+    after = [-1] * len(sequences) if stem_of is None else list(stem_of)
+    longest = max(
+        len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(sequences, after, strict=True)
+    )
     with torch.inference_mode():
         if reader.tree and (reader.reach is None or longest <= reader.reach):
-            yield from _by_trees(reader, sequences, tree_budget(reader, budget))
+            yield from _by_trees(reader, sequences, stems, after, tree_budget(reader, budget))
             return
-        for group in _batches(reader, sequences, budget):
-            width = len(sequences[group[-1]])
+        written = [
+            (stems[stem] if stem >= 0 else ()) + ids for ids, stem in zip(sequences, after, strict=True)
+        ]
+        for group in _batches(reader, written, budget):
+            width = len(written[group[-1]])
             ids = torch.zeros((len(group), width), dtype=torch.long)
             mask = torch.zeros_like(ids)
             for row, number in enumerate(group):
-                ids[row, : len(sequences[number])] = torch.tensor(sequences[number])
-                mask[row, : len(sequences[number])] = 1
+                ids[row, : len(written[number])] = torch.tensor(written[number])
+                mask[row, : len(written[number])] = 1
             states = reader.states(input_ids=ids.to(reader.device), attention_mask=mask.to(reader.device))
-            last = [len(sequences[number]) - 1 for number in group]
+            last = [len(written[number]) - 1 for number in group]
             yield from _read_off(reader, states[range(len(group)), last], [[number] for number in group])
 
 
@@ -87,7 +96,7 @@ def _batches(reader: Reader, sequences: Sequence[Path], budget: int) -> Iterator
 
 
 def _by_trees(
-    reader: Reader, sequences: Sequence[Path], budget: int
+    reader: Reader, sequences: Sequence[Path], stems: Sequence[Path], stem_of: Sequence[int], budget: int
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     import torch
 
@@ -96,8 +105,8 @@ def _by_trees(
     from models_registry.engine.reader import to_device
 
     nothing = [[False] * len(ids) for ids in sequences]
-    ends = [[at == len(ids) - 1 for at in range(len(ids))] for ids in sequences]
-    forest = grow(sequences, nothing, ends)
+    ends = [[False] * (len(ids) - 1) + [True] for ids in sequences]
+    forest = grow(sequences, nothing, ends, stems=stems, stem_of=stem_of)
     owners: list[list[int]] = [[] for _ in forest.row_node]
     for number, row in enumerate(forest.row_of[forest.starts[1:] - 1].tolist()):
         owners[row].append(number)

@@ -68,8 +68,11 @@ class Search:
             if not waiting:
                 break
             beams = [[] for _ in distinct]
-            sequences = [(prefixes[at] or ()) + beam.path for at, beam in waiting]
-            for numbers, logs in distributions(reader, sequences):
+            # A way that has not begun is its prefix, the others go on after it.
+            sequences = [beam.path or prefixes[at] or () for at, beam in waiting]
+            behind = [at if beam.path else -1 for at, beam in waiting]
+            stems = [prefix or () for prefix in prefixes]
+            for numbers, logs in distributions(reader, sequences, stems, behind):
                 rows = [waiting[number] for number in numbers]
                 self._end(logs, rows, ended, base)
                 on = [row for row, (at, _) in enumerate(rows) if step < steps[at]]

@@ -33,10 +33,11 @@ class _Way:
 
 @dataclass
 class _Sums:
-    """Sequences whose probabilities are to be added up, per sum."""
+    """Token sequences whose probabilities are to be added up, per sum. Those behind one prefix share it as their stem."""
 
     sequences: list[Path] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)  # first token of each that counts
+    stems: dict[Path, int] = field(default_factory=dict)
+    stem_of: list[int] = field(default_factory=list)  # NONE: the prefix itself, which is not scored
     columns: list[int] = field(default_factory=list)  # vocabulary set after the last token, or NONE
     owner: list[int] = field(default_factory=list)
     sets: dict[bytes | str, int] = field(default_factory=lambda: {WORD: 0, SIGNS: 1})
@@ -44,9 +45,10 @@ class _Sums:
 
     def add(self, prefix: Path, ways: Sequence[_Way]) -> int:
         """One more sum; its number."""
+        stem = self.stems.setdefault(prefix, len(self.stems))
         for way in ways:
-            self.sequences.append(prefix + way.path)
-            self.starts.append(len(prefix))
+            self.sequences.append(way.path or prefix)
+            self.stem_of.append(stem if way.path else NONE)
             column = NONE if way.after is None else self.sets.setdefault(way.after, len(self.sets))
             self.columns.append(column)
             self.owner.append(self.count)
@@ -137,28 +139,30 @@ class Worth:
             weights[:, column] = (
                 self._alphabet.ending[key] if isinstance(key, str) else self._alphabet.beginning(key)
             )
-        lengths = list(map(len, sums.sequences))
         found = compute(
             reader,
             sums.sequences,
             budget=default_budget(reader.device, reader.vocabulary),
             needed=[
-                [False] * start + [True] * (size - start)
-                for start, size in zip(sums.starts, lengths, strict=True)
+                [stem != NONE] * len(ids) for stem, ids in zip(sums.stem_of, sums.sequences, strict=True)
             ],
             rows=[
-                [False] * (size - 1) + [column != NONE]
-                for size, column in zip(lengths, sums.columns, strict=True)
+                [False] * (len(ids) - 1) + [column != NONE]
+                for ids, column in zip(sums.sequences, sums.columns, strict=True)
             ],
             sets=torch.from_numpy(weights).to(reader.device),
+            stems=list(sums.stems),
+            stem_of=sums.stem_of,
         )
-        for one, start, column, owner in zip(found, sums.starts, sums.columns, sums.owner, strict=True):
+        bits = np.zeros(len(found))
+        for at, (one, stem, column) in enumerate(zip(found, sums.stem_of, sums.columns, strict=True)):
             if isinstance(one, ScoringFailure):
                 raise PlayerError(f"The model could not score a continuation: {one.reason}")
-            bits = float(one.bits[start:].sum())
+            if stem != NONE:
+                bits[at] = sum(one.bits.tolist())
             if column != NONE:
-                bits += float(one.mass[-1, column])
-            totals[owner] = np.logaddexp(totals[owner], -bits * LN2)
+                bits[at] += one.mass[-1, column]
+        np.logaddexp.at(totals, sums.owner, -bits * LN2)
         return totals
 
 

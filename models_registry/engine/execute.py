@@ -82,6 +82,8 @@ def compute(
     rows: Sequence[Sequence[bool]] | None = None,
     sets: torch.Tensor | None = None,
     groups: Sequence[int] | None = None,
+    stems: Sequence[Sequence[int]] = (),
+    stem_of: Sequence[int] | None = None,
 ) -> list[Computed | ScoringFailure]:
     """Bits of the needed tokens of each sequence, and masses of `sets` after the tokens flagged in `rows`.
 
@@ -91,10 +93,14 @@ def compute(
     too. Sequences that are long enough for the model to work otherwise (`Turns`) share passes with their kind only.
     """
     results: list[Computed | ScoringFailure | None] = [None] * len(sequences)
-    for way, chosen in _lots(reader, sequences).items():
+    lengths = list(map(len, sequences))
+    if stem_of is not None:
+        lengths = [n + (len(stems[at]) if at >= 0 else 0) for n, at in zip(lengths, stem_of, strict=True)]
+    for way, chosen in _lots(reader, lengths).items():
         own = [sequences[at] for at in chosen]
         asked = (_of(values, chosen) for values in (needed, rows, groups))
-        forest = grow(own, *asked, whole=way.kind != _USUAL)
+        whole = way.kind != _USUAL
+        forest = grow(own, *asked, whole=whole, stems=stems, stem_of=_of(stem_of, chosen))
         if way.kind[1]:
             _turn_back(reader)
         ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
@@ -104,9 +110,16 @@ def compute(
     for at in range(len(results)):
         if isinstance(results[at], _TooLarge) and (len(sequences) > 1 or reader.tree):
             plain = replace(reader, tree=False)
-            own_needs, own_rows = _of(needed, [at]), _of(rows, [at])
-            alone = compute(plain, [sequences[at]], budget=budget, needed=own_needs, rows=own_rows, sets=sets)
-            results[at] = alone[0]
+            (results[at],) = compute(
+                plain,
+                [sequences[at]],
+                budget=budget,
+                needed=_of(needed, [at]),
+                rows=_of(rows, [at]),
+                sets=sets,
+                stems=stems,
+                stem_of=_of(stem_of, [at]),
+            )
     return [one for one in results if one is not None]
 
 
@@ -124,12 +137,12 @@ class _Way(NamedTuple):
 _USUAL = (0, 0)
 
 
-def _lots(reader: Reader, sequences: Sequence[Sequence[int]]) -> dict[_Way, list[int]]:
+def _lots(reader: Reader, lengths: Sequence[int]) -> dict[_Way, list[int]]:
     """Sequences (by number) that may share forward passes. Trees first; then by kind."""
     lots: dict[_Way, list[int]] = {}
-    for at, ids in enumerate(sequences):
-        kind = reader.turns.kind(len(ids))
-        near = reader.reach is None or len(ids) <= reader.reach
+    for at, length in enumerate(lengths):
+        kind = reader.turns.kind(length)
+        near = reader.reach is None or length <= reader.reach
         lots.setdefault(_Way(reader.tree and near and kind == _USUAL, kind), []).append(at)
     return {way: lots[way] for way in sorted(lots, key=lambda way: (not way.by_tree, way.kind))}
 

@@ -80,38 +80,92 @@ def grow(
     groups: Sequence[int] | None = None,
     *,
     whole: bool = False,
+    stems: Sequence[Sequence[int]] = (),
+    stem_of: Sequence[int] | None = None,
 ) -> Forest:
     """Plan the needed tokens of `sequences` (ids, start token included).
 
-    needed[k][i]  token i of sequence k is to be scored; None = all. A first token has no context and is never
-                  scored
+    needed[k][i]  token i of sequence k is to be scored; None = all. A token with nothing before it is never scored
     rows[k][i]    the distribution after token i is asked for; None = none
     groups[k]     sequences share prefixes within their group only (item, suite); None = all with all
     whole         run each sequence to its last token, wanted or not, if anything of it is wanted
+    stems         beginnings that many sequences have: sequence k goes on after stems[stem_of[k]] (-1 = after nothing),
+                  and only its own tokens count in `starts`, `edge_of` and `row_of`. The forest is that of the sequences
+                  written out, but its planning takes no time for beginnings that repeat
     """
-    lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-    starts = np.concatenate(([0], np.cumsum(lengths)))
-    total = int(starts[-1])
-    flat = np.fromiter(chain.from_iterable(sequences), np.int64, total)
-    place = np.arange(total) - np.repeat(starts[:-1], lengths)
-    want = _flags(needed, total, default=True) & (place > 0)
-    look = _flags(rows, total, default=False)
-    # A token is fed when it, or anything after it in its sequence, has a needed successor or is looked at.
-    reach = np.maximum(np.where(want, place, 0), np.where(look, place + 1, 0))
-    fed = np.zeros(len(lengths), np.int64)
-    if (some := lengths > 0).any():
-        fed[some] = np.maximum.reduceat(reach, starts[:-1][some])
-    fed = np.where(fed > 0, lengths, 0) if whole else fed
-    group = np.zeros(len(lengths), np.int64) if groups is None else np.asarray(groups, np.int64)
-    width = int(flat.max()) + 1 if total else 1
-    node_of, levels = _levels(flat, starts, fed, group, width)
+    laid = _laid(sequences, stems, stem_of)
+    own, total = int(laid.starts[len(stems)]), len(laid.flat)
+    want, look = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
+    want[own:] = _flags(needed, total - own, default=True)
+    want &= laid.before >= 0
+    look[own:] = _flags(rows, total - own, default=False)
+    group = np.zeros(len(laid.stem), np.int64)
+    if groups is not None:
+        group[len(stems) :] = groups
+    node_of, levels = _levels(laid, _fed(laid, want, look, whole), group)
     number, token, depth, parent, end = _depth_first(levels)
     nodes = np.where(node_of >= 0, number[node_of], -1) if len(number) else node_of
-    edge_of, edge_node, edge_token = _edges(np.flatnonzero(want), nodes, flat, width)
+    edge_of, edge_node, edge_token = _edges(laid, np.flatnonzero(want), nodes)
     row_of = np.full(total, -1, np.int64)
     row_node, inverse = np.unique(nodes[look], return_inverse=True)
     row_of[look] = inverse
-    return Forest(token, depth, parent, end, edge_node, edge_token, row_node, starts, edge_of, row_of)
+    starts = laid.starts[len(stems) :] - own
+    return Forest(
+        token, depth, parent, end, edge_node, edge_token, row_node, starts, edge_of[own:], row_of[own:]
+    )
+
+
+class _Laid(NamedTuple):
+    """Stems, then sequences, one after the other.
+
+    flat    int64[positions]: ids
+    starts  int64[k+1]: where each begins in `flat`
+    stem    int64[k]: which one each goes on after; -1 = none
+    offset  int64[k]: depth of its first token
+    before  int64[positions]: the position before; -1 = none
+    width   above every id
+    """
+
+    flat: Ints
+    starts: Ints
+    stem: Ints
+    offset: Ints
+    before: Ints
+    width: int
+
+
+def _laid(
+    sequences: Sequence[Sequence[int]], stems: Sequence[Sequence[int]], stem_of: Sequence[int] | None
+) -> _Laid:
+    rows = [*stems, *sequences]
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
+    stem = np.full(len(rows), -1, np.int64)
+    if stem_of is not None:
+        stem[len(stems) :] = stem_of
+        stem[(stem >= 0) & (lengths[stem] == 0)] = -1
+    offset = np.where(stem >= 0, lengths[stem], 0)
+    before = np.arange(len(flat)) - 1
+    first = lengths > 0
+    before[starts[:-1][first]] = starts[stem[first] + 1] - 1
+    return _Laid(flat, starts, stem, offset, before, int(flat.max(initial=0)) + 1)
+
+
+def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
+    """How many of its tokens are fed for each: a token is when it, or anything after it, has a needed successor or is
+    looked at; a stem is, as a whole, when anything behind it is wanted."""
+    lengths = np.diff(laid.starts)
+    place = np.arange(len(want)) - np.repeat(laid.starts[:-1], lengths)
+    # Counted from 1, and 0 for nothing: behind a stem, the first token can be wanted, which feeds the stem alone.
+    reach = np.maximum(np.where(want, place + 1, 0), np.where(look, place + 2, 0))
+    most = np.zeros(len(lengths), np.int64)
+    if (some := lengths > 0).any():
+        most[some] = np.maximum.reduceat(reach, laid.starts[:-1][some])
+    fed = np.where(most > 0, lengths if whole else most - 1, 0)
+    stems = laid.stem[(laid.stem >= 0) & (most > 0)]
+    fed[stems] = lengths[stems]
+    return fed
 
 
 def _flags(values: Sequence[Sequence[bool]] | None, total: int, *, default: bool) -> Flags:
@@ -130,20 +184,19 @@ class _Level(NamedTuple):
     token: Ints
 
 
-def _levels(flat: Ints, starts: Ints, fed: Ints, group: Ints, width: int) -> tuple[Ints, list[_Level]]:
+def _levels(laid: _Laid, fed: Ints, group: Ints) -> tuple[Ints, list[_Level]]:
     """Number the distinct prefixes depth by depth: node of every fed position (else -1), and the levels."""
-    node_of = np.full(len(flat), -1, np.int64)
-    order = np.argsort(-fed, kind="stable")
-    falling = -fed[order]
+    node_of = np.full(len(laid.flat), -1, np.int64)
     levels: list[_Level] = []
     base = 0
-    for depth in range(int(fed.max(initial=0))):
-        active = order[: np.searchsorted(falling, -depth, "left")]
-        at = starts[active] + depth
-        above = node_of[at - 1] if depth else group[active]
-        keys, inverse = np.unique(above * width + flat[at], return_inverse=True)
+    over = np.where(fed > 0, laid.offset + fed, 0)
+    for depth in range(int(over.max(initial=0))):
+        active = np.flatnonzero((laid.offset <= depth) & (depth < over))
+        at = laid.starts[active] + depth - laid.offset[active]
+        above = node_of[laid.before[at]] if depth else group[active]
+        keys, inverse = np.unique(above * laid.width + laid.flat[at], return_inverse=True)
         node_of[at] = base + inverse
-        levels.append(_Level(base, keys // width, keys % width))
+        levels.append(_Level(base, keys // laid.width, keys % laid.width))
         base += len(keys)
     return node_of, levels
 
@@ -172,12 +225,13 @@ def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     return number, token, depth, parent, end
 
 
-def _edges(wanted: Ints, nodes: Ints, flat: Ints, width: int) -> tuple[Ints, Ints, Ints]:
+def _edges(laid: _Laid, wanted: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
     """Distinct (node, next token): the edge of each position (-1 = none), then node and token of each edge."""
-    edge_of = np.full(len(flat), -1, np.int64)
-    keys, inverse = np.unique(nodes[wanted - 1] * width + flat[wanted], return_inverse=True)
+    edge_of = np.full(len(laid.flat), -1, np.int64)
+    keys = nodes[laid.before[wanted]] * laid.width + laid.flat[wanted]
+    distinct, inverse = np.unique(keys, return_inverse=True)
     edge_of[wanted] = inverse
-    return edge_of, keys // width, keys % width
+    return edge_of, distinct // laid.width, distinct % laid.width
 
 
 def cut(forest: Forest, first: int, budget: int, most: int | None = None) -> Chunk:

@@ -88,6 +88,36 @@ def check_chunk(forest: Forest, chunk: Chunk) -> None:
     assert ((edges >= chunk.first) & (edges < chunk.last)).all()
 
 
+@st.composite
+def stemmed(draw: st.DrawFn) -> tuple[list[list[int]], list[int], tuple]:
+    """Stems, which of them each sequence goes on after (-1 = none), and a job without groups."""
+    stems = draw(st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=4))
+    rows, flags, looks, _ = draw(jobs())
+    stem_of = [draw(st.integers(-1, len(stems) - 1)) for _ in rows]
+    return stems, stem_of, (rows, flags, looks)
+
+
+@given(stemmed(), st.booleans())
+def test_sequences_behind_stems_are_planned_as_if_they_were_written_out(job: tuple, whole: bool) -> None:
+    stems, stem_of, (rows, flags, looks) = job
+    before = [stems[stem] if stem >= 0 else [] for stem in stem_of]
+    no = [[False] * len(stem) for stem in before]
+    written = grow(
+        [stem + row for stem, row in zip(before, rows, strict=True)],
+        [one + own for one, own in zip(no, flags, strict=True)],
+        [one + own for one, own in zip(no, looks, strict=True)],
+        whole=whole,
+    )
+    forest = grow(rows, flags, looks, whole=whole, stems=stems, stem_of=stem_of)
+    for name in ("token", "depth", "parent", "end", "edge_node", "edge_token", "row_node"):
+        np.testing.assert_array_equal(getattr(forest, name), getattr(written, name), name)
+    for number, (stem, row) in enumerate(zip(before, rows, strict=True)):
+        start = int(written.starts[number]) + len(stem)
+        own = slice(int(forest.starts[number]), int(forest.starts[number + 1]))
+        np.testing.assert_array_equal(forest.edge_of[own], written.edge_of[start : start + len(row)])
+        np.testing.assert_array_equal(forest.row_of[own], written.row_of[start : start + len(row)])
+
+
 @given(jobs())
 def test_the_same_job_gives_the_same_plan(job: tuple) -> None:
     for a, b in zip(grow(*job), grow(*job), strict=True):

@@ -295,3 +295,43 @@ def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
     seen.update(body=0, head=0)
     compute(counted, rows, budget=512, needed=[[False] * 3 + [True, False]] * 3)
     assert seen == {"body": 3, "head": 1}  # two continuations of 123
+
+
+@pytest.mark.parametrize("name", [*TREES, *BATCHES, "phi3-longrope"])
+@pytest.mark.parametrize("budget", [1, 40])
+def test_sequences_behind_stems_have_the_values_of_sequences_written_out(name: str, budget: int) -> None:
+    stems = [[1, 5, 7, 2, 9], list(range(1, 16)), []]
+    rows, stem_of = [[3, 4], [3, 5, 6], [8], [1, 5, 7], [2, 2, 2]], [0, 0, 1, -1, 2]
+    own = reader(name)
+    sets = torch.eye(VOCABULARY)[:, :2]
+    looks = [[False] * (len(row) - 1) + [True] for row in rows]
+    found = compute(own, rows, budget=budget, rows=looks, sets=sets, stems=stems, stem_of=stem_of)
+    for row, stem, one in zip(rows, stem_of, found, strict=True):
+        before = stems[stem] if stem >= 0 else []
+        whole = tuple(before + row)
+        assert isinstance(one, Computed)
+        start = 0 if before else 1
+        assert one.bits[start:] == pytest.approx(exact(name, whole)[len(before) + start :], abs=TOLERANCE)
+        (alone,) = compute(own, [whole], budget=1000, rows=[[True] * len(whole)], sets=sets)
+        assert isinstance(alone, Computed)
+        assert one.mass[-1] == pytest.approx(alone.mass[-1], abs=TOLERANCE)
+
+
+def test_a_sequence_behind_a_stem_that_does_not_fit_with_others_is_tried_alone() -> None:
+    class Short:
+        """Memory for one text at a time."""
+
+        def __init__(self) -> None:
+            self.model, self.passes = model("gpt2"), 0
+
+        def __call__(self, *, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:
+            self.passes += 1
+            if self.passes == 1:
+                raise MemoryError
+            return self.model(input_ids=input_ids, attention_mask=attention_mask)
+
+    stem, rows = [1, 5, 7], [[3, 4], [6]]
+    found = compute(execute.Reader(Short(), CPU), rows, budget=1, stems=[stem], stem_of=[0, 0])
+    for row, one in zip(rows, found, strict=True):
+        assert isinstance(one, Computed)
+        assert one.bits == pytest.approx(exact("gpt2", tuple(stem + row))[len(stem) :], abs=TOLERANCE)
