@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 START_TIMEOUT = 120.0
 REPLY_TIMEOUT = 30.0
 STOP_TIMEOUT = 10.0
-SETTLE = 0.05
+SETTLE = 0.02
 _WIRE = str.maketrans(
     {"\t": " ", "\n": " ", "\r": " "} | {chr(code): "\ufffd" for code in range(0xD800, 0xE000)}
 )

@@ -10,10 +10,10 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import IO
 
-from gym.lmchallenge.blocks import Odd, typed_json
+from gym.lmchallenge.blocks import BYTES, Odd, typed_json
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.quick import Quick
 
@@ -71,11 +71,11 @@ def _count(path: str, keep: str, span: tuple[int, int]) -> Quick:
 
 
 def _lines(stream: IO[bytes], size: int) -> Iterator[tuple[int, bytes]]:
-    for line in stream:
-        yield 0, line
-        size -= len(line)
-        if size <= 0:
-            return
+    while size > 0 and (some := stream.readlines(min(size, BYTES))):
+        size -= sum(map(len, some))
+        if size < 0:  # where lines make up the size exactly, one more was read: it is the next part's
+            size += len(some.pop())
+        yield from zip(repeat(0), some, strict=False)
 
 
 def _start(path: str, keep: str, span: tuple[int, int]) -> tuple[int, int]:

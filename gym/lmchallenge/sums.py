@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice
+from itertools import accumulate, chain, compress, islice, pairwise
 from typing import Any, TypeAlias
 
 from gym.lmchallenge.tokens import FILTERS
@@ -85,19 +85,16 @@ class WordSums:
 
     def add(self, sizes: Sequence[int], texts: Sequence[Shown], ranks: Sequence[int | None]) -> None:
         """The entries of the next lines, `sizes` of them per line."""
-        verdicts = self.verdicts
-        counts = Counter(texts)
-        for text, count in counts.items():
-            if verdicts[text]:
-                self.chars += count * (text if isinstance(text, int) else len(text))
-            else:
-                self.skipped += count
-        pairs = zip(texts, ranks, strict=True)
-        lines = [[rank for text, rank in islice(pairs, size) if verdicts[text]] for size in sizes]
+        counts = list(map(self.verdicts.__getitem__, texts))
+        kept = list(compress(ranks, counts))
+        self.chars += _characters(list(compress(texts, counts)))
+        self.skipped += len(texts) - len(kept)
+        rest = iter(counts)
+        ends = list(accumulate([sum(islice(rest, size)) for size in sizes], initial=0))
+        lines = [kept[start:end] for start, end in pairwise(ends)]
         for place in range(LAST_INDEX):
             self.ranks[place].update([line[place] for line in lines if len(line) > place])
-        last = self.ranks[LAST_INDEX]
-        last.update(chain.from_iterable(line[LAST_INDEX:] for line in lines))
+        self.ranks[LAST_INDEX].update(chain.from_iterable([line[LAST_INDEX:] for line in lines]))
         self.not_numbers += ranks.count(0)
 
     def state(self) -> list[Any]:
@@ -207,6 +204,13 @@ class _LeftOut(dict[int, Any]):
     def __missing__(self, code: int) -> int | None:
         found = self[code] = code if self._verdicts[chr(code)] else None
         return found
+
+
+def _characters(texts: list[Shown]) -> int:
+    try:
+        return len("".join(texts))  # type: ignore[arg-type]  # that they are all shown is the usual case
+    except TypeError:
+        return sum(text if isinstance(text, int) else len(text) for text in texts)
 
 
 def _rate(above: float, below: float) -> float | None:
