@@ -33,6 +33,7 @@ _PROBE = "The cat's 3 naïve 猫, (42) -- 🙂!"
 _MARK = "\u2581"
 
 
+@lru_cache(maxsize=50_000)
 def kind_of(text: str) -> str:
     """What the end of the text is; blanks before it do not matter."""
     text = text.lstrip()
@@ -43,6 +44,7 @@ def kind_of(text: str) -> str:
     return SIGNS if _SIGN.match(text[-1]) else ALONE
 
 
+@lru_cache(maxsize=20_000)
 def goes_on(kind: str, char: str) -> bool:
     """Whether this character would make a token of that kind longer."""
     if kind == WORD:
@@ -50,6 +52,7 @@ def goes_on(kind: str, char: str) -> bool:
     return kind == SIGNS and _SIGN.match(char) is not None
 
 
+@lru_cache(maxsize=50_000)
 def first_token(text: str) -> tuple[str, bool]:
     """Leading blanks with the token of the games that follows, and whether it is over within the text. No token at
     all, but something else than blanks: ("", False)."""

@@ -50,7 +50,10 @@ def _within(logs: torch.Tensor, sets: Sequence[Flags]) -> torch.Tensor:
 
 
 def distributions(
-    reader: Reader, sequences: Sequence[Path], stems: Sequence[Path] = (), stem_of: Sequence[int] | None = None
+    reader: Reader,
+    sequences: Sequence[Path],
+    stems: Sequence[Path] = (),
+    stem_of: Sequence[int] | None = None,
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
     Sequence k goes on after stems[stem_of[k]]; -1 = after nothing. Shared beginnings run once where the model takes

@@ -33,7 +33,7 @@ class _Way:
 
 @dataclass
 class _Sums:
-    """Token sequences whose probabilities are to be added up, per sum. Those behind one prefix share it as their stem."""
+    """Token sequences whose probabilities are to be added up, per sum. Those behind one prefix share it as a stem."""
 
     sequences: list[Path] = field(default_factory=list)
     stems: dict[Path, int] = field(default_factory=dict)
