@@ -58,7 +58,7 @@ for raw in iter(sys.stdin.buffer.readline, b""):
         if MODE == "hang" and asked == 6:
             time.sleep(3600)
         reply = answer(fields[0], fields[1:])
-        if MODE == "steady":
+        if MODE == "steady" or (MODE == "moody" and asked % 3 == 0):
             time.sleep(0.01)
         if MODE in SHOWING:
             time.sleep(0.004)

@@ -70,6 +70,21 @@ def test_a_model_that_hangs_is_given_up():
     assert time.monotonic() - began < 5
 
 
+def test_a_model_that_is_brisk_now_and_slow_then_is_heard_all_the_same():
+    rows, error, _ = run("moody")
+    assert error is None
+    assert rows == run("echo")[0]
+
+
+def test_waiting_for_a_slow_model_leaves_the_processor_to_others():
+    requests = [Request("the")] * 50
+    with ProcessPlayer(command("steady")) as player:
+        player.predict(requests[:1])
+        began, used = time.monotonic(), time.process_time()
+        player.predict(requests)
+        assert time.process_time() - used < (time.monotonic() - began) / 3
+
+
 def test_a_slow_start_has_its_own_patience():
     assert run("slow-start", reply_timeout=0.3, start_timeout=10)[1] is None
     assert "no first reply" in str(run("slow-start", start_timeout=0.2)[1])
