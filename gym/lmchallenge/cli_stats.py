@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
@@ -112,6 +114,8 @@ def _thoroughly(
     options: argparse.Namespace,
     streams: Streams,
 ) -> tuple[Any, Sequence[str]]:
+    if "numpy" not in sys.modules:  # the threads of its linear algebra take longer to start than many logs to count
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from gym.lmchallenge import mixing, stats
     from gym.lmchallenge.cli_logs import searched
     from gym.lmchallenge.readers import read_log

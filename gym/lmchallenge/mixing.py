@@ -83,8 +83,8 @@ class Tokens:
     ) -> Tokens:
         """From what `typed` decodes: all are numbers or null. `sizes` are numbers of candidates per token; of each
         candidate the last two values count."""
-        columns = list(zip(*candidates, strict=True))
-        error, model = (np.array(column, dtype=np.float64) for column in columns[-2:] or [(), ()])
+        every = list(candidates)
+        error, model = (np.array([one[at] for one in every], dtype=np.float64) for at in (-2, -1))
         target_error, target_model = np.array(scores, dtype=np.float64).reshape(-1, 2).T
         starts = np.concatenate(([0], np.cumsum(np.array(sizes, dtype=np.int64))))
         null = np.isnan(model)
