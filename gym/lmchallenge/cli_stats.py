@@ -114,7 +114,8 @@ def _thoroughly(
     options: argparse.Namespace,
     streams: Streams,
 ) -> tuple[Any, Sequence[str]]:
-    if "numpy" not in sys.modules:  # the threads of its linear algebra take longer to start than many logs to count
+    # The threads of numpy's linear algebra take longer to start than many logs to count.
+    if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from gym.lmchallenge import mixing, stats
     from gym.lmchallenge.cli_logs import searched

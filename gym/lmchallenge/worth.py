@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LN2 = math.log(2)
 NONE = -1
+TOGETHER = 4096
+"""Ways that are run in one call, of at least one context: what they share is then shared, and lists stay short."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,27 @@ class Worth:
     def of(self, reader: Reader, tokenizer: Any, given: Sequence[tuple[Spot, Sequence[str]]]) -> list[Reply]:
         """One reply per context. A candidate that does not fit into the model's window is left out."""
         own = self._own_ways(tokenizer, given)
+        replies: list[Reply] = []
         sums = _Sums()
-        numbers = [self._planned(spot, words, own, sums) for spot, words in given]
+        numbers: list[tuple[int, list[tuple[str, int]]]] = []
+        for spot, words in given:
+            numbers.append(self._planned(spot, words, own, sums))
+            if len(sums.sequences) >= TOGETHER:
+                replies += self._replies(reader, sums, numbers, given[len(replies) :])
+                sums, numbers = _Sums(), []
+        return replies + self._replies(reader, sums, numbers, given[len(replies) :])
+
+    def _replies(
+        self,
+        reader: Reader,
+        sums: _Sums,
+        numbers: list[tuple[int, list[tuple[str, int]]]],
+        given: Sequence[tuple[Spot, Sequence[str]]],
+    ) -> list[Reply]:
+        """Of the first contexts of `given`, as many as `numbers` has."""
         logs = self._added_up(reader, sums)
         replies: list[Reply] = []
-        for (base, found), (spot, _) in zip(numbers, given, strict=True):
+        for (base, found), (spot, _) in zip(numbers, given, strict=False):
             below = float(logs[base]) if spot.rest else 0.0
             worths = [(word, float(logs[number]) - below) for word, number in found]
             replies.append([(word, min(0.0, worth)) for word, worth in worths if math.isfinite(worth)])

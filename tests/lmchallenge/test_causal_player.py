@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gym.lmchallenge import worth
 from gym.lmchallenge.alphabet import ALONE, Alphabet, goes_on, kind_of
 from gym.lmchallenge.causal import CausalPlayer
 from gym.lmchallenge.distributions import distributions
@@ -105,6 +106,14 @@ def test_a_batch_gives_what_single_calls_give(toy):
         (alone,) = player.predict([request])
         assert [text for text, _ in alone] == [text for text, _ in reply]
         assert [score for _, score in alone] == pytest.approx([score for _, score in reply], abs=1e-4)
+
+
+def test_contexts_that_are_run_one_after_the_other_are_worth_the_same(toy, monkeypatch):
+    requests = [Request(context, ["ab", "a b", "!"]) for context in ("", "ab", "ab b", "ab ab ")]
+    together = CausalPlayer(toy).predict(requests)
+    monkeypatch.setattr(worth, "TOGETHER", 1)
+    for one, other in zip(CausalPlayer(toy).predict(requests), together, strict=True):
+        assert dict(one) == pytest.approx(dict(other), abs=1e-4)
 
 
 def test_predictions_have_the_scores_of_candidates_where_no_way_is_cut(toy):
