@@ -73,8 +73,8 @@ def _count(path: str, keep: str, span: tuple[int, int]) -> Quick:
 def _lines(stream: IO[bytes], size: int) -> Iterator[tuple[int, bytes]]:
     while size > 0 and (some := stream.readlines(min(size, BYTES))):
         size -= sum(map(len, some))
-        if size < 0:  # where lines make up the size exactly, one more was read: it is the next part's
-            size += len(some.pop())
+        if size + len(some[-1]) == 0:  # the line begins where the part ends: it is the next part's
+            some.pop()
         yield from zip(repeat(0), some, strict=False)
 
 

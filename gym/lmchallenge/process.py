@@ -34,6 +34,7 @@ from gym.lmchallenge.player import Reply, Request
 CHECK_EVERY = 2.0
 PAUSE_SHARE = 20  # checkpoints take no more than one part in so many of the time
 BRISK = 1e-4  # seconds in which a brisk model answers; falling asleep and being woken can take as long
+TIRED = 0.1  # seconds without looking again, once others wanted the processor
 EXIT_GRACE = 1.0  # seconds for what is left of a process that has ended, such as a child that answers
 MAX_REPLY = 16 * 1024 * 1024
 STDERR_KEPT = 8_000
@@ -53,6 +54,8 @@ class ProcessPlayer:
         self._read = bytearray()
         self._answered = False
         self._brisk = False  # whether the last reply came within two BRISK
+        self._tired = 0.0  # until when replies are waited for asleep
+        self._replies = 0
         self._slowest = 0.0  # seconds of one reply, not counting the first, which waits for the start
         self._checkpoint = 0.0  # when the next one is due: the first at once
         self._unverified = {"clear", "train"}
@@ -108,9 +111,10 @@ class ProcessPlayer:
 
     def check(self, now: bool = False) -> bool:
         """Raise PlayerError if something came that nobody asked for. Whether a checkpoint is still to come before the
-        replies can be trusted; `now` makes it come at once."""
+        replies can be trusted; `now` makes it come at once. None comes before a second reply has told how long answers
+        take: the first waits for the start."""
         self._look()
-        if not now and time.monotonic() < self._checkpoint:
+        if not now and (self._replies < 2 or time.monotonic() < self._checkpoint):
             return True
         self._silence()
         return False
@@ -200,6 +204,7 @@ class ProcessPlayer:
         self._tell(message)
         answered_before = self._answered
         raw = self._line(start)
+        self._replies += 1
         took = time.monotonic() - start
         self._brisk = took < 2 * BRISK
         if answered_before and took > self._slowest:
@@ -276,11 +281,15 @@ class ProcessPlayer:
         return data
 
     def _soon(self) -> list[tuple[int, int]]:
-        """What can be read within BRISK. Looking again and again, and letting others go first, takes no more of the
-        processor than sleeping does, and ends sooner."""
-        until = time.monotonic() + BRISK
-        while not (ready := self._poll.poll(0)) and time.monotonic() < until:
+        """What can be read within BRISK. With a processor to spare, looking again and again takes no more of it than
+        sleeping does, and ends sooner. Others are let go first; where they stay, sleeping is better for a while."""
+        start = time.monotonic()
+        if start < self._tired:
+            return []
+        while not (ready := self._poll.poll(0)) and time.monotonic() < start + BRISK:
             os.sched_yield()
+        if (end := time.monotonic()) > start + 4 * BRISK:
+            self._tired = end + TIRED
         return ready
 
     def _whole_line(self, start: float, limit: float) -> bytes:

@@ -142,7 +142,7 @@ def test_bombs_are_refused_before_they_grow(shut, name):
         assert error.code in ("limit", "cycle", "syntax")
     else:
         raise AssertionError(f"{len(text)} bytes became {size}")
-    assert time.process_time() - started < (0.5 if len(text) < 200_000 else 4)
+    assert time.process_time() - started < 4  # unpacked, they would take hours or all memory
 
 
 @pytest.mark.parametrize("name", LARGE_BUT_FAIR)

@@ -83,6 +83,23 @@ def test_what_is_odd_in_any_part_is_left_to_a_careful_reader(tmp_path, line, at,
         assert f"line {2 if other else at + 1}".encode() in err
 
 
+def test_a_line_that_is_still_being_written_is_counted_whole(tmp_path, monkeypatch):
+    path = tmp_path / "log"
+    data = (json.dumps(WORD) + "\n").encode() * 40
+    path.write_bytes(data[:-20])
+    spans = parts._spans
+
+    def written_meanwhile(stream):
+        found = spans(stream)
+        path.write_bytes(data)
+        return found
+
+    monkeypatch.setattr(parts, "_spans", written_meanwhile)
+    found = parts.counted(str(path), "all")
+    assert found is not None
+    assert found.statistics() == whole(str(path), "all")[0]
+
+
 def test_a_part_that_dies_is_counted_by_the_whole(tmp_path, monkeypatch):
     path = written(tmp_path / "log", [WORD] * 40)
     parent, count = os.getpid(), parts._count

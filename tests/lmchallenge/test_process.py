@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gym.lmchallenge import corpus
+from gym.lmchallenge.command import SETTLE
 from gym.lmchallenge.errors import CorpusError, OptionError, PlayerError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
@@ -108,6 +109,14 @@ def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(m
     if mode == "extra":
         assert "nobody asked for" in str(error)
         assert "Left out: lines 2 to" in str(error)
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_a_banner_is_no_reply_to_the_one_question_of_a_first_line(train):
+    """The first reply waits for the start, so it does not tell how long the one behind it takes."""
+    rows, error, _ = run("scored-banner", ["sat"] * 4, train=train, settle=SETTLE)
+    assert error is not None
+    assert rows == []
 
 
 def shifted(row) -> bool:
