@@ -18,8 +18,8 @@ Predictions without candidates come from a beam search whose first tokens are he
 A context that does not fit into the model's window loses its beginning; a candidate for which there would be no room
 even then is left out.
 
-All requests of a call are computed together: contexts of a line share their prefixes, which run through the model
-once.
+Requests of a call are computed together: contexts of a line share their prefixes, which run through the model once for
+some thousands of ways (`worth.TOGETHER`).
 """
 
 from __future__ import annotations

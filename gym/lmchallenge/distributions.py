@@ -64,6 +64,10 @@ def distributions(
 
     budget = default_budget(reader.device, reader.vocabulary)
     after = [-1] * len(sequences) if stem_of is None else list(stem_of)
+    # What has no tokens of its own is its stem.
+    own = [ids or (stems[stem] if stem >= 0 else ()) for ids, stem in zip(sequences, after, strict=True)]
+    after = [stem if ids else -1 for ids, stem in zip(sequences, after, strict=True)]
+    sequences = own
     longest = max(
         len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(sequences, after, strict=True)
     )

@@ -57,6 +57,7 @@ class Search:
         distinct = {spot: at for at, spot in enumerate(dict.fromkeys(spots))}
         steps = [self._steps(spot) for spot in distinct]
         prefixes = [self._window.before(*pair) for pair in zip(distinct, steps, strict=True)]
+        stems = [prefix or () for prefix in prefixes]
         beams: list[list[_Beam]] = [
             [_Beam((), spot.rest, "", b"", 0.0)] if prefix is not None else []
             for spot, prefix in zip(distinct, prefixes, strict=True)
@@ -68,11 +69,8 @@ class Search:
             if not waiting:
                 break
             beams = [[] for _ in distinct]
-            # A way that has not begun is its prefix, the others go on after it.
-            sequences = [beam.path or prefixes[at] or () for at, beam in waiting]
-            behind = [at if beam.path else -1 for at, beam in waiting]
-            stems = [prefix or () for prefix in prefixes]
-            for numbers, logs in distributions(reader, sequences, stems, behind):
+            paths, behind = [beam.path for _, beam in waiting], [at for at, _ in waiting]
+            for numbers, logs in distributions(reader, paths, stems, behind):
                 rows = [waiting[number] for number in numbers]
                 self._end(logs, rows, ended, base)
                 on = [row for row, (at, _) in enumerate(rows) if step < steps[at]]

@@ -35,7 +35,8 @@ _BLOCKED_TREE_TOKENS = {"cpu": 512, "cuda": 8192}
 
 
 class Computed(NamedTuple):
-    """One sequence's values, in bits. NaN = not asked for (or a first token, which has nothing before it).
+    """One sequence's values, in bits; behind a stem, those of its own tokens. NaN = not asked for (or a first token, which
+    has nothing before it).
 
     bits  float64[tokens]
     mass  float64[tokens, sets]: -log2 of each vocabulary set's probability right after the token
@@ -104,7 +105,8 @@ def compute(
         if way.kind[1]:
             _turn_back(reader)
         ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
-        for at, one in zip(chosen, _by_sequence(forest, ledger, reader.device), strict=True):
+        before = [lengths[at] - len(sequences[at]) for at in chosen]
+        for at, one in zip(chosen, _by_sequence(forest, ledger, reader.device, before), strict=True):
             results[at] = one
     # What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain pass.
     for at in range(len(results)):
@@ -374,8 +376,10 @@ def _forward(reader: Reader, forest: Forest, job: _Job, sets: torch.Tensor | Non
     return _Work(job._replace(inputs={}, keys=None), bits, mass)
 
 
-def _by_sequence(forest: Forest, ledger: _Ledger, device: torch.device) -> list[Computed | ScoringFailure]:
-    """Spread values over the sequences that asked for them."""
+def _by_sequence(
+    forest: Forest, ledger: _Ledger, device: torch.device, before: Sequence[int]
+) -> list[Computed | ScoringFailure]:
+    """Spread values over the sequences that asked for them; `before`: tokens of each one's stem."""
     asked = forest.edge_of >= 0
     bits = np.full(len(asked), np.nan)
     bits[asked] = ledger.bits[forest.edge_of[asked]]
@@ -392,18 +396,20 @@ def _by_sequence(forest: Forest, ledger: _Ledger, device: torch.device) -> list[
     spoiled = set((np.searchsorted(forest.starts, trouble, "right") - 1).tolist())
     for at, (start, stop) in enumerate(pairwise(bounds)):
         if at in spoiled:
-            results.append(_failure(short[start:stop], odd[start:stop], device))
+            results.append(_failure(short[start:stop], odd[start:stop], device, before[at]))
         else:
             results.append(Computed(bits[start:stop], mass[start:stop]))
     return results
 
 
-def _failure(short: NDArray[np.bool_], odd: NDArray[np.bool_], device: torch.device) -> ScoringFailure:
+def _failure(
+    short: NDArray[np.bool_], odd: NDArray[np.bool_], device: torch.device, before: int
+) -> ScoringFailure:
     if short.any():
         return _TooLarge(
-            f"Memory on {device} ran out on this text alone ({len(short)} tokens).", transient=True
+            f"Memory on {device} ran out on this text alone ({before + len(short)} tokens).", transient=True
         )
     return ScoringFailure(
-        f"The model's value for token {int(np.argmax(odd)) + 1} is not a finite number; "
+        f"The model's value for token {before + int(np.argmax(odd)) + 1} is not a finite number; "
         "with float16 this can be an overflow: try float32 or bfloat16."
     )

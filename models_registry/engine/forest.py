@@ -91,8 +91,10 @@ def grow(
     whole         run each sequence to its last token, wanted or not, if anything of it is wanted
     stems         beginnings that many sequences have: sequence k goes on after stems[stem_of[k]] (-1 = after nothing),
                   and only its own tokens count in `starts`, `edge_of` and `row_of`. The forest is that of the sequences
-                  written out, but its planning takes no time for beginnings that repeat
+                  written out, but its planning takes no time for beginnings that repeat. Not together with groups
     """
+    if groups is not None and stem_of is not None:
+        raise ValueError("stems belong to no group")
     laid = _laid(sequences, stems, stem_of)
     own, total = int(laid.starts[len(stems)]), len(laid.flat)
     want, look = np.zeros(total, np.bool_), np.zeros(total, np.bool_)

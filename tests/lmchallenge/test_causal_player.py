@@ -219,3 +219,19 @@ def test_a_long_context_does_not_change_what_follows_a_short_one() -> None:
             with torch.no_grad():
                 alone = model(input_ids=torch.tensor([sequences[number]])).logits[0, -1].log_softmax(-1)
             torch.testing.assert_close(row, alone, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "mamba"])
+def test_what_follows_a_stem_alone_is_what_follows_the_stem(name) -> None:
+    import torch
+
+    from models_registry.engine.prove import make_reader
+
+    reader = make_reader(tiny.causal(name, 29), torch.device("cpu"))
+    stems, paths, after = [(1, 2), (1, 5, 7)], [(), (3, 4), (), (6,)], [0, 1, 1, -1]
+    written = [(1, 2), (1, 5, 7, 3, 4), (1, 5, 7), (6,)]
+    for numbers, logs in distributions(reader, paths, stems, after):
+        for number, row in zip(numbers, logs, strict=True):
+            with torch.no_grad():
+                alone = reader.model(input_ids=torch.tensor([written[number]])).logits[0, -1].log_softmax(-1)
+            torch.testing.assert_close(row, alone, atol=1e-4, rtol=0)

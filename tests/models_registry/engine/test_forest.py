@@ -128,6 +128,11 @@ def test_the_same_job_gives_the_same_plan(job: tuple) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+def test_stems_and_groups_are_not_planned_together() -> None:
+    with pytest.raises(ValueError, match="belong to no group"):
+        grow([[3], [3]], groups=[1, 2], stems=[[5]], stem_of=[0, 0])
+
+
 def test_nothing_needed_is_nothing_run() -> None:
     forest = grow([[1, 2, 3], [], [4]], [[False] * 3, [], [True]])
     assert len(forest.token) == 0

@@ -335,3 +335,20 @@ def test_a_sequence_behind_a_stem_that_does_not_fit_with_others_is_tried_alone()
     for row, one in zip(rows, found, strict=True):
         assert isinstance(one, Computed)
         assert one.bits == pytest.approx(exact("gpt2", tuple(stem + row))[len(stem) :], abs=TOLERANCE)
+
+
+def test_failures_behind_a_stem_count_the_whole_text() -> None:
+    class Full:
+        def __call__(self, *, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:
+            raise MemoryError
+
+    class Odd:
+        def __call__(self, *, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:
+            found = model("gpt2")(input_ids=input_ids, attention_mask=attention_mask)
+            found.logits = torch.where(torch.arange(input_ids.shape[1])[:, None] < 4, found.logits, math.nan)
+            return found
+
+    for one, said in ((Full(), "alone (6 tokens)"), (Odd(), "for token 6 is not")):
+        (found,) = compute(execute.Reader(one, CPU), [[3]], budget=9, stems=[[1, 2, 3, 4, 5]], stem_of=[0])
+        assert isinstance(found, ScoringFailure)
+        assert said in found.reason
