@@ -60,7 +60,7 @@ def distributions(
     tree attention."""
     import torch
 
-    from models_registry.engine.execute import default_budget, tree_budget
+    from models_registry.engine.budgets import default_budget, tree_budget
 
     budget = default_budget(reader.device, reader.vocabulary)
     after = [-1] * len(sequences) if stem_of is None else list(stem_of)

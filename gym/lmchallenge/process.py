@@ -15,7 +15,6 @@ of the output is the last. Between them, `check` says that lines are to be held 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import select
 import signal
@@ -30,6 +29,7 @@ from gym.lmchallenge.command import on_the_wire as on_the_wire
 from gym.lmchallenge.errors import PlayerError
 from gym.lmchallenge.oddities import Oddities
 from gym.lmchallenge.player import Reply, Request
+from gym.lmchallenge.replies import parsed, respelled
 
 CHECK_EVERY = 2.0
 PAUSE_SHARE = 20  # checkpoints take no more than one part in so many of the time
@@ -209,7 +209,10 @@ class ProcessPlayer:
         self._brisk = took < 2 * BRISK
         if answered_before and took > self._slowest:
             self._slowest = took
-        reply = self._parse(raw, context)
+        try:
+            reply = parsed(raw, context, self.oddities)
+        except PlayerError as error:
+            self._fail(error.message, error.hint)
         if not answered_before and raw and not reply:
             self._fail(
                 f"The first line that the model wrote is no reply: {raw[:80].decode('utf-8', 'replace')!r}",
@@ -220,7 +223,7 @@ class ProcessPlayer:
             self._listen()
             self._look()
         if candidates is not None:
-            reply = self._candidates(reply, wanted)
+            reply = respelled(reply, wanted, self.oddities)
         elif not reply:
             self.oddities.empty += 1
         return reply
@@ -311,44 +314,6 @@ class ProcessPlayer:
         line = bytes(self._read[: end + 1])
         del self._read[: end + 1]
         return line
-
-    def _parse(self, raw: bytes, context: str) -> Reply:
-        """Text and score in turn."""
-        try:
-            fields = raw.decode("utf-8").split("\t")
-        except UnicodeDecodeError as error:
-            self._fail(f"The reply is not UTF-8 (byte {error.start + 1} of {raw[:80]!r})")
-        if len(fields) % 2 and fields != [""]:
-            self.oddities.odd_fields += 1
-        try:
-            values = list(map(float, fields[1::2]))
-        except ValueError:
-            self._no_number(fields, context)
-        if not math.isfinite(sum(values)):
-            self.oddities.not_finite += len(values) - sum(map(math.isfinite, values))
-        return list(zip(fields[::2], values, strict=False))
-
-    def _no_number(self, fields: list[str], context: str) -> NoReturn:
-        """Name the first score that is none."""
-        for text, score in zip(fields[::2], fields[1::2], strict=False):  # noqa: B007 - both are told below
-            try:
-                float(score)
-            except ValueError:
-                break
-        self._fail(
-            f"The score of {text!r} is {score!r}, which is no number (asked after {context[-40:]!r})",
-            "A reply is text and score in turn, separated by tabs.",
-        )
-
-    def _candidates(self, reply: Reply, wanted: dict[str, list[str]]) -> Reply:
-        """Spellings of the wire turned back into those that were asked; the count of what is odd."""
-        texts = [text for text, _ in reply]
-        if texts != list(wanted):  # most models answer as asked
-            seen = set(texts)
-            self.oddities.repeated += len(reply) - len(seen)
-            self.oddities.unasked += len(seen - wanted.keys())
-            self.oddities.omitted += len(wanted.keys() - seen)
-        return [(word, score) for text, score in reply for word in wanted.get(text, (text,))]
 
     def _limit(self) -> float:
         return self.command.reply_timeout if self._answered else self.command.start_timeout

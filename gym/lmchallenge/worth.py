@@ -147,7 +147,8 @@ class Worth:
         """Natural logarithm of each sum; -inf for an empty one."""
         import torch
 
-        from models_registry.engine.execute import compute, default_budget
+        from models_registry.engine.budgets import default_budget
+        from models_registry.engine.execute import compute
 
         totals = np.full(sums.count, -np.inf)
         if not sums.sequences:

@@ -73,7 +73,7 @@ class CausalBackend:
         facts: ModelFacts,
         budget: int | None = None,
     ) -> None:
-        from models_registry.engine.execute import default_budget
+        from models_registry.engine.budgets import default_budget
 
         self.facts = facts
         self._one_at_a_time = threading.Lock()

@@ -68,7 +68,7 @@ class MaskedBackend:
     def __init__(
         self, reader: Reader, tokenizer: Any, *, facts: ModelFacts, method: str, rows: Rows | None = None
     ) -> None:
-        from models_registry.engine.execute import default_budget
+        from models_registry.engine.budgets import default_budget
 
         self._one_at_a_time = threading.Lock()
         self.facts = facts

@@ -1,6 +1,6 @@
 """Run planned forests through a causal model. Needs torch.
 
-Two ways to the same numbers: trees (`_tree_jobs`), and length-sorted padded batches (`_padded_jobs`) for
+Two ways to the same numbers: trees (`_Trees`), and length-sorted padded batches (`_Padded`) for
 models whose attention takes no tree mask. Both run every needed prefix and look every needed token up once.
 """
 
@@ -17,26 +17,21 @@ import torch
 from numpy.typing import NDArray
 
 from models_registry.engine.blocks import additive, attending, layout, tree_mask
+from models_registry.engine.budgets import tree_budget
 from models_registry.engine.forest import Chunk, Forest, Ints, cut, grow
 from models_registry.engine.memory import give_back, is_out_of_memory
 from models_registry.engine.plan import chunks
 from models_registry.engine.reader import ROWS_PER_BLOCK, Reader, look, to_device
 from models_registry.engine.scores import ScoringFailure
 
-__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "default_budget", "score_sequences"]
+__all__ = ["ROWS_PER_BLOCK", "Computed", "compute", "score_sequences"]
 
 Floats = NDArray[np.float64]
 
-_TOKENS = {"cpu": 512, "cuda": 8192}
-_LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
-_TREE_TOKENS = {"cpu": 512, "cuda": 4096}
-_PACKED_TREE_TOKENS = 256
-_BLOCKED_TREE_TOKENS = {"cpu": 512, "cuda": 8192}
-
 
 class Computed(NamedTuple):
-    """One sequence's values, in bits; behind a stem, those of its own tokens. NaN = not asked for (or a first token, which
-    has nothing before it).
+    """One sequence's values, in bits; behind a stem, those of its own tokens. NaN = not asked for (or a first token,
+    which has nothing before it).
 
     bits  float64[tokens]
     mass  float64[tokens, sets]: -log2 of each vocabulary set's probability right after the token
@@ -44,22 +39,6 @@ class Computed(NamedTuple):
 
     bits: Floats
     mass: Floats
-
-
-def default_budget(device: torch.device, vocabulary_size: int) -> int:
-    """Padded tokens per batch: a good shape for the device, less where a large vocabulary makes logits
-    large."""
-    kind = device.type if device.type in _TOKENS else "cpu"
-    return max(1, min(_TOKENS[kind], _LOGIT_BYTES[kind] // (4 * max(vocabulary_size, 1))))
-
-
-def tree_budget(reader: Reader, budget: int) -> int:
-    """Positions per tree chunk within `budget`: smaller where the mask grows with the square."""
-    kind = reader.device.type if reader.device.type in _TREE_TOKENS else "cpu"
-    if reader.blocks:
-        return min(budget, _BLOCKED_TREE_TOKENS[kind])
-    best = _PACKED_TREE_TOKENS if reader.packed else _TREE_TOKENS[kind]
-    return min(budget, best)
 
 
 def score_sequences(

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.engine import execute, packing
+from models_registry.engine import budgets, execute, packing
 from models_registry.engine.execute import Computed, compute
 from models_registry.engine.prove import make_reader
 from models_registry.engine.scores import ScoringFailure
@@ -290,7 +290,7 @@ def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
 
     counted.body, counted.parts = count_body, [head._replace(project=count_head)]
     rows = [[1, 2, 3, 4, 5], [1, 2, 3, 6, 7], [1, 2, 3, 4, 5]]
-    compute(counted, rows, budget=execute.default_budget(CPU, VOCABULARY))
+    compute(counted, rows, budget=budgets.default_budget(CPU, VOCABULARY))
     assert seen == {"body": 5, "head": 5}  # 1, 12, 123, 1234, 1236
     seen.update(body=0, head=0)
     compute(counted, rows, budget=512, needed=[[False] * 3 + [True, False]] * 3)
