@@ -113,6 +113,7 @@ class Alphabet:
         self.segmentations = lru_cache(maxsize=100_000)(self._segmentations)
         self.covers = lru_cache(maxsize=20_000)(self._covers)
         self.beginning = lru_cache(maxsize=4_000)(self._beginning)
+        self.plain = lru_cache(maxsize=2)(self._plain)
         self.fitting = lru_cache(maxsize=4_000)(self._fitting)
         self.overruns = lru_cache(maxsize=100_000)(self._overruns)
 
@@ -174,6 +175,18 @@ class Alphabet:
         flags = np.zeros(self.size, dtype=np.bool_)
         flags[self.starting(prefix)] = True
         return flags
+
+    def _plain(self, kind: str) -> Flags:
+        """Whole text, all of which goes on with a token of the games of that kind."""
+        pairs = zip(self.pieces, self.texts, strict=True)
+        return np.array(
+            [
+                text is not None
+                and text.encode() == piece != b""
+                and all(goes_on(kind, char) for char in text)
+                for piece, text in pairs
+            ]
+        )
 
     def _fitting(self, rest: bytes) -> Flags:
         """Tokens that spell a beginning of the bytes, or all of them and more."""

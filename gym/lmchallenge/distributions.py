@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gym.lmchallenge.alphabet import Path
+from gym.lmchallenge.errors import PlayerError
 
 if TYPE_CHECKING:
     import torch
 
+    from models_registry.engine.passes import Job
     from models_registry.engine.reader import Reader
 
 
@@ -29,13 +31,13 @@ def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
     return masses
 
 
-def likeliest(logs: torch.Tensor, sets: Sequence[Flags], most: int) -> list[list[tuple[int, float]]]:
-    """Per row the likeliest tokens of its set, best first, as (id, log probability)."""
+def likeliest(
+    logs: torch.Tensor, sets: Sequence[Flags], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Per row the log probabilities and ids of the likeliest tokens of its set, best first; -inf where the set has no
+    more."""
     values, numbers = _within(logs, sets).topk(min(most, logs.shape[1]))
-    return [
-        [(number, value) for number, value in zip(ids, row, strict=True) if value > -math.inf]
-        for ids, row in zip(numbers.tolist(), values.tolist(), strict=True)
-    ]
+    return values.double().cpu().numpy(), numbers.cpu().numpy()
 
 
 def _within(logs: torch.Tensor, sets: Sequence[Flags]) -> torch.Tensor:
@@ -57,80 +59,44 @@ def distributions(
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
     Sequence k goes on after stems[stem_of[k]]; -1 = after nothing. Shared beginnings run once where the model takes
-    tree attention."""
+    tree attention. Raises PlayerError where memory runs out on one sequence alone."""
     import torch
 
-    from models_registry.engine.budgets import default_budget, tree_budget
+    from models_registry.engine.budgets import default_budget
+    from models_registry.engine.forest import grow
+    from models_registry.engine.passes import USUAL, lots, through, turn_back
 
-    budget = default_budget(reader.device, reader.vocabulary)
     after = [-1] * len(sequences) if stem_of is None else list(stem_of)
     # What has no tokens of its own is its stem.
     own = [ids or (stems[stem] if stem >= 0 else ()) for ids, stem in zip(sequences, after, strict=True)]
     after = [stem if ids else -1 for ids, stem in zip(sequences, after, strict=True)]
-    sequences = own
-    longest = max(
-        len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(sequences, after, strict=True)
-    )
+    lengths = [
+        len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(own, after, strict=True)
+    ]
+    budget = default_budget(reader.device, reader.vocabulary)
     with torch.inference_mode():
-        if reader.tree and (reader.reach is None or longest <= reader.reach):
-            yield from _by_trees(reader, sequences, stems, after, tree_budget(reader, budget))
-            return
-        written = [
-            (stems[stem] if stem >= 0 else ()) + ids for ids, stem in zip(sequences, after, strict=True)
-        ]
-        for group in _batches(reader, written, budget):
-            width = len(written[group[-1]])
-            ids = torch.zeros((len(group), width), dtype=torch.long)
-            mask = torch.zeros_like(ids)
-            for row, number in enumerate(group):
-                ids[row, : len(written[number])] = torch.tensor(written[number])
-                mask[row, : len(written[number])] = 1
-            states = reader.states(input_ids=ids.to(reader.device), attention_mask=mask.to(reader.device))
-            last = [len(written[number]) - 1 for number in group]
-            yield from _read_off(reader, states[range(len(group)), last], [[number] for number in group])
+        for way, chosen in lots(reader, lengths).items():
+            if way.kind[1]:
+                turn_back(reader)
+            ids = [own[at] for at in chosen]
+            last = np.cumsum(list(map(len, ids))) - 1
+            nothing = np.zeros(last[-1] + 1, np.bool_)
+            ends = nothing.copy()
+            ends[last] = True
+            whole, behind = way.kind != USUAL, [after[at] for at in chosen]
+            forest = grow(ids, nothing, ends, whole=whole, stems=stems, stem_of=behind)
+            owners: list[list[int]] = [[] for _ in forest.row_node]
+            for number, row in zip(chosen, forest.row_of[last].tolist(), strict=True):
+                owners[row].append(number)
+            for step, states in through(reader, forest, budget, _states, by_tree=way.by_tree):
+                if states is None:
+                    raise PlayerError(f"Memory on {reader.device} ran out on one text alone.")
+                if len(step.rows):
+                    yield from _read_off(reader, states, [owners[row] for row in step.rows])
 
 
-def _batches(reader: Reader, sequences: Sequence[Path], budget: int) -> Iterator[list[int]]:
-    """Numbers of sequences to run together, shortest first: of one kind (`Turns.kind`), within the budget."""
-    from models_registry.engine.plan import chunks
-
-    kinds: dict[tuple[int, int], list[int]] = {}
-    for number, ids in enumerate(sequences):
-        kinds.setdefault(reader.turns.kind(len(ids)), []).append(number)
-    for _, own in sorted(kinds.items()):
-        for group in chunks([len(sequences[number]) for number in own], budget):
-            yield [own[at] for at in group]
-
-
-def _by_trees(
-    reader: Reader, sequences: Sequence[Path], stems: Sequence[Path], stem_of: Sequence[int], budget: int
-) -> Iterator[tuple[list[int], torch.Tensor]]:
-    import torch
-
-    from models_registry.engine.blocks import tree_mask
-    from models_registry.engine.forest import cut, grow
-    from models_registry.engine.reader import to_device
-
-    nothing = [[False] * len(ids) for ids in sequences]
-    ends = [[False] * (len(ids) - 1) + [True] for ids in sequences]
-    forest = grow(sequences, nothing, ends, stems=stems, stem_of=stem_of)
-    owners: list[list[int]] = [[] for _ in forest.row_node]
-    for number, row in enumerate(forest.row_of[forest.starts[1:] - 1].tolist()):
-        owners[row].append(number)
-    dtype = getattr(reader.model, "dtype", torch.float32)
-    first = 0
-    while first < len(forest.token):
-        chunk = cut(forest, first, budget)
-        states = reader.states(
-            input_ids=to_device(chunk.token[None], reader.device),
-            attention_mask=tree_mask(to_device(chunk.end, reader.device), dtype),
-            position_ids=to_device(chunk.position[None], reader.device),
-        )
-        rows = range(chunk.rows.start, chunk.rows.stop)
-        places = [int(forest.row_node[row]) - chunk.first + chunk.node_at for row in rows]
-        if places:
-            yield from _read_off(reader, states[0][places], [owners[row] for row in rows])
-        first = chunk.last
+def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
+    return states
 
 
 def _read_off(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gym.lmchallenge.alphabet import ALONE, Alphabet, Flags, Path, first_token, kind_of
+from gym.lmchallenge.alphabet import ALONE, SIGNS, WORD, Alphabet, Flags, Path, first_token, kind_of
 from gym.lmchallenge.distributions import distributions, likeliest, log_masses
 from gym.lmchallenge.player import Reply
 from gym.lmchallenge.spots import Spot, Window
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
     from models_registry.engine.reader import Reader
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+KINDS = (None, WORD, SIGNS)
 BEHIND = 2.0  # nats: a way so far behind the last prediction is given up
 
 
@@ -130,23 +135,51 @@ class Search:
         ended: list[dict[str, float]],
     ) -> None:
         """Every way with the likeliest tokens that fit."""
-        tops = likeliest(logs, [self._fitting(beam) for _, beam in rows], self._limits.beam)
-        for (at, beam), top in zip(rows, tops, strict=True):
-            for number, value in top:
-                piece = self._alphabet.pieces[number] or b""
-                path, score = (*beam.path, number), beam.score + value
-                if len(piece) <= len(beam.rest):
-                    beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, b"", score))
-                    continue
-                found = _whole(beam.part + piece[len(beam.rest) :])
-                if found is None:
-                    continue
-                text, part = beam.text + found[0], found[1]
-                token, over = first_token(text)
-                if over:
-                    _add(ended[at], token, score)
-                elif token == text:
-                    beams[at].append(_Beam(path, b"", text, part, score))
+        values, numbers = likeliest(logs, [self._fitting(beam) for _, beam in rows], self._limits.beam)
+        scores = values + np.array([[beam.score] for _, beam in rows])
+        for row, column in self._worthwhile(values, numbers, scores, rows):
+            at, beam = rows[row]
+            number, score = int(numbers[row, column]), float(scores[row, column])
+            piece, path = self._alphabet.pieces[number] or b"", (*beam.path, number)
+            if len(piece) <= len(beam.rest):
+                beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, b"", score))
+                continue
+            found = _whole(beam.part + piece[len(beam.rest) :])
+            if found is None:
+                continue
+            text, part = beam.text + found[0], found[1]
+            token, over = first_token(text)
+            if over:
+                _add(ended[at], token, score)
+            elif token == text:
+                beams[at].append(_Beam(path, b"", text, part, score))
+
+    def _worthwhile(
+        self, values: Floats, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]
+    ) -> list[list[int]]:
+        """Row and column of each token that may end a prediction, and of those that only go on with one, of as many as
+        are kept per context: the others would be given up at once."""
+        kinds = np.array([KINDS.index(self._kind(beam)) for _, beam in rows])
+        nothing = np.zeros(self._alphabet.size, np.bool_)
+        table = np.stack([nothing, self._alphabet.plain(WORD), self._alphabet.plain(SIGNS)])
+        plain = table[kinds[:, None], numbers]
+        chosen = np.isfinite(values)
+        row, column = np.nonzero(plain & chosen)
+        context = np.array([at for at, _ in rows])[row]
+        order = np.lexsort((-scores[row, column], context))
+        context = context[order]
+        place = np.arange(len(order)) - np.searchsorted(context, context)
+        least = order[place >= self._limits.beam]
+        chosen[row[least], column[least]] = False
+        found: list[list[int]] = np.argwhere(chosen).tolist()
+        return found
+
+    def _kind(self, beam: _Beam) -> str | None:
+        """What a token of the games that has begun is; None while nothing has, or may not go on."""
+        if beam.rest or beam.part or not beam.text.strip():
+            return None
+        kind = kind_of(beam.text)
+        return None if kind == ALONE else kind
 
     def _fitting(self, beam: _Beam) -> Flags:
         """Tokens that fit: what is left of the context, or of a character, then the kind of token that began."""
@@ -154,10 +187,8 @@ class Search:
             return self._alphabet.fitting(beam.rest)
         if beam.part:
             return self._alphabet.continuing
-        kind = kind_of(beam.text)
-        if beam.text.strip() and kind != ALONE:
-            return self._alphabet.onward[kind]
-        return self._alphabet.beginning(b"")
+        kind = self._kind(beam)
+        return self._alphabet.beginning(b"") if kind is None else self._alphabet.onward[kind]
 
 
 def _whole(data: bytes) -> tuple[str, bytes] | None:
@@ -171,4 +202,9 @@ def _whole(data: bytes) -> tuple[str, bytes] | None:
 
 
 def _add(sums: dict[str, float], key: str, score: float) -> None:
-    sums[key] = float(np.logaddexp(sums.get(key, -math.inf), score))
+    before = sums.get(key)
+    if before is None:
+        sums[key] = score
+    else:
+        high, low = max(before, score), min(before, score)
+        sums[key] = high + math.log1p(math.exp(low - high))

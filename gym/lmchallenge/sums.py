@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain, compress, islice, pairwise
+from itertools import accumulate, chain, compress, pairwise
 from typing import Any, TypeAlias
 
 from gym.lmchallenge.tokens import FILTERS
@@ -75,13 +75,14 @@ class Lines:
 
 
 class WordSums:
-    """Of wp: characters, tokens that are skipped, and ranks by place among the counted tokens of a line, the last place
-    for all that follow."""
+    """Of wp: characters, tokens that are skipped, and ranks: of all, and of those at the first places among the counted
+    tokens of a line."""
 
     def __init__(self, verdicts: Verdicts) -> None:
         self.verdicts = verdicts
         self.chars = self.skipped = self.not_numbers = 0
-        self.ranks: list[Counter[int | None]] = [Counter() for _ in range(LAST_INDEX + 1)]
+        self.ranks: Counter[int | None] = Counter()
+        self.places: list[Counter[int | None]] = [Counter() for _ in range(LAST_INDEX)]
 
     def add(self, sizes: Sequence[int], texts: Sequence[Shown], ranks: Sequence[int | None]) -> None:
         """The entries of the next lines, `sizes` of them per line."""
@@ -89,17 +90,17 @@ class WordSums:
         kept = list(compress(ranks, counts))
         self.chars += _characters(list(compress(texts, counts)))
         self.skipped += len(texts) - len(kept)
-        rest = iter(counts)
-        ends = list(accumulate([sum(islice(rest, size)) for size in sizes], initial=0))
-        lines = [kept[start:end] for start, end in pairwise(ends)]
-        for place in range(LAST_INDEX):
-            self.ranks[place].update([line[place] for line in lines if len(line) > place])
-        self.ranks[LAST_INDEX].update(chain.from_iterable([line[LAST_INDEX:] for line in lines]))
+        self.ranks.update(kept)
+        before = list(accumulate(counts, initial=0))
+        lines = list(pairwise([before[end] for end in accumulate(sizes, initial=0)]))
+        for place, own in enumerate(self.places):
+            own.update([kept[start + place] for start, end in lines if end - start > place])
         self.not_numbers += ranks.count(0)
 
     def state(self) -> list[Any]:
         """As JSON has it, for `join`."""
-        return [self.chars, self.skipped, self.not_numbers, [list(ranks.items()) for ranks in self.ranks]]
+        ranks = [list(own.items()) for own in (self.ranks, *self.places)]
+        return [self.chars, self.skipped, self.not_numbers, ranks]
 
     def join(self, state: list[Any]) -> None:
         """Add the entries of another part."""
@@ -107,16 +108,13 @@ class WordSums:
         self.chars += chars
         self.skipped += skipped
         self.not_numbers += not_numbers
-        for own, other in zip(self.ranks, ranks, strict=True):
+        for own, other in zip((self.ranks, *self.places), ranks, strict=True):
             own.update(dict(other))
 
     def statistics(self) -> dict[str, Any]:
         """As the reference names them."""
-        ranks: Counter[int | None] = Counter()
-        for place in self.ranks:
-            ranks.update(place)
-        words = sum(ranks.values())
-        hits = sorted((rank, count) for rank, count in ranks.items() if rank)
+        words = sum(self.ranks.values())
+        hits = sorted((rank, count) for rank, count in self.ranks.items() if rank)
         hit = sum(count for _, count in hits)
         found = {
             "words": words,
@@ -128,7 +126,10 @@ class WordSums:
         }
         for most in HITS:
             found[f"hit{most}"] = _rate(sum(count for rank, count in hits if rank <= most), words)
-        for index, place in enumerate(self.ranks):
+        further = self.ranks.copy()
+        for place in self.places:
+            further.subtract(place)
+        for index, place in enumerate([*self.places, +further]):
             if any(rank for rank in place):
                 near = sum(count for rank, count in place.items() if rank and rank <= 3)
                 found[f"idx{index}_hit3"] = _rate(near, sum(place.values()))

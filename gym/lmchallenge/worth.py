@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from gym.lmchallenge.alphabet import ALONE, SIGNS, WORD, Alphabet, Path, kind_of
 from gym.lmchallenge.errors import PlayerError
 from gym.lmchallenge.player import Reply
 from gym.lmchallenge.spots import Spot, Window
-from models_registry.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
     from models_registry.engine.reader import Reader
@@ -24,13 +24,24 @@ TOGETHER = 4096
 """Ways that are run in one call, of at least one context: what they share is then shared, and lists stay short."""
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(NamedTuple):
     """Tokens after the prefix, and what the next token must be of: a kind that ends the candidate, bytes that it must
     begin with, or None for anything."""
 
     path: Path
     after: bytes | str | None
+
+
+class _Plan(NamedTuple):
+    """The ways of what is left of a context (owner 0) and of its candidates (owner k + 1), whatever stands before.
+
+    longest  most tokens, by owner
+    """
+
+    words: tuple[str, ...]
+    ways: list[_Way]
+    owner: list[int]
+    longest: list[int]
 
 
 @dataclass
@@ -45,17 +56,17 @@ class _Sums:
     sets: dict[bytes | str, int] = field(default_factory=lambda: {WORD: 0, SIGNS: 1})
     count: int = 0
 
-    def add(self, prefix: Path, ways: Sequence[_Way]) -> int:
-        """One more sum; its number."""
-        stem = self.stems.setdefault(prefix, len(self.stems))
-        for way in ways:
-            self.sequences.append(way.path or prefix)
-            self.stem_of.append(stem if way.path else NONE)
-            column = NONE if way.after is None else self.sets.setdefault(way.after, len(self.sets))
-            self.columns.append(column)
-            self.owner.append(self.count)
-        self.count += 1
-        return self.count - 1
+    def add(self, prefix: Path, plan: _Plan) -> int:
+        """The sums of a plan behind a prefix; the number of the first."""
+        stem, first, sets = self.stems.setdefault(prefix, len(self.stems)), self.count, self.sets
+        self.sequences += [path or prefix for path, _ in plan.ways]
+        self.stem_of += [stem if path else NONE for path, _ in plan.ways]
+        self.columns += [
+            NONE if after is None else sets.setdefault(after, len(sets)) for _, after in plan.ways
+        ]
+        self.owner += [first + at for at in plan.owner]
+        self.count += len(plan.longest)
+        return first
 
 
 class Worth:
@@ -68,50 +79,55 @@ class Worth:
     def of(self, reader: Reader, tokenizer: Any, given: Sequence[tuple[Spot, Sequence[str]]]) -> list[Reply]:
         """One reply per context. A candidate that does not fit into the model's window is left out."""
         own = self._own_ways(tokenizer, given)
+        plans: dict[tuple[bytes, tuple[str, ...]], _Plan] = {}
         replies: list[Reply] = []
         sums = _Sums()
-        numbers: list[tuple[int, list[tuple[str, int]]]] = []
+        added: list[tuple[int, tuple[str, ...]]] = []
         for spot, words in given:
-            numbers.append(self._planned(spot, words, own, sums))
+            key = spot.rest, tuple(words)
+            plan = plans[key] = plans.get(key) or self._plan(*key, own)
+            added.append(self._add(spot, plan, own, sums))
             if len(sums.sequences) >= TOGETHER:
-                replies += self._replies(reader, sums, numbers, given[len(replies) :])
-                sums, numbers = _Sums(), []
-        return replies + self._replies(reader, sums, numbers, given[len(replies) :])
+                replies += self._replies(reader, sums, added, given[len(replies) :])
+                sums, added = _Sums(), []
+        return replies + self._replies(reader, sums, added, given[len(replies) :])
 
     def _replies(
         self,
         reader: Reader,
         sums: _Sums,
-        numbers: list[tuple[int, list[tuple[str, int]]]],
+        added: list[tuple[int, tuple[str, ...]]],
         given: Sequence[tuple[Spot, Sequence[str]]],
     ) -> list[Reply]:
-        """Of the first contexts of `given`, as many as `numbers` has."""
-        logs = self._added_up(reader, sums)
+        """Of the first contexts of `given`, as many as were added."""
+        logs = self._added_up(reader, sums).tolist()
         replies: list[Reply] = []
-        for (base, found), (spot, _) in zip(numbers, given, strict=False):
-            below = float(logs[base]) if spot.rest else 0.0
-            worths = [(word, float(logs[number]) - below) for word, number in found]
+        for (first, words), (spot, _) in zip(added, given, strict=False):
+            below = logs[first] if spot.rest else 0.0
+            found = zip(words, logs[first + 1 : first + 1 + len(words)], strict=True)
+            worths = [(word, worth - below) for word, worth in found]
             replies.append([(word, min(0.0, worth)) for word, worth in worths if math.isfinite(worth)])
         return replies
 
-    def _planned(
-        self, spot: Spot, words: Sequence[str], own: dict[bytes, Path], sums: _Sums
-    ) -> tuple[int, list[tuple[str, int]]]:
-        """Add the sums of a context and its candidates; the number of the first, and of each candidate that fits."""
-        base = [_Way(path, rest) for path, rest in self._alphabet.covers(spot.rest, self._paths)]
-        length = _longest(base)
-        ways = {}
-        for word in words:
-            found = self._ways(spot.rest + word.encode("utf-8", "replace"), kind_of(word), own)
-            longest = max(length, _longest(found))
-            if self._window.before(spot, longest) is not None:
-                ways[word], length = found, longest
-        prefix = self._window.before(spot, length)
-        if prefix is None:
-            return sums.add((), []), []
-        return sums.add(prefix, base), [
-            (word, sums.add(prefix, ways[word])) for word in words if word in ways
-        ]
+    def _add(
+        self, spot: Spot, plan: _Plan, own: dict[bytes, Path], sums: _Sums
+    ) -> tuple[int, tuple[str, ...]]:
+        """Add the sums of a context and its candidates; the number of the first, and the candidates that fit."""
+        if self._window.before(spot, max(plan.longest)) is None:
+            base = plan.longest[0]
+            fits = [self._window.before(spot, max(base, length)) is not None for length in plan.longest]
+            plan = self._plan(spot.rest, tuple(compress(plan.words, fits[1:])), own)
+            if not fits[0]:
+                plan = _Plan((), [], [], [0])
+        prefix = self._window.before(spot, max(plan.longest))
+        return sums.add(prefix or (), plan), plan.words
+
+    def _plan(self, rest: bytes, words: tuple[str, ...], own: dict[bytes, Path]) -> _Plan:
+        parts = [[_Way(path, after) for path, after in self._alphabet.covers(rest, self._paths)]]
+        parts += [self._ways(rest + word.encode("utf-8", "replace"), kind_of(word), own) for word in words]
+        owner = [at for at, ways in enumerate(parts) for _ in ways]
+        longest = [max((len(way.path) for way in ways), default=0) for ways in parts]
+        return _Plan(words, list(chain.from_iterable(parts)), owner, longest)
 
     def _ways(self, data: bytes, kind: str, own: dict[bytes, Path]) -> list[_Way]:
         """To spell a candidate so that it is over."""
@@ -148,7 +164,7 @@ class Worth:
         import torch
 
         from models_registry.engine.budgets import default_budget
-        from models_registry.engine.execute import compute
+        from models_registry.engine.execute import compute_flat
 
         totals = np.full(sums.count, -np.inf)
         if not sums.sequences:
@@ -158,32 +174,24 @@ class Worth:
             weights[:, column] = (
                 self._alphabet.ending[key] if isinstance(key, str) else self._alphabet.beginning(key)
             )
-        found = compute(
+        columns, lengths = np.array(sums.columns), np.fromiter(map(len, sums.sequences), np.int64)
+        scored = np.repeat(np.array(sums.stem_of) != NONE, lengths)
+        last = np.cumsum(lengths) - 1
+        rows = np.zeros(len(scored), np.bool_)
+        rows[last] = columns != NONE
+        found = compute_flat(
             reader,
             sums.sequences,
             budget=default_budget(reader.device, reader.vocabulary),
-            needed=[
-                [stem != NONE] * len(ids) for stem, ids in zip(sums.stem_of, sums.sequences, strict=True)
-            ],
-            rows=[
-                [False] * (len(ids) - 1) + [column != NONE]
-                for ids, column in zip(sums.sequences, sums.columns, strict=True)
-            ],
+            needed=scored,
+            rows=rows,
             sets=torch.from_numpy(weights).to(reader.device),
             stems=list(sums.stems),
             stem_of=sums.stem_of,
         )
-        bits = np.zeros(len(found))
-        for at, (one, stem, column) in enumerate(zip(found, sums.stem_of, sums.columns, strict=True)):
-            if isinstance(one, ScoringFailure):
-                raise PlayerError(f"The model could not score a continuation: {one.reason}")
-            if stem != NONE:
-                bits[at] = sum(one.bits.tolist())
-            if column != NONE:
-                bits[at] += one.mass[-1, column]
+        for failure in found.failures.values():
+            raise PlayerError(f"The model could not score a continuation: {failure.reason}")
+        bits = np.add.reduceat(np.where(scored, found.bits, 0.0), found.starts[:-1])
+        bits += np.where(columns != NONE, found.mass[last, columns], 0.0)
         np.logaddexp.at(totals, sums.owner, -bits * LN2)
         return totals
-
-
-def _longest(ways: Sequence[_Way]) -> int:
-    return max((len(way.path) for way in ways), default=0)

@@ -75,8 +75,8 @@ class Chunk(NamedTuple):
 
 def grow(
     sequences: Sequence[Sequence[int]],
-    needed: Sequence[Sequence[bool]] | None = None,
-    rows: Sequence[Sequence[bool]] | None = None,
+    needed: Sequence[Sequence[bool]] | Flags | None = None,
+    rows: Sequence[Sequence[bool]] | Flags | None = None,
     groups: Sequence[int] | None = None,
     *,
     whole: bool = False,
@@ -86,7 +86,7 @@ def grow(
     """Plan the needed tokens of `sequences` (ids, start token included).
 
     needed[k][i]  token i of sequence k is to be scored; None = all. A token with nothing before it is never scored
-    rows[k][i]    the distribution after token i is asked for; None = none
+    rows[k][i]    the distribution after token i is asked for; None = none. Either may be one flat array
     groups[k]     sequences share prefixes within their group only (item, suite); None = all with all
     whole         run each sequence to its last token, wanted or not, if anything of it is wanted
     stems         beginnings that many sequences have: sequence k goes on after stems[stem_of[k]] (-1 = after nothing),
@@ -170,11 +170,15 @@ def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
     return fed
 
 
-def _flags(values: Sequence[Sequence[bool]] | None, total: int, *, default: bool) -> Flags:
+def _flags(values: Sequence[Sequence[bool]] | Flags | None, total: int, *, default: bool) -> Flags:
     """One flat array of flags."""
     if values is None:
         return np.full(total, default)
-    return np.fromiter(chain.from_iterable(values), np.bool_, total)
+    if not isinstance(values, np.ndarray):
+        values = np.fromiter(chain.from_iterable(values), np.bool_)
+    if len(values) != total:
+        raise ValueError(f"there are {len(values)} flags for {total} tokens")
+    return values
 
 
 class _Level(NamedTuple):

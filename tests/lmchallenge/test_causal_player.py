@@ -6,12 +6,14 @@ import itertools
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gym.lmchallenge import worth
 from gym.lmchallenge.alphabet import ALONE, Alphabet, goes_on, kind_of
 from gym.lmchallenge.causal import CausalPlayer
 from gym.lmchallenge.distributions import distributions
+from gym.lmchallenge.errors import PlayerError
 from gym.lmchallenge.player import Request
 from models_registry.backends import load_backend
 from tests.models_registry import tiny
@@ -129,6 +131,55 @@ def test_predictions_have_the_scores_of_candidates_where_no_way_is_cut(toy):
             assert scores[word] <= score + 1e-4
             assert scores[word] == pytest.approx(score, abs=0.05)
         assert free[0][1] == max(score for _, score in free)
+
+
+@pytest.mark.parametrize("folder", ["byte-bpe", "unigram"])
+@pytest.mark.parametrize("beam", [1, 4, 16])
+def test_ways_that_would_be_given_up_at_once_are_left_out_without_changing_a_prediction(
+    tiny_models: Path, folder: str, beam: int
+):
+    backend = load_backend(
+        "causal", {"source": "directory", "path": folder}, model_dir=tiny_models, hub_allowed=False
+    )
+    requests = [
+        Request(text) for text in ("", "The keys to ", "The c", "The cab, ", "猫が ", "wait--", "a  ")
+    ]
+    short, full = (CausalPlayer(backend, beam=beam, steps=4) for _ in range(2))
+    # With no token known to be plain, every way on is looked at.
+    full._search._alphabet.plain = lambda kind: np.zeros(full._search._alphabet.size, np.bool_)
+    assert short.predict(requests) == full.predict(requests)
+
+
+def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path):
+    """What the benchmark compares the batched player with."""
+    from transformers import AutoModelForCausalLM
+
+    from benchmarks.lmchallenge.plain import same_answers
+
+    tokenizer = tiny.train("byte-bpe")
+    tiny.save(tmp_path / "m", tiny.gpt2(tokenizer.get_vocab_size()), tiny.fast(tokenizer))
+    backend = load_backend(
+        "causal", {"source": "directory", "path": "m"}, model_dir=tmp_path, hub_allowed=False
+    )
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "m").eval()
+    given = ["the", "cabinet", "猫", "--"] * 20
+    requests = [Request(text, words) for text in ("The keys ", "The ke", "") for words in (None, given)]
+    plainly = same_answers(CausalPlayer(backend), model)
+    for request, reply in zip(requests, CausalPlayer(backend).predict(requests), strict=True):
+        found = plainly(request)
+        assert [text for text, _ in found] == [text for text, _ in reply]
+        assert [score for _, score in found] == pytest.approx([score for _, score in reply], abs=1e-4)
+
+
+def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, monkeypatch):
+    def full(**inputs):
+        raise MemoryError
+
+    with toy.held() as (reader, _):
+        monkeypatch.setattr(reader, "body", full)
+    for given in (None, CANDIDATES):
+        with pytest.raises(PlayerError, match=r"Memory on cpu ran out"):
+            CausalPlayer(toy).predict([Request("ab ", given)])
 
 
 def test_a_prediction_continues_a_word_that_was_begun(tiny_models: Path):

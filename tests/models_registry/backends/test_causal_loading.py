@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle  # noqa: TID251  the tests write the hostile files
 import shutil
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -383,3 +385,13 @@ def test_bfloat16_on_a_cpu_takes_a_second_word_and_shows_its_error(tiny_models: 
     assert half.facts.error_bits is not None
     assert half.facts.error_bits >= 0.5
     assert any("by explicit choice" in note for note in half.facts.notes)
+
+
+def test_a_model_that_is_let_go_is_gone_though_the_libraries_stay(tiny_models: Path) -> None:
+    backend = load(tiny_models, "byte-bpe")
+    assert gc.get_freeze_count() > 100_000
+    with backend.held() as (reader, _):
+        model = weakref.ref(reader.model)
+    del backend, reader
+    gc.collect()
+    assert model() is None

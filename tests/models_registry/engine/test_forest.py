@@ -196,3 +196,14 @@ def test_a_hundred_thousand_sentences_are_planned_quickly() -> None:
     cut_all(forest, 256)
     assert time.process_time() - start < 5
     assert len(forest.edge_node) < 1_200_000
+
+
+def test_flags_may_be_one_array_and_must_be_as_many_as_the_tokens() -> None:
+    rows = [[1, 2, 3], [1, 2], [4]]
+    needed = [[False, True, True], [False, True], [False]]
+    flat = grow(rows, np.concatenate(needed))
+    for one, other in zip(flat, grow(rows, needed), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for wrong in (np.ones(5, np.bool_), np.ones(1, np.bool_), [[True]] * 3):
+        with pytest.raises(ValueError, match=r"flags for 6 tokens"):
+            grow(rows, wrong)

@@ -14,9 +14,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.engine import budgets, execute, packing
+from models_registry.engine import budgets, packing, passes
 from models_registry.engine.execute import Computed, compute
 from models_registry.engine.prove import make_reader
+from models_registry.engine.reader import Reader
 from models_registry.engine.scores import ScoringFailure
 from tests.models_registry import tiny
 
@@ -258,7 +259,7 @@ def test_memory_that_runs_out_while_a_job_is_built_makes_jobs_smaller(
     draw = np.random.default_rng(2)
     rows = [draw.integers(0, VOCABULARY, 20).tolist() for _ in range(6)]
     name = "layout" if tree else "to_device"
-    inner, calls = getattr(execute, name), []
+    inner, calls = getattr(passes, name), []
 
     def full_once(*args: Any) -> Any:
         calls.append(args)
@@ -266,7 +267,7 @@ def test_memory_that_runs_out_while_a_job_is_built_makes_jobs_smaller(
             raise MemoryError
         return inner(*args)
 
-    monkeypatch.setattr(execute, name, full_once)
+    monkeypatch.setattr(passes, name, full_once)
     for row, one in zip(rows, compute(used, rows, budget=512), strict=True):
         assert isinstance(one, Computed)
         np.testing.assert_allclose(one.bits, exact("gpt2", tuple(row)), atol=TOLERANCE)
@@ -331,7 +332,7 @@ def test_a_sequence_behind_a_stem_that_does_not_fit_with_others_is_tried_alone()
             return self.model(input_ids=input_ids, attention_mask=attention_mask)
 
     stem, rows = [1, 5, 7], [[3, 4], [6]]
-    found = compute(execute.Reader(Short(), CPU), rows, budget=1, stems=[stem], stem_of=[0, 0])
+    found = compute(Reader(Short(), CPU), rows, budget=1, stems=[stem], stem_of=[0, 0])
     for row, one in zip(rows, found, strict=True):
         assert isinstance(one, Computed)
         assert one.bits == pytest.approx(exact("gpt2", tuple(stem + row))[len(stem) :], abs=TOLERANCE)
@@ -349,6 +350,6 @@ def test_failures_behind_a_stem_count_the_whole_text() -> None:
             return found
 
     for one, said in ((Full(), "alone (6 tokens)"), (Odd(), "for token 6 is not")):
-        (found,) = compute(execute.Reader(one, CPU), [[3]], budget=9, stems=[[1, 2, 3, 4, 5]], stem_of=[0])
+        (found,) = compute(Reader(one, CPU), [[3]], budget=9, stems=[[1, 2, 3, 4, 5]], stem_of=[0])
         assert isinstance(found, ScoringFailure)
         assert said in found.reason
