@@ -27,7 +27,11 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
     """Log of the probability of a set of tokens per row; the sets may be one object many times."""
-    masses: list[float] = _within(logs, sets).logsumexp(1).tolist()
+    import torch
+
+    different, which = _told_apart(sets)
+    weights = torch.from_numpy(np.stack(different, 1)).to(logs)
+    masses: list[float] = (logs.exp() @ weights).log_()[range(len(which)), which].tolist()
     return masses
 
 
@@ -44,11 +48,16 @@ def _within(logs: torch.Tensor, sets: Sequence[Flags]) -> torch.Tensor:
     """The rows, with -inf outside their sets."""
     import torch
 
+    different, which = _told_apart(sets)
+    outside = torch.from_numpy(~np.stack(different)).to(logs.device)
+    return logs.masked_fill(outside[torch.tensor(which, device=logs.device)], -math.inf)
+
+
+def _told_apart(sets: Sequence[Flags]) -> tuple[list[Flags], list[int]]:
+    """The different objects, and which of them each one is."""
     different = {id(flags): flags for flags in sets}
     place = {key: at for at, key in enumerate(different)}
-    outside = torch.from_numpy(~np.stack(list(different.values()))).to(logs.device)
-    which = torch.tensor([place[id(flags)] for flags in sets], device=logs.device)
-    return logs.masked_fill(outside[which], -math.inf)
+    return list(different.values()), [place[id(flags)] for flags in sets]
 
 
 def distributions(
@@ -109,4 +118,4 @@ def _read_off(
         for row, own in enumerate(owners[start : start + reader.block]):
             numbers.extend(own)
             rows.extend([row] * len(own))
-        yield numbers, logs[rows]
+        yield numbers, logs if rows == list(range(len(logs))) else logs[rows]

@@ -80,7 +80,8 @@ class Search:
                 self._end(logs, rows, ended, base)
                 on = [row for row, (at, _) in enumerate(rows) if step < steps[at]]
                 if on:
-                    self._go_on(logs[on], [rows[row] for row in on], beams, ended)
+                    logs = logs if len(on) == len(rows) else logs[on]
+                    self._go_on(logs, [rows[row] for row in on], beams, ended)
             beams = [self._likeliest(own, done) for own, done in zip(beams, ended, strict=True)]
         replies = []
         for done, below in zip(ended, base, strict=True):
@@ -113,12 +114,13 @@ class Search:
         chosen = [row for row, flags in enumerate(sets) if flags is not None]
         if not chosen:
             return
-        masses = log_masses(logs[chosen], [flags for flags in sets if flags is not None])
+        logs = logs if len(chosen) == len(rows) else logs[chosen]
+        masses = log_masses(logs, [flags for flags in sets if flags is not None])
         for row, mass in zip(chosen, masses, strict=True):
             at, beam = rows[row]
             if beam.rest:
                 base[at] = float(np.logaddexp(base[at], beam.score + mass))
-            elif beam.text:
+            elif beam.text and mass > -math.inf:
                 _add(ended[at], beam.text, beam.score + mass)
 
     def _ends(self, beam: _Beam) -> Flags | None:
@@ -137,9 +139,10 @@ class Search:
         """Every way with the likeliest tokens that fit."""
         values, numbers = likeliest(logs, [self._fitting(beam) for _, beam in rows], self._limits.beam)
         scores = values + np.array([[beam.score] for _, beam in rows])
-        for row, column in self._worthwhile(values, numbers, scores, rows):
-            at, beam = rows[row]
-            number, score = int(numbers[row, column]), float(scores[row, column])
+        row, column = self._worthwhile(numbers, scores, rows)
+        chosen = (row, numbers[row, column], scores[row, column])
+        for which, number, score in zip(*(part.tolist() for part in chosen), strict=True):
+            at, beam = rows[which]
             piece, path = self._alphabet.pieces[number] or b"", (*beam.path, number)
             if len(piece) <= len(beam.rest):
                 beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, b"", score))
@@ -154,16 +157,14 @@ class Search:
             elif token == text:
                 beams[at].append(_Beam(path, b"", text, part, score))
 
-    def _worthwhile(
-        self, values: Floats, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]
-    ) -> list[list[int]]:
-        """Row and column of each token that may end a prediction, and of those that only go on with one, of as many as
-        are kept per context: the others would be given up at once."""
+    def _worthwhile(self, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]) -> tuple[Ints, Ints]:
+        """Rows and columns of the tokens that may end a prediction, and of those that only go on with one, of as many
+        as are kept per context: the others would be given up at once."""
         kinds = np.array([KINDS.index(self._kind(beam)) for _, beam in rows])
         nothing = np.zeros(self._alphabet.size, np.bool_)
         table = np.stack([nothing, self._alphabet.plain(WORD), self._alphabet.plain(SIGNS)])
         plain = table[kinds[:, None], numbers]
-        chosen = np.isfinite(values)
+        chosen = np.isfinite(scores)
         row, column = np.nonzero(plain & chosen)
         context = np.array([at for at, _ in rows])[row]
         order = np.lexsort((-scores[row, column], context))
@@ -171,8 +172,8 @@ class Search:
         place = np.arange(len(order)) - np.searchsorted(context, context)
         least = order[place >= self._limits.beam]
         chosen[row[least], column[least]] = False
-        found: list[list[int]] = np.argwhere(chosen).tolist()
-        return found
+        row, column = np.nonzero(chosen)
+        return row, column
 
     def _kind(self, beam: _Beam) -> str | None:
         """What a token of the games that has begun is; None while nothing has, or may not go on."""
