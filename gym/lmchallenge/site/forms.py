@@ -211,7 +211,8 @@ class AboutGameForm(forms.ModelForm):
 class LogForm(AboutGameForm):
     log = forms.FileField(
         label="Log",
-        help_text="JSON lines of one game (wp, tc or ic), packed with gzip or not. At most 50 MB, 200 MB unpacked.",
+        help_text="JSON lines of one game (wp, tc or ic), packed with gzip or not. "
+        "At most 50 MB; unpacked 200 MB, 20 MB a line.",
         error_messages={"empty": "The file is empty."},
     )
     title = forms.CharField(max_length=200, required=False, help_text="Empty: the name of the file.")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1_000_000
 """Unpacked; a chunk is cut behind the line that reaches it."""
+LINE_BYTES = 20_000_000
+"""One line of a foreign log: it is decoded as a whole, which takes ten times its size."""
 
 
 def pack(data: bytes) -> bytes:
@@ -206,12 +208,13 @@ def _check_countable(number: int, row: Row, source: str) -> None:
 
 
 def limited(stream: Any, source: str, limit: int) -> Iterator[bytes]:
-    """Lines of a file that may be packed; no line is longer than the limit for all of them."""
-    read = 0
+    """Lines of a file that may be packed; none is longer than LINE_BYTES or the limit for all of them."""
+    read = number = 0
     lines = corpora.unpacked(stream)
     while True:
+        number += 1
         try:
-            raw = lines.readline(limit - read + 1)
+            raw = lines.readline(min(limit - read, LINE_BYTES) + 1)
         except PackingError as error:
             raise LogError(f"{source}: {error.message}", error.hint) from None
         if not raw:
@@ -219,4 +222,9 @@ def limited(stream: Any, source: str, limit: int) -> Iterator[bytes]:
         read += len(raw)
         if read > limit:
             raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split it into several files.")
+        if len(raw) > LINE_BYTES:
+            raise LogError(
+                f"{source}, line {number}: more than {LINE_BYTES / 1e6:,.0f} MB.",
+                "One line holds one text: put a line break behind each.",
+            )
         yield raw

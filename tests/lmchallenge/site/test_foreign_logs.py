@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 
 import pytest
@@ -13,7 +15,7 @@ from gym.lmchallenge import logs
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.mixing import Mix, Tokens
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import shown
+from gym.lmchallenge.site import shown, storage
 from gym.lmchallenge.site.downloads import offered
 from gym.lmchallenge.site.storage import PRIVACY, reduced
 from tests.lmchallenge.site.worlds import upload
@@ -100,6 +102,20 @@ def test_a_few_bytes_that_stand_for_millions_of_characters_are_told_and_not_draw
     answer = client.get(reverse("lmc-text", args=[game.key])).content.decode()
     assert "5,000,000,000 characters" in answer
     assert answer.count("*") < 2_000
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_that_would_fill_the_memory_is_named_and_not_decoded(monkeypatch, packed):
+    monkeypatch.setattr(storage, "LINE_BYTES", 200)
+    line = json.dumps({"wordPredictions": [{"target": "a"}]}).encode() + b"\n"
+    for long in (b" " * 200 + line, b"x" * 100_000):
+        data = line + long + line
+        stream = io.BytesIO(gzip.compress(data) if packed else data)
+        with pytest.raises(LogError, match=r"my\.log, line 2: more than 0 MB"):
+            list(storage.take_in(stream, "my.log", 1_000_000, storage.Holds()))
+    fits = line.rstrip().ljust(199) + b"\n"
+    (rows,) = storage.take_in(io.BytesIO(line + fits), "my.log", 1_000_000, storage.Holds())
+    assert len(rows) == 2
 
 
 @pytest.mark.django_db
