@@ -91,9 +91,9 @@ def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[s
         row["same_log"] = logs["reference"].read_bytes() == logs["gym"].read_bytes()
         long = folder / f"{game}.long.log"
         long.write_bytes(logs["gym"].read_bytes() * (copies if game != "ic" else max(1, copies // 25)))
-        for log, size, rounds in ((logs["gym"], "short", 3), (long, "long", 1)):
+        for log, size in ((logs["gym"], "short"), (long, "long")):
             for name, command in programs.items():
-                row[f"stats_{size}_{name}"] = best([*command, "stats", str(log)], None, counts[name], rounds)
+                row[f"stats_{size}_{name}"] = best([*command, "stats", str(log)], None, counts[name])
             found = [json.loads(path.read_text())[0] for path in counts.values()]
             row[f"same_{size}_statistics"] = found[0].keys() == found[1].keys() and all(
                 _close(found[0][key], found[1][key]) for key in found[0]
