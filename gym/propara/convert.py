@@ -19,6 +19,7 @@ from typing import Any
 from gym.propara.errors import ProParaError
 from gym.propara.flags import implied_action
 from gym.propara.grid import ABSENT, ACTIONS, MAX_STEP, UNKNOWN, Grid, Grids, lines_of, token
+from gym.propara.pairs import loads
 from gym.propara.problem import Problem
 
 Row = tuple[int, int, str, str, str, str]
@@ -86,7 +87,7 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
 def json_to_actions(text: str, file: str = "predictions") -> str:
     """A JSON grid as an action file. Raises ProParaError with all problems."""
     try:
-        data = json.loads(text)
+        data = loads(text)
     except ValueError as error:
         line = getattr(error, "lineno", 0)
         problem = Problem(file, line, getattr(error, "colno", 0), "json", f"Not JSON: {error}.")

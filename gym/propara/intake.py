@@ -17,6 +17,7 @@ from gym.propara.check import check
 from gym.propara.convert import json_to_actions, looks_like_states, states_to_actions, template
 from gym.propara.errors import ProParaError
 from gym.propara.grid import Grids, lines_of
+from gym.propara.pairs import loads
 from gym.propara.problem import Problem
 from gym.propara.prompts import read_answer
 from gym.propara.repair import Repair, decode, repair, repair_states
@@ -194,7 +195,7 @@ def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
     """What is in the text; of JSON Lines, a list and the line of each item. A file whose first line is JSON by itself
     is taken for JSON Lines, and what is wrong further down is said of the line where it is."""
     try:
-        return json.loads(text), []
+        return loads(text), []
     except (ValueError, RecursionError) as error:
         whole = _no_json(error, file)
     items: list[Any] = []
@@ -202,7 +203,7 @@ def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
     for number, line in enumerate(lines_of(text), 1):
         if line.strip():
             try:
-                items.append(json.loads(line))
+                items.append(loads(line))
             except (ValueError, RecursionError) as error:
                 raise _no_json(error, file, number) if items else whole from error
             lines.append(number)

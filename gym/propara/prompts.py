@@ -17,6 +17,7 @@ from typing import Any
 from gym.propara.convert import json_to_actions, template
 from gym.propara.errors import ProParaError
 from gym.propara.grid import Grid, Grids
+from gym.propara.pairs import loads
 from gym.propara.report import Report, evaluate
 from gym.propara.sentences import Sentences
 from gym.propara.stream import grids_of
@@ -123,7 +124,7 @@ def read_answer(text: str, grid: Grid) -> str:
         raise ProParaError("There is no answer.")
     fenced = re.search(r"```(?:json)?\s*(.*?)```", text, re.DOTALL)
     try:
-        data = json.loads(fenced.group(1) if fenced else text)
+        data = loads(fenced.group(1) if fenced else text)
     except ValueError as error:
         raise ProParaError(f"Not JSON: {error}") from error
     from jsonschema import Draft202012Validator

@@ -244,6 +244,26 @@ def test_json_that_is_no_grid_is_refused_with_its_place(text):
     assert raised.value.problems
 
 
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (
+            '{"processes": [{"process_id": 1, "participants": {"a": ["x", "y"], "a": ["x", "z"]}}]}',
+            "grid.json",
+        ),
+        (
+            '{"process_id": 1, "participants": {"b": ["x", "y"]}}\n'
+            '{"process_id": 2, "participants": {"a": [], "a": []}}',
+            "grid.json, line 2",
+        ),
+    ],
+)
+def test_a_participant_that_stands_twice_is_named_instead_of_counted_once(data, place):
+    with pytest.raises(ProParaError) as raised:
+        take_in(data.encode(), LIGHT, "grid.json")
+    assert f"{place}: Not JSON: the key 'a' stands twice in one object." in str(raised.value)
+
+
 def test_the_template_can_be_scored_as_it_is():
     report = evaluate(LIGHT, template(GRIDS))
     assert report.precision == 1.0

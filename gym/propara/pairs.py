@@ -1,0 +1,20 @@
+"""JSON in which nothing is lost: of two values under one key, Python's reader keeps the last and says nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def loads(text: str) -> Any:
+    """The value. Raises ValueError, also for an object in which a key stands twice."""
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:60]!r} stands twice in one object")
+        found[key] = value
+    return found
