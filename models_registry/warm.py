@@ -124,7 +124,7 @@ def _drop(held: _Held) -> None:
 
 def _acquire(model: RegisteredModel) -> _Held:
     """The loaded model with one more user. One thread loads; others that want the same model wait for it, and those
-    that want another do not."""
+    that want another do not, but for the reading of weights (`loading.read_model`)."""
     config, key = effective_config(model), _key(model)
     while True:
         with _lock:

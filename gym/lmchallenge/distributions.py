@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -69,8 +70,6 @@ def distributions(
     """Log probabilities [n, vocabulary] of what follows each whole sequence, with the numbers of the n sequences.
     Sequence k goes on after stems[stem_of[k]]; -1 = after nothing. Shared beginnings run once where the model takes
     tree attention. Raises PlayerError where memory runs out on one sequence alone."""
-    import torch
-
     from models_registry.engine.budgets import default_budget
     from models_registry.engine.forest import grow
     from models_registry.engine.passes import USUAL, lots, through, turn_back
@@ -83,25 +82,24 @@ def distributions(
         len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(own, after, strict=True)
     ]
     budget = default_budget(reader.device, reader.vocabulary)
-    with torch.inference_mode():
-        for way, chosen in lots(reader, lengths).items():
-            if way.kind[1]:
-                turn_back(reader)
-            ids = [own[at] for at in chosen]
-            last = np.cumsum(list(map(len, ids))) - 1
-            nothing = np.zeros(last[-1] + 1, np.bool_)
-            ends = nothing.copy()
-            ends[last] = True
-            whole, behind = way.kind != USUAL, [after[at] for at in chosen]
-            forest = grow(ids, nothing, ends, whole=whole, stems=stems, stem_of=behind)
-            owners: list[list[int]] = [[] for _ in forest.row_node]
-            for number, row in zip(chosen, forest.row_of[last].tolist(), strict=True):
-                owners[row].append(number)
-            for step, states in through(reader, forest, budget, _states, by_tree=way.by_tree):
-                if states is None:
-                    raise PlayerError(f"Memory on {reader.device} ran out on one text alone.")
-                if len(step.rows):
-                    yield from _read_off(reader, states, [owners[row] for row in step.rows])
+    for way, chosen in lots(reader, lengths).items():
+        if way.kind[1]:
+            turn_back(reader)
+        ids = [own[at] for at in chosen]
+        last = np.cumsum(list(map(len, ids))) - 1
+        nothing = np.zeros(last[-1] + 1, np.bool_)
+        ends = nothing.copy()
+        ends[last] = True
+        whole, behind = way.kind != USUAL, [after[at] for at in chosen]
+        forest = grow(ids, nothing, ends, whole=whole, stems=stems, stem_of=behind)
+        owners: list[list[int]] = [[] for _ in forest.row_node]
+        for number, row in zip(chosen, forest.row_of[last].tolist(), strict=True):
+            owners[row].append(number)
+        for step, states in through(reader, forest, budget, _states, by_tree=way.by_tree):
+            if states is None:
+                raise _full(reader)
+            if len(step.rows):
+                yield from _read_off(reader, states, [owners[row] for row in step.rows])
 
 
 def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
@@ -111,11 +109,39 @@ def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
 def _read_off(
     reader: Reader, states: torch.Tensor, owners: list[list[int]]
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Project in blocks; a row that several sequences ask for is repeated."""
-    for start in range(0, len(owners), reader.block):
-        logs = reader.logits(states[start : start + reader.block]).log_softmax(1)
-        numbers, rows = [], []
-        for row, own in enumerate(owners[start : start + reader.block]):
-            numbers.extend(own)
-            rows.extend([row] * len(own))
-        yield numbers, logs if rows == list(range(len(logs))) else logs[rows]
+    """Project in blocks, smaller ones where memory runs out; a row that several sequences ask for is repeated."""
+    start, block = 0, reader.block
+    while start < len(owners):
+        some = owners[start : start + block]
+        logs = _projected(reader, states[start : start + block], list(map(len, some)))
+        if logs is None:
+            if len(some) == 1:
+                raise _full(reader)
+            block = len(some) // 2
+            continue
+        yield list(chain.from_iterable(some)), logs
+        start += len(some)
+
+
+def _projected(reader: Reader, states: torch.Tensor, times: list[int]) -> torch.Tensor | None:
+    """Log probabilities, each row so many times, or None when memory ran out."""
+    import torch
+
+    from models_registry.engine.memory import give_back, is_out_of_memory
+
+    try:
+        # Here alone, so that it ends before whoever reads the values goes on.
+        with torch.inference_mode():
+            logs = reader.logits(states).log_softmax(1)
+            if set(times) == {1}:
+                return logs
+            return logs.repeat_interleave(torch.tensor(times, device=logs.device), 0)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+    give_back(reader.device)
+    return None
+
+
+def _full(reader: Reader) -> PlayerError:
+    return PlayerError(f"Memory on {reader.device} ran out on one text alone.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import platform
+import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +53,10 @@ EVERY_GPU = "cuda:all"
 
 SPREAD: dict[str, Any] = {"device_map": "auto"}
 """How from_pretrained is told to spread a model."""
+
+_one_at_a_time = threading.Lock()
+"""transformers builds a model on no device by settings of the whole process: of two that are read at once, one may stay
+without weights."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -109,18 +114,19 @@ def read_model(
 
     quiet: Any = logging
     quiet.disable_progress_bar()
-    _set_libraries_aside()
     auto = auto or AutoModelForCausalLM
     try:
-        model, report = auto.from_pretrained(
-            folder,
-            config=settings,
-            dtype=dtype,
-            use_safetensors=True,
-            output_loading_info=True,
-            **SAFE,
-            **(SPREAD if spread else {}),
-        )
+        with _one_at_a_time:
+            _set_libraries_aside()
+            model, report = auto.from_pretrained(
+                folder,
+                config=settings,
+                dtype=dtype,
+                use_safetensors=True,
+                output_loading_info=True,
+                **SAFE,
+                **(SPREAD if spread else {}),
+            )
         model = model if spread else model.to(device)
     except Exception as error:
         raise _loading_error(error, folder, device) from error

@@ -182,6 +182,36 @@ def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, mo
             CausalPlayer(toy).predict([Request("ab ", given)])
 
 
+def test_values_that_memory_does_not_hold_at_once_are_read_in_smaller_blocks() -> None:
+    import torch
+
+    from models_registry.engine.reader import Reader
+
+    model = tiny.gpt2(29)
+    sequences = [(1, 5), (1, 5, 7), (2,), (1, 5), (3, 4), (6, 6, 6)]
+
+    def found(most: int) -> dict[int, torch.Tensor]:
+        def head(states: torch.Tensor) -> torch.Tensor:
+            if len(states) > most:
+                raise MemoryError
+            return model.lm_head(states)
+
+        reader = Reader(model, torch.device("cpu"), 29, body=model.transformer, head=head)
+        rows = {}
+        for numbers, logs in distributions(reader, sequences):
+            assert not torch.is_inference_mode_enabled(), "the mode is for the model alone"
+            rows.update(zip(numbers, logs, strict=True))
+        return rows
+
+    whole = found(100)
+    assert sorted(whole) == list(range(len(sequences)))
+    for most in (1, 2):
+        for number, row in found(most).items():
+            torch.testing.assert_close(row, whole[number], atol=1e-5, rtol=0)
+    with pytest.raises(PlayerError, match=r"Memory on cpu ran out on one text alone"):
+        found(0)
+
+
 def test_a_prediction_continues_a_word_that_was_begun(tiny_models: Path):
     backend = load_backend(
         "causal", {"source": "directory", "path": "byte-bpe"}, model_dir=tiny_models, hub_allowed=False
