@@ -40,8 +40,8 @@ def read(
 ) -> Iterator[tuple[int, Row]]:
     """(line number, row) for each line, checked: every row is of the first row's game and has entries that
     statistics can count. Integers where numbers belong, other candidate lengths, either base of tc ranks, odd scores
-    and predictions of wp and tc (nothing counts them) and unknown keys are fine. Blank lines are passed over. Raises
-    LogError."""
+    and predictions of wp and tc (nothing counts them) and unknown keys are fine; keys of other games' results are left
+    out, so that `game_of` a row is that of the log. Blank lines are passed over. Raises LogError."""
     checker = Checker(source)
     for line in islice(enumerate(stream, 1), limit):
         row = checker.row(line)
@@ -68,7 +68,10 @@ class Checker:
             self.game = found
         elif RESULT_KEYS[self.game] not in row:
             raise LogError(f"{where}: a {found} line in a log of {self.game}.", "One log holds one game.")
-        _check(self.game, row[RESULT_KEYS[self.game]], where)
+        key = RESULT_KEYS[self.game]
+        _check(self.game, row[key], where)
+        for other in GAMES.keys() - {key}:
+            row.pop(other, None)  # a key that the corpus had
         return row
 
 

@@ -179,6 +179,20 @@ def test_colours_of_one_log_and_of_a_difference(wp: Path, ic: Path):
     assert "different texts" in err
 
 
+def test_the_first_line_says_whose_log_it_is_whatever_keys_the_corpus_had(tmp_path: Path):
+    rows = [{"userId": n, "textCompletions": [{"target": "the cat"}]} for n in range(3)]
+    plain, odd = tmp_path / "plain", tmp_path / "odd"
+    plain.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for row, value in zip(rows[1:], (1, [{"target": "a"}]), strict=True):
+        row["wordPredictions"] = value
+    odd.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert call("pretty", str(odd)) == call("pretty", str(plain))
+    assert call("stats", str(odd)) == call("stats", str(plain))
+    code, out, _ = call("compare", str(plain), str(odd))
+    assert code == 0
+    assert json.loads(out)["comparisons"][0]["difference"] == 0
+
+
 def test_more_figures(wp: Path, ic: Path, tmp_path: Path):
     more = json.loads(call("stats", "--more", str(wp))[1])["more"]
     assert more["bits_per_character"]["n"] == 6
