@@ -95,7 +95,9 @@ def same_answers(player: CausalPlayer, model: Any) -> Callable[[Request], Reply]
         rows = [(*stems[stem], *ids) for ids, stem in zip(sequences, stem_of, strict=True)]
         for start in range(0, len(rows), ROWS):
             some = rows[start : start + ROWS]
-            logits = _logits(model, some, 0)[range(len(some)), [len(row) - 1 for row in some]]
+            ends = [len(row) - 1 for row in some]
+            first = min(ends)
+            logits = _logits(model, some, first)[range(len(some)), [end - first for end in ends]]
             yield list(range(start, start + len(some))), logits.log_softmax(-1)
 
     def predict(request: Request) -> Reply:
@@ -139,11 +141,13 @@ class _PlainWorth(Worth):
 
 
 def _logits(model: Any, rows: Sequence[Sequence[int]], first: int) -> torch.Tensor:
-    """[rows, width - first, vocabulary] of a padded batch."""
+    """[rows, width - first, vocabulary] of a padded batch: no more than that is projected, and nothing kept to go on
+    from."""
     import torch
 
     width = max(map(len, rows))
     ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows])
     mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-    logits: torch.Tensor = model(input_ids=ids, attention_mask=mask).logits[:, first:]
+    found = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=width - first)
+    logits: torch.Tensor = found.logits
     return logits

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Flags: TypeAlias = NDArray[np.bool_]
 
+FAINT = -60.0
+"""Nats: of masses below, probabilities that fp32 cannot hold may be a part; they are added up as logarithms."""
+
 
 def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
     """Log of the probability of a set of tokens per row; the sets may be one object many times."""
@@ -33,6 +36,11 @@ def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
     different, which = _told_apart(sets)
     weights = torch.from_numpy(np.stack(different, 1)).to(logs)
     masses: list[float] = (logs.exp() @ weights).log_()[range(len(which)), which].tolist()
+    faint = [row for row, mass in enumerate(masses) if mass < FAINT]
+    if faint:
+        exact = _within(logs[faint], [sets[row] for row in faint]).logsumexp(1).tolist()
+        for row, mass in zip(faint, exact, strict=True):
+            masses[row] = mass
     return masses
 
 

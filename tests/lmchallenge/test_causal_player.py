@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from gym.lmchallenge import worth
 from gym.lmchallenge.alphabet import ALONE, Alphabet, goes_on, kind_of
 from gym.lmchallenge.causal import CausalPlayer
-from gym.lmchallenge.distributions import distributions
+from gym.lmchallenge.distributions import distributions, log_masses
 from gym.lmchallenge.errors import PlayerError
 from gym.lmchallenge.player import Request
 from models_registry.backends import load_backend
@@ -150,6 +151,32 @@ def test_ways_that_would_be_given_up_at_once_are_left_out_without_changing_a_pre
     assert short.predict(requests) == full.predict(requests)
 
 
+def test_what_is_too_improbable_for_a_number_of_fp32_keeps_its_logarithm():
+    logs = torch.tensor([[0.0, -50.0, -112.0, -112.0], [-1.0, -300.0, -88.0, -0.5]])
+    sets = [np.array([False, False, True, True]), np.array([False, True, True, False])]
+    for flags, expected in (
+        (sets, [-112 + math.log(2), -88]),
+        (sets[1:] * 2, [-50, -88]),
+        ([np.zeros(4, np.bool_)] * 2, [-math.inf] * 2),
+    ):
+        assert log_masses(logs, flags) == pytest.approx(expected, abs=1e-4)
+
+
+def test_predictions_after_a_context_that_is_next_to_impossible_are_told_apart(tmp_path: Path):
+    tokenizer = tiny.train("byte-bpe")
+    model = tiny.gpt2(tokenizer.get_vocab_size())
+    model.transformer.ln_f.weight.data *= 40
+    tiny.save(tmp_path / "m", model, tiny.fast(tokenizer))
+    backend = load_backend(
+        "causal", {"source": "directory", "path": "m"}, model_dir=tmp_path, hub_allowed=False
+    )
+    for reply in CausalPlayer(backend).predict([Request(text) for text in ("猫", "!", "ca", "q")]):
+        scores = [score for _, score in reply]
+        assert len(set(scores)) > 1
+        assert all(map(math.isfinite, scores))
+        assert math.fsum(map(math.exp, scores)) < 1.001
+
+
 def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path):
     """What the benchmark compares the batched player with."""
     from transformers import AutoModelForCausalLM
@@ -163,12 +190,17 @@ def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path):
     )
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "m").eval()
     given = ["the", "cabinet", "猫", "--"] * 20
-    requests = [Request(text, words) for text in ("The keys ", "The ke", "") for words in (None, given)]
+    long = " ".join(tiny.CORPUS[:2]) + " "
+    requests = [Request(text, words) for text in (long, "The ke", "") for words in (None, given)]
     plainly = same_answers(CausalPlayer(backend), model)
+    projected = []
+    model.lm_head.register_forward_hook(lambda _, given, found: projected.append(found.shape[1]))
     for request, reply in zip(requests, CausalPlayer(backend).predict(requests), strict=True):
         found = plainly(request)
         assert [text for text, _ in found] == [text for text, _ in reply]
         assert [score for _, score in found] == pytest.approx([score for _, score in reply], abs=1e-4)
+    # The context is not projected onto the vocabulary for nothing.
+    assert max(projected) < 16 < len(tokenizer.encode(long).ids)
 
 
 def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, monkeypatch):
