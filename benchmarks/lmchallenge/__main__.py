@@ -125,9 +125,10 @@ ROUNDS = 3
 
 def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     """A random model and eight lines of so many words, as many as a game plays side by side: all contexts at once, the
-    same player one call at a time, the same answers by transformers alone, and a process that wraps the model plainly
-    (see `plain`); the last three are one call at a time. Milliseconds of processor time per call, the best of some
-    rounds that take turns. All but the first are asked about two dozen contexts from all over the lines."""
+    same player one call at a time, the same answers by transformers alone, without and with a cache for the context,
+    and a process that wraps the model plainly (see `plain`); all but the first are one call at a time. Milliseconds of
+    processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
+    contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
     from gym.lmchallenge.causal import CausalPlayer
     from gym.lmchallenge.player import Request
@@ -151,17 +152,22 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
         ("candidates_spelled_one_way", choices, {"paths": 1}),  # all that the plain process looks at
     ):
         player = CausalPlayer(backend, **options)
-        same = same_answers(CausalPlayer(backend, **options), plain.model)
+        same, cached = (
+            same_answers(CausalPlayer(backend, **options), plain.model, cached=cached)
+            for cached in (False, True)
+        )
         requests = [Request(line[:start], given) for line in lines for start, _ in tokens(line)]
         few = requests[:: max(1, len(requests) // 24)]
         ways: dict[str, tuple[int, Callable[[], object]]] = {
             "batched": (len(requests), lambda player=player, all=requests: player.predict(all)),
             "one_by_one": (len(few), lambda player=player, few=few: [player.predict([one]) for one in few]),
             "same_answers": (len(few), lambda same=same, few=few: [same(one) for one in few]),
+            "same_answers_cached": (len(few), lambda cached=cached, few=few: [cached(one) for one in few]),
             "plain": (len(few), lambda few=few: [plain.predict(one.context, one.candidates) for one in few]),
         }
         player.predict(requests[:2])
         same(few[0])
+        cached(few[0])
         plain.predict(few[0].context, given)
         times = dict.fromkeys(ways, math.inf)
         for _ in range(ROUNDS):

@@ -5,7 +5,8 @@ tokens' log probabilities added up; without candidates, transformers' own beam s
 word do not count, and a candidate may go on as a longer word.
 
 `same_answers` gives the numbers of the causal player itself: the same sums over the same ways, the same search, but
-every sequence is written out and run by transformers in padded batches, call by call. No tokens are shared.
+every sequence is run by transformers in padded batches, call by call: written out, so that no tokens are shared, or
+behind a context that is run once a call and cached.
 """
 
 from __future__ import annotations
@@ -82,23 +83,22 @@ class PlainProcess:
         return list(zip(texts, found.sequences_scores.tolist(), strict=True))
 
 
-def same_answers(player: CausalPlayer, model: Any) -> Callable[[Request], Reply]:
+def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> Callable[[Request], Reply]:
     """`predict` of one request with the player's numbers. `player` is used up: it works so from now on."""
     import torch
 
-    player._worth.__class__ = _PlainWorth
-    player._worth.model = model  # type: ignore[attr-defined]
+    worth = player._worth
+    worth.__class__ = _PlainWorth
+    worth.model, worth.cached = model, cached  # type: ignore[attr-defined]
 
     def ahead(
         _: Any, sequences: Sequence[Any], stems: Sequence[Any], stem_of: Sequence[int]
     ) -> Iterator[tuple[list[int], torch.Tensor]]:
-        rows = [(*stems[stem], *ids) for ids, stem in zip(sequences, stem_of, strict=True)]
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
-            ends = [len(row) - 1 for row in some]
-            first = min(ends)
-            logits = _logits(model, some, first)[range(len(some)), [end - first for end in ends]]
-            yield list(range(start, start + len(some))), logits.log_softmax(-1)
+        (stem,) = stems
+        for some in _some(len(sequences)):
+            rows = [sequences[at] for at in some]
+            logs = _logs(model, stem, rows, cached, last=True)
+            yield list(some), logs[range(len(rows)), [len(row) - max(map(len, rows)) - 1 for row in rows]]
 
     def predict(request: Request) -> Reply:
         with torch.inference_mode(), patch.object(search, "distributions", ahead):
@@ -112,42 +112,58 @@ class _PlainWorth(Worth):
     """The same sums, every sequence by itself."""
 
     model: Any
+    cached: bool
 
     def _added_up(self, reader: Any, sums: Any) -> Any:
         import torch
 
-        stems, totals = list(sums.stems), np.full(sums.count, -np.inf)
+        (stem,) = sums.stems  # those of one call
+        totals = np.full(sums.count, -np.inf)
         sets = [
             torch.from_numpy(
                 self._alphabet.ending[key] if isinstance(key, str) else self._alphabet.beginning(key)
             )
             for key in sums.sets
         ]
-        behind = [() if stem == NONE else stems[stem] for stem in sums.stem_of]
-        rows = [(*stem, *ids) for stem, ids in zip(behind, sums.sequences, strict=True)]
-        begins = [len(stem) or len(row) for stem, row in zip(behind, rows, strict=True)]
-        for start in range(0, len(rows), ROWS):
-            own = slice(start, start + ROWS)
-            first = min(begins[own]) - 1
-            logs = _logits(self.model, rows[own], first).log_softmax(-1)
-            values = []
-            for row, begin, column, log in zip(rows[own], begins[own], sums.columns[own], logs, strict=True):
-                value = log[range(begin - 1 - first, len(row) - 1 - first), row[begin:]].sum()
-                if column != NONE:
-                    value = value + log[len(row) - 1 - first][sets[column]].logsumexp(0)
+        own = [() if at == NONE else ids for at, ids in zip(sums.stem_of, sums.sequences, strict=True)]
+        for some in _some(len(own)):
+            rows, values = [own[at] for at in some], []
+            for at, row, log in zip(some, rows, _logs(self.model, stem, rows, self.cached), strict=True):
+                value = log[range(len(row)), row].sum()
+                if (column := sums.columns[at]) != NONE:
+                    value = value + log[len(row)][sets[column]].logsumexp(0)
                 values.append(value)
-            np.logaddexp.at(totals, sums.owner[own], torch.stack(values).double().numpy())
+            np.logaddexp.at(totals, sums.owner[some.start : some.stop], torch.stack(values).double().numpy())
         return totals
 
 
-def _logits(model: Any, rows: Sequence[Sequence[int]], first: int) -> torch.Tensor:
-    """[rows, width - first, vocabulary] of a padded batch: no more than that is projected, and nothing kept to go on
-    from."""
+def _some(count: int) -> Iterator[range]:
+    return (range(start, min(start + ROWS, count)) for start in range(0, count, ROWS))
+
+
+def _logs(
+    model: Any, stem: Sequence[int], rows: Sequence[Sequence[int]], cached: bool, *, last: bool = False
+) -> torch.Tensor:
+    """Log probabilities [rows, width + 1, vocabulary] after the stem, after the first token of each row behind it, and
+    so on, of a padded batch: no more than that is projected. `cached`: the stem is run once, and its keys and values
+    are handed to every row. `last`: only what follows whole rows is wanted."""
     import torch
 
     width = max(map(len, rows))
-    ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-    found = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=width - first)
-    logits: torch.Tensor = found.logits
-    return logits
+    kept = 1 + (width - min(map(len, rows)) if last else width)
+    ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], dtype=torch.long)
+    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], dtype=torch.long)
+    before = torch.tensor([list(stem)])
+    if not cached:
+        ids = torch.cat((before.expand(len(rows), -1), ids), 1)
+        mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
+        logits = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
+        return logits.log_softmax(-1)  # type: ignore[no-any-return]
+    found = model(input_ids=before, use_cache=True, logits_to_keep=1)
+    logits = found.logits.expand(len(rows), -1, -1)
+    if width:
+        found.past_key_values.batch_repeat_interleave(len(rows))
+        mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
+        behind = model(input_ids=ids, attention_mask=mask, past_key_values=found.past_key_values)
+        logits = torch.cat((logits, behind.logits), 1)[:, -kept:]
+    return logits.log_softmax(-1)  # type: ignore[no-any-return]

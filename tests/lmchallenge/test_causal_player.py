@@ -177,7 +177,8 @@ def test_predictions_after_a_context_that_is_next_to_impossible_are_told_apart(t
         assert math.fsum(map(math.exp, scores)) < 1.001
 
 
-def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path):
+@pytest.mark.parametrize("cached", [False, True])
+def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path, cached: bool):
     """What the benchmark compares the batched player with."""
     from transformers import AutoModelForCausalLM
 
@@ -192,7 +193,7 @@ def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path):
     given = ["the", "cabinet", "猫", "--"] * 20
     long = " ".join(tiny.CORPUS[:2]) + " "
     requests = [Request(text, words) for text in (long, "The ke", "") for words in (None, given)]
-    plainly = same_answers(CausalPlayer(backend), model)
+    plainly = same_answers(CausalPlayer(backend), model, cached=cached)
     projected = []
     model.lm_head.register_forward_hook(lambda _, given, found: projected.append(found.shape[1]))
     for request, reply in zip(requests, CausalPlayer(backend).predict(requests), strict=True):
