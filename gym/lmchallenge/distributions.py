@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -118,10 +119,13 @@ def _read_off(
     reader: Reader, states: torch.Tensor, owners: list[list[int]]
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Project in blocks, smaller ones where memory runs out; a row that several sequences ask for is repeated."""
+    from models_registry.engine.memory import unless_full
+
     start, block = 0, reader.block
     while start < len(owners):
         some = owners[start : start + block]
-        logs = _projected(reader, states[start : start + block], list(map(len, some)))
+        times = list(map(len, some))
+        logs = unless_full(reader.device, partial(_projected, reader, states[start : start + block], times))
         if logs is None:
             if len(some) == 1:
                 raise _full(reader)
@@ -131,24 +135,16 @@ def _read_off(
         start += len(some)
 
 
-def _projected(reader: Reader, states: torch.Tensor, times: list[int]) -> torch.Tensor | None:
-    """Log probabilities, each row so many times, or None when memory ran out."""
+def _projected(reader: Reader, states: torch.Tensor, times: list[int]) -> torch.Tensor:
+    """Log probabilities, each row so many times."""
     import torch
 
-    from models_registry.engine.memory import give_back, is_out_of_memory
-
-    try:
-        # Here alone, so that it ends before whoever reads the values goes on.
-        with torch.inference_mode():
-            logs = reader.logits(states).log_softmax(1)
-            if set(times) == {1}:
-                return logs
-            return logs.repeat_interleave(torch.tensor(times, device=logs.device), 0)
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-    give_back(reader.device)
-    return None
+    # Here alone, so that it ends before whoever reads the values goes on.
+    with torch.inference_mode():
+        logs = reader.logits(states).log_softmax(1)
+        if set(times) == {1}:
+            return logs
+        return logs.repeat_interleave(torch.tensor(times, device=logs.device), 0)
 
 
 def _full(reader: Reader) -> PlayerError:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 import torch
 
 from models_registry.engine.execute import Floats
-from models_registry.engine.memory import give_back, is_out_of_memory
+from models_registry.engine.memory import unless_full
 from models_registry.engine.plan import chunks
 from models_registry.engine.prove import apart, context_limit, probe_sequences, rest_of, tolerance
 from models_registry.engine.reader import Reader, look, to_device
@@ -134,7 +135,7 @@ def _run(reader: Reader, inputs: Sequence[Distinct], budget: int, rows: Rows) ->
     pending = chunks(lengths, budget)[::-1]
     while pending:
         batch = pending.pop()
-        bits = _attempt(reader, [inputs[at] for at in batch], rows)
+        bits = unless_full(reader.device, partial(_forward, reader, [inputs[at] for at in batch], rows))
         if bits is not None:
             for at, own in zip(batch, bits, strict=True):
                 found[at] = own
@@ -158,17 +159,6 @@ def whole_rows(reader: Reader) -> Rows:
         return states[torch.arange(len(place), device=place.device), place]
 
     return run
-
-
-def _attempt(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list[float]] | None:
-    """One batch of inputs, or None when memory ran out."""
-    try:
-        return _forward(reader, batch, rows)
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-    give_back(reader.device)
-    return None
 
 
 @torch.inference_mode()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from typing import TypeVar
 
 import torch
+
+Found = TypeVar("Found")
 
 _SAID = (
     "out of memory",
@@ -29,3 +33,15 @@ def give_back(device: torch.device) -> None:
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
+
+
+def unless_full(device: torch.device, work: Callable[[], Found]) -> Found | None:
+    """What `work` gives, or None when memory ran out on it; what it held is free again then."""
+    try:
+        return work()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+    # Outside the handler, so that the traceback no longer holds the tensors.
+    give_back(device)
+    return None

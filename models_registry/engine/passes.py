@@ -14,7 +14,7 @@ import torch
 from models_registry.engine.blocks import additive, attending, layout, tree_mask
 from models_registry.engine.budgets import tree_budget
 from models_registry.engine.forest import Chunk, Forest, Ints, cut
-from models_registry.engine.memory import give_back, is_out_of_memory
+from models_registry.engine.memory import unless_full
 from models_registry.engine.plan import chunks
 from models_registry.engine.reader import Reader, to_device
 
@@ -212,7 +212,7 @@ def through(
     path that does not fit alone."""
     queue = Trees(reader, forest, budget) if by_tree else Padded(reader, forest, budget)
     for step in queue:
-        found = _attempt(reader, step, read)
+        found = unless_full(reader.device, partial(_forward, reader, step, read))
         if found is not None:
             queue.accept()
         elif queue.shrink():
@@ -220,20 +220,10 @@ def through(
         yield step, found
 
 
-def _attempt(reader: Reader, step: Step, read: Read[Found]) -> Found | None:
-    """Build a job and run it, or None when memory ran out on either."""
-    try:
-        return _forward(reader, step.build(), read)
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-    # Outside the handler, so that the traceback no longer holds the tensors.
-    give_back(reader.device)
-    return None
-
-
 @torch.inference_mode()
-def _forward(reader: Reader, job: Job, read: Read[Found]) -> Found:
+def _forward(reader: Reader, step: Step, read: Read[Found]) -> Found:
+    """Build a job and run it; both take memory."""
+    job = step.build()
     place = to_device(job.place, reader.device)
     with attending(job.keys):
         states = reader.states_at(place, **job.inputs)
