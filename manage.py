@@ -15,7 +15,22 @@ def main() -> None:
         sys.exit(
             "Django is not installed in this Python. Type `make run`: it makes .venv and starts the site."
         )
-    execute_from_command_line(sys.argv)
+    from django.db import Error as DatabaseError
+
+    from gym.env import EnvError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except EnvError as error:
+        sys.exit(f"manage.py: {error}")
+    except DatabaseError:
+        from gym.management.base import connection_problem, migration_problem
+
+        # A migration that fails leaves others waiting: its own error is the one to see.
+        problem = connection_problem() or (migration_problem() if sys.argv[1] != "migrate" else "")
+        if not problem:
+            raise
+        sys.exit(problem)
 
 
 def _without_the_site(argv: list[str]) -> int | None:

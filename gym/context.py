@@ -32,7 +32,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
             "version": __version__,
             "rooms": rooms(request.path),
             "sign_up": settings.GYM_SIGN_UP,
-            "demo_accounts": demo_accounts(),
+            "demo_accounts": demo_accounts(request),
         }
     }
 
@@ -50,11 +50,11 @@ def rooms(path: str) -> list[dict[str, Any]]:
     ]
 
 
-def demo_accounts() -> list[dict[str, str]]:
-    """username, password and what the account may do; empty unless this site has demo accounts."""
-    from gym.demo.loader import ACCOUNTS, accounts_wanted
+def demo_accounts(request: HttpRequest) -> list[dict[str, str]]:
+    """username, password and what the account may do; empty where they open nothing."""
+    from gym.demo.loader import ACCOUNTS, accounts_open
 
-    if not accounts_wanted():
+    if not accounts_open(request):
         return []
     return [
         {

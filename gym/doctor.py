@@ -12,13 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 from django.conf import settings
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import DatabaseError
 
+from gym import env
 from gym.jobs.selectors import queue_summary, workers
+from gym.management.base import database_problem
 from gym.net.rules import parse_rule
+from gym.reachability import only_here
 
 OK, WARN, BAD = "ok  ", "note", "BAD "
+PROXY_HELP = "docs/deploy.md, Behind a TLS proxy"
 Finding = tuple[str, str]
 
 
@@ -33,6 +36,7 @@ def findings() -> list[Finding]:
         *_way_out(),
         *_disk(),
         *_safety(),
+        *_proxy(),
         *_browser(),
     ]
 
@@ -65,16 +69,9 @@ def _packages() -> list[Finding]:
 
 
 def _database() -> list[Finding]:
+    if problem := database_problem():
+        return [(BAD, problem)]
     vendor = connection.vendor
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-        pending = MigrationExecutor(connection)
-        plan = pending.migration_plan(pending.loader.graph.leaf_nodes())
-    except DatabaseError as error:
-        return [(BAD, f"{vendor} does not answer: {error}. Check GYM_DATABASE_URL.")]
-    if plan:
-        return [(BAD, f"{vendor}: {len(plan)} migrations are not applied: manage.py migrate")]
     lines = [(OK, f"{vendor} answers, migrations applied")]
     if vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -149,11 +146,37 @@ def _disk() -> list[Finding]:
     return [(OK if free > 2 else WARN, f"{free:.0f} GB free in {settings.VAR_DIR}")]
 
 
+def _is_local() -> bool:
+    """Only this machine can reach the site."""
+    return only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON)
+
+
+def _proxy() -> list[Finding]:
+    """What a proxy that terminates TLS needs; the wrong half of it lets nobody sign in."""
+    behind, https = settings.GYM_BEHIND_PROXY, settings.HTTPS
+    if _is_local() and not https:
+        return []
+    if https and not behind:
+        wrong = (
+            "GYM_HTTPS=1 without GYM_BEHIND_PROXY=1: behind a proxy every page redirects to itself for ever"
+        )
+        return [(BAD, f"{wrong}. Set both ({PROXY_HELP}).")]
+    if behind and not https:
+        wrong = "GYM_BEHIND_PROXY=1 without GYM_HTTPS=1: passwords and cookies may travel unencrypted"
+        return [(WARN, f"{wrong}. Set both if the proxy terminates TLS ({PROXY_HELP}).")]
+    if behind:
+        return [(OK, "TLS is terminated by a proxy, which has to send Host, X-Forwarded-Proto and -For")]
+    if env.text("GYM_HTTPS"):
+        return [(WARN, "others can reach this site without TLS (GYM_HTTPS=0): passwords travel unencrypted")]
+    wrong = "others can reach this site, and nothing says how: behind a proxy with TLS nobody can sign in"
+    return [
+        (BAD, f"{wrong}. Set GYM_BEHIND_PROXY=1 and GYM_HTTPS=1, or GYM_HTTPS=0 without TLS ({PROXY_HELP}).")
+    ]
+
+
 def _safety() -> list[Finding]:
     lines = []
-    local = set(settings.ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
-    if settings.SECRET_KEY == settings.INSECURE_SECRET_KEY and not local:
-        lines.append((BAD, "others can reach this site and GYM_SECRET_KEY is the public default"))
+    local = _is_local()
     if settings.DEBUG and not local:
         lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
     if "console" in settings.EMAIL_BACKEND and not local:

@@ -59,7 +59,9 @@ PIECE = 64 * 1024
 """Characters of a streamed table that are sent at once: a piece per row would cost more than making it."""
 
 
-def stream(pieces: Iterable[str], filename: str, content_type: str) -> StreamingHttpResponse:
+def stream(
+    pieces: Iterable[str] | Iterable[bytes], filename: str, content_type: str
+) -> StreamingHttpResponse:
     """As `download`, for what need not fit into memory."""
     response = StreamingHttpResponse(pieces, content_type=f"{content_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -11,8 +10,10 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 
+from gym.bounded import Limits, Refused, load
 from suites.formats.text import CONTROL, SURROGATE
 
+LIMITS = Limits(values=1_000_000)
 View = Callable[..., HttpResponseBase]
 
 
@@ -47,9 +48,11 @@ def json_view(*methods: str) -> Callable[[View], View]:
 def body_of(request: HttpRequest) -> dict[str, Any]:
     """The request's JSON object, its texts free of control characters. Raises BadRequest."""
     try:
-        given = _clean(json.loads(request.body or b"{}"))
+        given = _clean(load(request.body or b"{}", LIMITS))
     except RequestDataTooBig as error:
         raise BadRequest("This is too much at once. Paste or send it in parts.") from error
+    except Refused as error:
+        raise BadRequest(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise BadRequest("The request is not JSON.") from error
     if not isinstance(given, dict):

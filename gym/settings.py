@@ -10,6 +10,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 
 from gym import __version__, env
+from gym.reachability import only_here, require_own_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("GYM_VAR_DIR", str(BASE_DIR / "var")))
@@ -22,6 +23,9 @@ ALLOWED_HOSTS = env.words("GYM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
 HTTPS = env.flag("GYM_HTTPS", False)
 GYM_BEHIND_PROXY = env.flag("GYM_BEHIND_PROXY", False)
+GYM_LISTENS_ON = env.text("GYM_LISTENS_ON", "127.0.0.1")
+_ONLY_HERE = only_here(ALLOWED_HOSTS, GYM_LISTENS_ON)
+require_own_secret(SECRET_KEY, INSECURE_SECRET_KEY, is_local=_ONLY_HERE)
 
 INSTALLED_APPS = [
     "gym.accounts",
@@ -59,14 +63,21 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "gym.middleware.StaticFiles",
+    "gym.middleware.SignOfLife",
+    "gym.private_answers.PrivateAnswers",
+    "gym.open_streams.OpenStreams",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "suites.former.former_addresses",
+    "gym.staff.log.StaffLog",
+    "gym.statement_limit.StatementLimit",
+    "gym.middleware.Conflicts",
 ]
 
 ROOT_URLCONF = "gym.urls"
@@ -93,6 +104,9 @@ CRISPY_TEMPLATE_PACK = "bootstrap5"
 
 # --- data ------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.database("GYM_DATABASE_URL", VAR_DIR / "gym.sqlite3")}
+GYM_WEB_STATEMENT_SECONDS = env.number("GYM_WEB_STATEMENT_SECONDS", 20)
+GYM_WEB_HANG_SECONDS = env.number("GYM_WEB_HANG_SECONDS", 60, least=1)
+GYM_WEB_THREADS = 8  # of a web process; `manage.py web --threads` sets it
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
@@ -118,7 +132,7 @@ GYM_API_REQUESTS_PER_MINUTE = env.number("GYM_API_REQUESTS_PER_MINUTE", 600)
 GYM_DEMO_ACCOUNTS = env.flag("GYM_DEMO_ACCOUNTS", True)
 GYM_DEMO_LINE = (
     "Demo accounts: alice (password demo-alice), bob (demo-bob), admin (demo-admin)"
-    if GYM_DEMO_ACCOUNTS and set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
+    if GYM_DEMO_ACCOUNTS and _ONLY_HERE and not GYM_BEHIND_PROXY
     else ""
 )
 
@@ -134,8 +148,12 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("GYM_EMAIL_FROM", "LM Gym <gym@loca
 # --- jobs ------------------------------------------------------------------------------------------------------
 GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
-GYM_JOB_QUEUES = env.words("GYM_JOB_QUEUES", "default,preview")
+GYM_JOB_QUEUES = list(dict.fromkeys(["default", "preview", "agents", *env.words("GYM_JOB_QUEUES", "")]))
 GYM_JOB_QUICK_QUEUES = ("preview",)
+GYM_JOB_WAITING_QUEUES = ("agents",)
+GYM_AGENT_RUN_SECONDS = env.number("GYM_AGENT_RUN_SECONDS", 3600, least=1)
+GYM_MODEL_CHECK_SECONDS = env.number("GYM_MODEL_CHECK_SECONDS", 1800, least=1)
+GYM_MODEL_CHECK_MEMORY_MB = env.number("GYM_MODEL_CHECK_MEMORY_MB", 0)
 GYM_LMC_PLAYERS = env.text("GYM_LMC_PLAYERS", "")
 GYM_JOB_LEASE_SECONDS = env.number("GYM_JOB_LEASE_SECONDS", 60, least=1)
 GYM_REAPER_SECONDS = env.number("GYM_REAPER_SECONDS", 30, least=1)
@@ -174,7 +192,6 @@ USE_TZ = True
 
 # --- security --------------------------------------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": [NONE],
         "script-src": [SELF],
@@ -195,8 +212,10 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
+CSRF_FAILURE_VIEW = "gym.csrf.csrf_failure"
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

@@ -1,11 +1,31 @@
-"""The only place that reads uploaded files: size first, then bytes."""
+"""The only place that reads uploaded files: how many, then size, then bytes."""
 
 from __future__ import annotations
 
-from typing import IO
+from typing import IO, Any
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+
+
+class _OneFileInput(forms.ClearableFileInput):
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        given = files.getlist(name) if hasattr(files, "getlist") else []
+        return given if len(given) > 1 else super().value_from_datadict(data, files, name)
+
+
+class OneFileField(forms.FileField):
+    """A file of a form. Django reads the last of several under one name; here they are refused."""
+
+    widget = _OneFileInput
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        if isinstance(data, list):
+            raise ValidationError(
+                f"{len(data)} files were sent, where one is taken. Send one after the other.", code="several"
+            )
+        return super().clean(data, initial)
 
 
 def read_upload(upload: UploadedFile, limit: int) -> bytes:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.db import connection
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 from django.views.decorators.http import require_safe
 
 from gym.api.errors import Refusal
-from gym.evaluations.selectors import listed_runs
-from gym.jobs.selectors import queue_summary, workers
+from gym.evaluations.selectors import listed_runs, under_way
+from gym.jobs.models import Job
+from gym.jobs.selectors import queue_summary, waited_for, workers
 from gym.results.front import front_table
 from gym.results.rules import RULES, rule_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+    from gym.evaluations.models import SuiteRun
 
 BROKEN = Refusal(500, "Something went wrong here. It was written down; try again later.", "broken")
 
@@ -23,13 +33,12 @@ MOST_SUITES, MOST_MODELS = 25, 12
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first)."""
-    active = listed_runs(request.user).filter(completed_at=None, job__state__in=["queued", "running"])[:10]
     rule = rule_of(request.GET.get("rule", ""))
     context = {
         "table": front_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
         "rule": rule,
         "rules": list(RULES.values()),
-        "active_runs": active,
+        "active_runs": under_way(listed_runs(request.user))[:10],
     }
     return render(request, "home.html", context)
 
@@ -50,10 +59,24 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    """Is anybody working, and what waits. Context: workers, summary, runs (unfinished ones this user may see)."""
-    runs = listed_runs(request.user).filter(completed_at=None, job__state__in=["queued", "running"])
-    context = {"workers": workers(), "summary": queue_summary(), "runs": runs.order_by("job__created")[:50]}
+    """Is anybody working, and what waits. Context: workers, summary, runs (unfinished ones this user may see), missing
+    (what their jobs wait for, and how many do)."""
+    runs = under_way(listed_runs(request.user))
+    context = {
+        "workers": workers(),
+        "summary": queue_summary(),
+        "missing": waited_for(_jobs_seen(request.user, runs)),
+        "runs": runs.order_by("job__created")[:50],
+    }
     return render(request, "queue.html", context)
+
+
+def _jobs_seen(user: User | AnonymousUser, runs: QuerySet[SuiteRun]) -> QuerySet[Job]:
+    """Those of visible runs, and one's own; staff sees all."""
+    if user.is_staff:
+        return Job.objects.all()
+    own = Q(owner=user) if user.is_authenticated else Q()
+    return Job.objects.filter(Q(suite_run__in=runs.values("pk")) | own)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -1,13 +1,14 @@
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 
+from gym.admin import SiteAdmin
 from gym.jobs.errors import TooManyJobs
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
 
 
 @admin.register(RegisteredModel)
-class RegisteredModelAdmin(admin.ModelAdmin):
+class RegisteredModelAdmin(SiteAdmin):
     """What people say about a model can be changed here; what it is stays as registered and checked."""
 
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]

@@ -46,31 +46,31 @@ class TagNames(forms.CharField):
         return list(dict.fromkeys(filter(None, parts)))
 
 
-class RegisterForm(forms.ModelForm):
+class SourceForm(forms.Form):
+    """Where a model comes from. Cleaned data have `backend`, `config` and `secrets`."""
+
     kind = forms.ChoiceField(initial="hub", label="Where it comes from")
-    url = forms.URLField(required=False, label="Home page", assume_scheme="https")
-    tag_names = TagNames()
 
-    class Meta:
-        model = RegisteredModel
-        fields = ["name", "slug", "visibility", *CARD]
-        widgets = CARD_WIDGETS
-
-    def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, model: RegisteredModel | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._owner = owner
         commands = sorted(settings.GYM_LMZOO_COMMANDS)
         offered = [source for source in sources() if source.backend != "lmzoo" or commands]
         self._sources: dict[str, Source] = {source.key: source for source in offered}
         self._asked = fields_of(offered, list(self.fields), {"command": commands})
         self.fields["kind"].choices = [(source.key, source.label) for source in offered]
         self.fields |= {name: asked.field for name, asked in self._asked.items()}
+        if model is not None:
+            self._begin_with(model)
 
-    def clean_slug(self) -> str:
-        """The address of one's own refused model is free, so that model is not in the way."""
-        slug: str = self.cleaned_data["slug"]
-        self.instance = refused_of(self._owner).filter(slug=slug).first() or self.instance
-        return slug
+    def _begin_with(self, model: RegisteredModel) -> None:
+        for source in self._sources.values():
+            if source.backend == model.backend and source.fixed.items() <= model.config.items():
+                self.initial["kind"] = source.key
+                self.initial |= {
+                    name: model.config[asked.name]
+                    for name, asked in self._asked.items()
+                    if source.key in asked.for_sources and asked.name in model.config
+                }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -112,6 +112,26 @@ class RegisterForm(forms.ModelForm):
         for name, asked in self._asked.items():
             if asked.is_main == main:
                 yield " ".join(asked.for_sources), self[name]
+
+
+class RegisterForm(SourceForm, forms.ModelForm):
+    url = forms.URLField(required=False, label="Home page", assume_scheme="https")
+    tag_names = TagNames()
+
+    class Meta:
+        model = RegisteredModel
+        fields = ["name", "slug", "visibility", *CARD]
+        widgets = CARD_WIDGETS
+
+    def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._owner = owner
+
+    def clean_slug(self) -> str:
+        """The address of one's own refused model is free, so that model is not in the way."""
+        slug: str = self.cleaned_data["slug"]
+        self.instance = refused_of(self._owner).filter(slug=slug).first() or self.instance
+        return slug
 
     def card(self) -> dict[str, Any]:
         given = self.cleaned_data

@@ -40,7 +40,7 @@ class RegisteredModel(models.Model):
     backend = models.CharField(max_length=30)
     config = models.JSONField(default=dict)
     secrets = SecretsField(help_text="what the configuration must not show, encrypted")
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC)
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     tags = models.JSONField(default=list, blank=True)
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.UNCHECKED)
@@ -77,8 +77,17 @@ class RegisteredModel(models.Model):
 
     @property
     def is_hosted(self) -> bool:
-        """Can this site load it? Models known by uploaded results alone cannot be run."""
+        """Can this site load it? Agents and models known by uploaded results alone cannot be run on suites."""
         return self.backend not in (UPLOADED, AGENT)
+
+    @property
+    def not_hosted(self) -> str:
+        """Why this site cannot load it, in words; empty where it can."""
+        if self.backend == AGENT:
+            return f"{self.name} is an agent: it answers agent tests and gives no surprisals."
+        if self.backend == UPLOADED:
+            return f"{self.name} is known by uploaded results alone: it is not hosted here."
+        return ""
 
     @cached_property
     def label(self) -> str:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from models_registry.models import RegisteredModel
 
+GROUP = "group:"
+"""A model's tag `group:NAME` says: this is a seed or checkpoint of the model NAME."""
+
 
 def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:
     """(name, slug) -> the name; with the slug where others are called the same: "GPT-2 (gpt2-b)"."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, QuerySet
+from django.db.models import CASCADE, Q, QuerySet
 
 from gym.sharing.models import Role
 from gym.sharing.selectors import worked_on_by
@@ -29,6 +29,18 @@ def refused_of(owner: User) -> QuerySet[RegisteredModel]:
     """Models that staff refused to this person. Nothing was ever loaded or computed, so their addresses are free for
     another try of theirs."""
     return RegisteredModel.objects.filter(owner=owner, status=RegisteredModel.Status.REFUSED)
+
+
+def used_in(model: RegisteredModel) -> list[str]:
+    """What rests on a model, counted: ["3 suite runs", "1 game"]. What goes with a model does not count."""
+    found = []
+    for relation in model._meta.related_objects:
+        if relation.on_delete is CASCADE:
+            continue
+        if n := relation.related_model._default_manager.filter(**{relation.field.name: model}).count():
+            names = relation.related_model._meta
+            found.append(f"{n} {names.verbose_name if n == 1 else names.verbose_name_plural}")
+    return found
 
 
 def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:

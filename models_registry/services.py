@@ -1,4 +1,4 @@
-"""Use cases of registered models: register, approve, check."""
+"""Use cases of registered models: register, correct, approve, check, delete."""
 
 from __future__ import annotations
 
@@ -6,24 +6,38 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.text import slugify
 from jsonschema import Draft202012Validator
 
 from gym.accounts.mail import in_background, send_refused
+from gym.addresses import at_free_slug
 from gym.jobs.services import enqueue
 from gym.secrets import sealed
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
-from models_registry.models import UPLOADED, RegisteredModel
-from models_registry.selectors import refused_of
+from models_registry.models import AGENT, UPLOADED, RegisteredModel
+from models_registry.selectors import refused_of, used_in
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
 Status = RegisteredModel.Status
-ADDRESS_TRIES = 5
 MAX_REASON = 2_000
+PINNED: dict[str, Any] = {
+    "facts": {},
+    "fingerprint": "",
+    "source_revision": "",
+    "parameters": None,
+    "vocabulary_size": None,
+    "checked_at": None,
+    "load_seconds": None,
+}
+"""What a check writes down, before there was one."""
+
+
+class InUse(ValidationError):
+    """Something rests on this model; the message says what, and what to do."""
 
 
 def split_secrets(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -82,13 +96,64 @@ def register_model(
         refused_of(actor).filter(slug=slug).delete()
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
         model.secrets = sealed({}, given)
-        allowed = not BACKENDS[backend].needs_files or permissions.can_approve(actor)
-        model.status = Status.UNCHECKED if allowed else Status.UNAPPROVED
-        model.full_clean(exclude=["facts"])  # nothing is known before the check
-        model.save()
-        if allowed:
-            _queue_check(model, actor)
+        _admit(model, actor)
     return model
+
+
+def correct_model(
+    model: RegisteredModel,
+    *,
+    actor: User,
+    backend: str,
+    config: dict[str, Any],
+    secrets: Mapping[str, str] | None = None,
+) -> None:
+    """Change what a model is, as long as nothing rests on it. It is checked, and approved where that is needed, like a
+    new one. Secrets that are not given stay while they are for the same address."""
+    _require_manage(actor, model)
+    _require_hosted(model)
+    config, inside = split_secrets(backend, config)
+    given = {**inside, **(secrets or {})}
+    problems = config_problems(backend, {**config, **given})
+    if problems:
+        raise ValidationError(problems)
+    with transaction.atomic():
+        RegisteredModel.objects.select_for_update().get(pk=model.pk)
+        _require_unused(model, "What it is stays as registered. Register a new model instead.")
+        same_address = (backend, config.get("base_url")) == (model.backend, model.config.get("base_url"))
+        model.secrets = sealed(model.secrets if same_address else {}, given)
+        model.backend, model.config = backend, config
+        for name, value in PINNED.items():
+            setattr(model, name, value)
+        _admit(model, actor)
+
+
+def delete_model(model: RegisteredModel, *, actor: User) -> None:
+    """A model with its card and its secrets, as long as nothing rests on it."""
+    _require_manage(actor, model)
+    if model.backend == AGENT:
+        raise ValidationError(f"{model.name} is an agent: delete it on its own page.")
+    with transaction.atomic():
+        RegisteredModel.objects.select_for_update().get(pk=model.pk)
+        _require_unused(model, "Delete these first, or make the model private.")
+        model.delete()
+
+
+def _require_unused(model: RegisteredModel, advice: str) -> None:
+    if found := used_in(model):
+        raise InUse(f"{model.name} is used in {' and '.join(found)}. {advice}")
+
+
+def _admit(model: RegisteredModel, actor: User) -> None:
+    """Save a new or corrected model: its check is queued, or it waits for staff. A check that was queued before has
+    nothing to say any more, see actors.check_model."""
+    allowed = not BACKENDS[model.backend].needs_files or permissions.can_approve(actor)
+    model.status, model.status_reason = (Status.UNCHECKED if allowed else Status.UNAPPROVED), ""
+    model.check_job = None
+    model.full_clean(exclude=["facts"])  # nothing is known before the check
+    model.save()
+    if allowed:
+        _queue_check(model, actor)
 
 
 def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: Any) -> RegisteredModel:
@@ -98,35 +163,20 @@ def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: A
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
-    for left in reversed(range(ADDRESS_TRIES)):
-        model = RegisteredModel(
-            slug=slug or _free_slug(name),
-            name=name,
-            owner=actor,
-            backend=UPLOADED,
-            status=Status.READY,
-            **card,
-        )
-        model.full_clean(exclude=["facts", "config"])
-        try:
-            with transaction.atomic():
-                model.save()
-            return model
-        except IntegrityError:
-            if slug or not left:
-                raise
-    raise AssertionError
+    model = RegisteredModel(name=name, owner=actor, backend=UPLOADED, status=Status.READY, **card)
+
+    def save(free: str) -> RegisteredModel:
+        model.slug = free
+        model.full_clean(exclude=["facts", "config"], validate_unique=bool(slug))
+        model.save()
+        return model
+
+    return save(slug) if slug else at_free_slug(_slug_of(name), save, RegisteredModel)
 
 
-def _free_slug(name: str) -> str:
+def _slug_of(name: str) -> str:
     base = slugify(name)[:70].strip("-") or "model"
-    base = f"{base}-model" if base == "register" else base
-    taken = set(RegisteredModel.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    number = 2
-    slug = base
-    while slug in taken:
-        slug, number = f"{base}-{number}", number + 1
-    return slug
+    return f"{base}-model" if base == "register" else base
 
 
 def change_secrets(model: RegisteredModel, given: Mapping[str, str | None], *, actor: User) -> None:
@@ -214,12 +264,14 @@ def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
 
 def _require_manage(actor: User, model: RegisteredModel) -> None:
     if not permissions.can_manage(actor, model):
-        raise PermissionDenied("only its owner says who sees a model")
+        raise PermissionDenied("only its owner says who sees a model, corrects and deletes it")
 
 
 def _require_hosted(model: RegisteredModel) -> None:
     if not model.is_hosted:
-        raise ValidationError(f"{model.name} is known by uploaded results alone: there is nothing to check.")
+        agent = f"Check it on its own page, or at agents/{model.slug}/check/."
+        hint = agent if model.backend == AGENT else "There is nothing to check or correct."
+        raise ValidationError(f"{model.not_hosted} {hint}")
 
 
 def _queue_check(model: RegisteredModel, actor: User) -> None:

@@ -9,6 +9,8 @@ urlpatterns = [
     path("<slug:slug>/", views.model_detail, name="model-detail"),
     *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.model_edit, name="model-edit"),
+    path("<slug:slug>/correct/", views.model_correct, name="model-correct"),
+    path("<slug:slug>/delete/", views.model_delete, name="model-delete"),
     path("<slug:slug>/check/", views.model_check, name="model-check"),
     path("<slug:slug>/approve/", views.model_approve, name="model-approve"),
     path("<slug:slug>/refuse/", views.model_refuse, name="model-refuse"),

@@ -21,9 +21,9 @@ from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from models_registry import permissions, services
 from models_registry.backends import BACKENDS
-from models_registry.forms import CardForm, RegisterForm
-from models_registry.models import RegisteredModel
-from models_registry.selectors import visible_to
+from models_registry.forms import CardForm, RegisterForm, SourceForm
+from models_registry.models import AGENT, RegisteredModel
+from models_registry.selectors import used_in, visible_to
 
 ROOM = Room("model", "api-model", "model-list", "Models", visible_to)
 
@@ -53,10 +53,7 @@ def model_register(request: HttpRequest) -> HttpResponse:
         except (ValidationError, TooManyJobs) as error:
             form.add_error(None, error.messages if isinstance(error, ValidationError) else str(error))
         else:
-            if model.status == RegisteredModel.Status.UNAPPROVED:
-                messages.info(request, "Registered. Staff has to approve it before it is loaded.")
-            else:
-                messages.success(request, "Registered. The check is queued.")
+            messages.success(request, _what_now(model, "Registered"))
             return redirect(model)
     context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     return render(request, "models_registry/register.html", context, status=_form_status(request))
@@ -64,9 +61,12 @@ def model_register(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_see_people,
-    may_approve, waits (for staff), and what gym.results.field_figures.against_others says."""
+    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_manage,
+    may_see_people, may_approve, waits (for staff), and what gym.results.field_figures.against_others says.
+    Agents have a page of their own."""
     model = _visible(request, slug)
+    if model.backend == AGENT:
+        return redirect(model)
     runs = latest_done(listed_runs(request.user).filter(model=model))
     rule = rule_of(request.GET.get("rule", ""))
     context = {
@@ -77,6 +77,7 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "rule": rule,
         "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),
+        "may_manage": permissions.can_manage(request.user, model),
         "may_see_people": may_read(request.user, model),
         "may_approve": permissions.can_approve(request.user),
         "waits": model.status in (RegisteredModel.Status.UNAPPROVED, RegisteredModel.Status.REFUSED),
@@ -89,7 +90,10 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def model_status(request: HttpRequest, slug: str) -> HttpResponse:
     """The status line alone, polled while a check is under way. Context: model."""
-    return render(request, "models_registry/_status.html", {"model": _visible(request, slug)})
+    model = _visible(request, slug)
+    if model.backend == AGENT:
+        return redirect("agent-server-status", slug)
+    return render(request, "models_registry/_status.html", {"model": model})
 
 
 @login_required
@@ -110,6 +114,44 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(model)
     context = {"model": model, "form": form}
     return render(request, "models_registry/edit.html", context, status=_form_status(request))
+
+
+@login_required
+def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the model is, and its end. Context: model, form, used_in (what keeps it as it is), may_approve."""
+    model = _managed(request, slug)
+    if model.backend == AGENT:
+        return redirect(model)
+    form = SourceForm(request.POST or None, model=model)
+    if request.method == "POST" and form.is_valid():
+        given = {name: form.cleaned_data[name] for name in ("backend", "config", "secrets")}
+        try:
+            services.correct_model(model, actor=request.user, **given)
+        except (ValidationError, TooManyJobs) as error:
+            form.add_error(None, error.messages if isinstance(error, ValidationError) else str(error))
+        else:
+            messages.success(request, _what_now(model, "Corrected"))
+            return redirect(model)
+    context = {
+        "model": model,
+        "form": form,
+        "used_in": used_in(model),
+        "may_approve": permissions.can_approve(request.user),
+    }
+    return render(request, "models_registry/correct.html", context, status=_form_status(request))
+
+
+@login_required
+@require_POST
+def model_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    model = _managed(request, slug)
+    try:
+        services.delete_model(model, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(model)
+    messages.success(request, f"{model.name} is deleted.")
+    return redirect("model-list")
 
 
 @login_required
@@ -156,6 +198,19 @@ def _queue_check(
 
 def _visible(request: HttpRequest, slug: str) -> RegisteredModel:
     return get_object_or_404(visible_to(request.user), slug=slug)
+
+
+def _managed(request: HttpRequest, slug: str) -> RegisteredModel:
+    model = _visible(request, slug)
+    if not permissions.can_manage(request.user, model):
+        raise PermissionDenied("only its owner corrects and deletes a model")
+    return model
+
+
+def _what_now(model: RegisteredModel, done: str) -> str:
+    if model.status == RegisteredModel.Status.UNAPPROVED:
+        return f"{done}. Staff has to approve it before it is loaded."
+    return f"{done}. The check is queued."
 
 
 def _form_status(request: HttpRequest) -> int:

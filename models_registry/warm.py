@@ -238,26 +238,31 @@ def _gpu_bytes() -> int | None:
     return int(torch.cuda.get_device_properties(device).total_memory)
 
 
-def process_bytes() -> int:
-    """Memory of this process that is not shared with files, in bytes; 0 where the system does not say."""
+def process_bytes(pid: int | str = "self") -> int:
+    """Memory of a process that is not shared with files, in bytes; 0 where the system does not say."""
     try:
-        resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
+        resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
     except OSError:
         return 0
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def set_threads() -> None:
-    """How many processor cores one computation uses: GYM_TORCH_THREADS, else the cores this process may use, divided
-    among the worker processes and their threads."""
+    """Tell torch how many processor cores one computation uses."""
     global _threads
     if _threads:
         return
     import torch
 
-    sharers = settings.GYM_WORKERS * worker_threads()
-    _threads = settings.GYM_TORCH_THREADS or max(1, len(os.sched_getaffinity(0)) // sharers)
+    _threads = thread_count()
     torch.set_num_threads(_threads)
+
+
+def thread_count() -> int:
+    """How many processor cores one computation uses: GYM_TORCH_THREADS, else the cores this process may use, divided
+    among the worker processes and their threads."""
+    sharers = settings.GYM_WORKERS * worker_threads()
+    return settings.GYM_TORCH_THREADS or max(1, len(os.sched_getaffinity(0)) // sharers)
 
 
 def _report() -> None:

@@ -1,6 +1,8 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.sharing.admin import SharedAdmin
+from suites import services
 from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
 
 
@@ -11,19 +13,26 @@ class CollaboratorInline(admin.TabularInline):
 
 
 @admin.register(Suite)
-class SuiteAdmin(admin.ModelAdmin):
+class SuiteAdmin(SiteAdmin):
     """A suite begins with a revision, so it is made on the site's own pages."""
 
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility", "tags", "language"]
     list_select_related = ["owner"]
-    search_fields = ["slug", "title", "description", "reference"]
+    search_fields = ["slug", "title", "author", "description", "reference"]
     inlines = [CollaboratorInline]
-    autocomplete_fields = ["owner"]
+    autocomplete_fields = ["owner", "without_modifier"]
     filter_horizontal = ["tags"]
+    readonly_fields = ["slug"]
 
     def has_add_permission(self, request) -> bool:
         return False
+
+    def save_model(self, request, obj, form, change) -> None:
+        """An unlisted suite gets its secret address here, too."""
+        wanted, obj.visibility = obj.visibility, form.initial["visibility"]
+        super().save_model(request, obj, form, change)
+        services.set_visibility(obj, wanted, actor=request.user)
 
 
 @admin.register(SuiteCollaborator)
@@ -47,7 +56,7 @@ class PredictionInline(admin.TabularInline):
 
 
 @admin.register(SuiteRevision)
-class SuiteRevisionAdmin(admin.ModelAdmin):
+class SuiteRevisionAdmin(SiteAdmin):
     """Read-only: revisions change through the site's own pages, frozen ones never."""
 
     list_display = ["__str__", "state", "created", "frozen_at", "sha256"]
@@ -78,6 +87,6 @@ class InUse(admin.SimpleListFilter):
 
 
 @admin.register(Tag)
-class TagAdmin(admin.ModelAdmin):
+class TagAdmin(SiteAdmin):
     list_filter = [InUse]
     search_fields = ["name"]

@@ -105,7 +105,8 @@ def pairs_of(old: SuiteDocument, new: SuiteDocument) -> list[tuple[int, int]]:
 
 def word_pieces(old: str, new: str) -> list[tuple[str, str]]:
     """Both texts in one: runs of words that stayed, went ("old") and came ("new")."""
-    before, after = old.split(), new.split()
+    # Not split(): a space that does not break is part of its word.
+    before, after = (text.split(" ") if text else [] for text in (old, new))
     pieces: list[tuple[str, str]] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":

@@ -7,17 +7,17 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.uploads import read_upload
+from gym.uploads import OneFileField, read_upload
 from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, inherit, read_suite
 from suites.models import JoinPolicy, Suite, SuiteRevision, Visibility
-from suites.selectors import document_of
+from suites.selectors import document_of, pairable
 
 
 class DocumentForm(forms.Form):
     """A suite document as a file or as pasted text. `cleaned_data["document"]` is the SuiteDocument;
     `problems` lists what is wrong with it, each with its place in the file."""
 
-    file = forms.FileField(
+    file = OneFileField(
         required=False,
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), long CSV, a wide table as TSV or CSV, or minimal pairs as JSONL. "
@@ -97,15 +97,18 @@ class SuiteForm(forms.ModelForm):
         fields = [
             "title",
             "description",
+            "author",
             "language",
             "licence",
             "visibility",
             "reference",
             "bibtex",
             "comment",
+            "without_modifier",
         ]
         widgets = {
             "description": forms.Textarea(attrs={"rows": 5}),
+            "author": forms.Textarea(attrs={"rows": 2}),
             "reference": forms.Textarea(attrs={"rows": 2}),
             "bibtex": forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
             "comment": forms.Textarea(attrs={"rows": 3}),
@@ -113,8 +116,13 @@ class SuiteForm(forms.ModelForm):
 
     field_order = ["title", "description", "tag_names"]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        plain: Any = self.fields["without_modifier"]
+        plain.queryset, plain.empty_label = pairable(user, self.instance), "Found by the name in the file"
+        plain.label_from_instance = lambda suite: (
+            f"{suite.title} ({suite.slug}), by {suite.owner.display_name}"
+        )
         if self.instance.pk:
             self.fields["tag_names"].initial = ", ".join(tag.name for tag in self.instance.tags.all())
 

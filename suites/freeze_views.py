@@ -24,6 +24,7 @@ from suites.forms import FreezeForm
 from suites.models import Suite
 from suites.selectors import document_of, findings_of, revisions_for, visible_to
 from suites.sheets import shape
+from suites.shown import document_for
 
 SHOWN_CELLS = 200
 
@@ -114,7 +115,7 @@ def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
         "new": new,
         "revisions": revisions,
         "on_both": on_both(request.user, suite, old.number, new.number),
-        **_diff_context(document_of(old), document_of(new)),
+        **_diff_context(document_for(old, request.user), document_for(new, request.user)),
     }
     return render(request, "suites/diff.html", context)
 

@@ -6,7 +6,7 @@ taken for the plan, and an item that does otherwise is pointed out with the cell
 
 from __future__ import annotations
 
-from suites._lint import patterns, texts, ties
+from suites._lint import patterns, texts, ties, wording
 from suites._lint.findings import Cell, Design, Finding, Severity
 from suites.formats.documents import SuiteDocument
 
@@ -25,6 +25,10 @@ CODES = {
     "final-punctuation": "an item's sentences end otherwise than the others'",
     "initial-capital": "an item's sentences begin otherwise than the others'",
     "doubled-word": "a word was typed twice",
+    "a-or-an": "“a” before a vowel, or “an” before a consonant",
+    "relative-agreement": "a noun and the verb after its “who” disagree in number",
+    "odd-word": "texts that begin or end with the same word in other items",
+    "pre-tokenised": "blanks before punctuation or clitics, as in text cut into tokens",
     "duplicate-items": "two items are the same in every condition",
     "straddle-risk": "a region border where a blank is not natural",
     "invisible-character": "a character that cannot be seen",
@@ -57,6 +61,7 @@ def lint(doc: SuiteDocument) -> list[Finding]:
         *odd,
         *patterns.check_marks(design),
         *texts.check_words(design),
+        *wording.check_wording(design),
         *texts.check_repeats(design),
         *texts.check_joins(design),
         *texts.check_characters(design),

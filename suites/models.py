@@ -10,10 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.validators import RegexValidator
-from django.db import models
+from django.db import models, transaction
 from django.urls import reverse
 
 from gym.sharing.models import Role
+from suites.signals import address_leaving
 
 
 class Visibility(models.TextChoices):
@@ -67,10 +68,26 @@ class Suite(models.Model):
     licence = models.CharField(
         max_length=60, blank=True, help_text="e.g. CC-BY-4.0, MIT, CC0-1.0. Empty: not stated."
     )
+    author = models.TextField(
+        "author",
+        blank=True,
+        help_text="Who made the stimuli, as citations name them. Empty: citations name the owner.",
+    )
     reference = models.TextField("reference", blank=True, help_text="The paper this suite comes from.")
     bibtex = models.TextField("BibTeX", blank=True)
     description = models.TextField(blank=True, help_text="What is tested, and why.")
     comment = models.TextField(blank=True, help_text="Notes that travel with the file.")
+    without_modifier = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="with_modifier",
+        verbose_name="suite without the modifier",
+        help_text="For a suite that puts a modifier into another one: that other suite. Models’ pages compare the two. "
+        "Empty: found by the name in the file (center_embed_mod belongs to center_embed of the same owner or published "
+        "collection).",
+    )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 
@@ -83,6 +100,39 @@ class Suite(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("suite-detail", args=[self.slug])
 
+    def clean(self) -> None:
+        self._public_address_left()
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A public address that the suite leaves is kept as a FormerAddress. Raises Kept."""
+        fields = kwargs.get("update_fields")
+        if fields is not None and not {"slug", "visibility"} & set(fields):
+            super().save(*args, **kwargs)
+            return
+        with transaction.atomic():
+            left = self._public_address_left()
+            super().save(*args, **kwargs)
+            if left:
+                FormerAddress.objects.update_or_create(slug=left, defaults={"suite": self})
+            if self.visibility == Visibility.PUBLIC:
+                self.former_addresses.filter(slug=self.slug).delete()
+
+    def _public_address_left(self) -> str:
+        """The address that everybody could open and that saving would close or change; empty if there is none. Raises
+        Kept where others rely on it."""
+        with transaction.atomic():
+            stored = (
+                Suite.objects.select_for_update().filter(pk=self.pk, visibility=Visibility.PUBLIC).first()
+            )
+            if stored is None or (self.slug, self.visibility) == (stored.slug, stored.visibility):
+                return ""
+            stored.require_free()
+            return stored.slug
+
+    def require_free(self) -> None:
+        """Raises Kept when others rely on it that everybody sees this suite where it is."""
+        address_leaving.send(sender=Suite, suite=self)
+
     @property
     def draft(self) -> SuiteRevision | None:
         return self.revisions.filter(state=SuiteRevision.State.DRAFT).first()
@@ -90,6 +140,22 @@ class Suite(models.Model):
     @property
     def latest_frozen(self) -> SuiteRevision | None:
         return self.revisions.filter(state=SuiteRevision.State.FROZEN).order_by("-number").first()
+
+
+class FormerAddress(models.Model):
+    """An address under which everybody could open a suite, until it was hidden or got another one. No other suite gets
+    it, and strangers read there that the suite is not public any more."""
+
+    slug = models.SlugField(max_length=80, unique=True)
+    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="former_addresses")
+    left_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-left_at"]
+        verbose_name_plural = "former addresses"
+
+    def __str__(self) -> str:
+        return self.slug
 
 
 class SuiteCollaborator(models.Model):

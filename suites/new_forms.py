@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.uploads import read_upload
+from gym.uploads import OneFileField, read_upload
 from suites.blueprints import BLUEPRINTS, guided
 from suites.editing import EditError
 from suites.editing import clean_name as clean_part
@@ -23,6 +23,8 @@ def named(text: str = "") -> forms.CharField:
 
 def parts_of(text: str, what: str, most: int) -> list[str]:
     """Names, one per line or separated by commas; ValidationError when one is empty, double or not usable."""
+    if max(text.count(","), text.count("\n")) > 10 * most:
+        raise ValidationError(f"More than {10 * most} {what}s; a suite has at most {most}.")
     lines = [line for line in text.splitlines() if line.strip()]
     given = lines if len(lines) > 1 else text.split(",")
     try:
@@ -52,6 +54,7 @@ class GuidedForm(forms.Form):
     first = forms.CharField(
         required=False,
         label="First item",
+        strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="One line per condition, regions separated by |, e.g. The woman | plays | all day.",
     )
@@ -134,7 +137,7 @@ class PasteForm(_ReadingForm):
 class FileForm(_ReadingForm):
     """A file in any of the formats."""
 
-    file = forms.FileField(
+    file = OneFileField(
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), long CSV, a wide table as TSV or CSV, or minimal pairs as JSONL "
         "(sentence_good, sentence_bad). At most 5 MB.",

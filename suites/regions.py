@@ -3,9 +3,9 @@ torch.
 
 A sentence is joined once and encoded whole. Each region owns a span of characters: its text plus the blank
 that joins it to what stands before. A token belongs to the region in which its first non-blank character
-lies; a token of blanks alone belongs to the region after the blanks. Start, end and other special tokens
-belong to no region. All values are surprisals in bits. `docs/surprisal.md` gives the reasons and the known
-limits.
+lies; a token of blanks alone belongs to the region after the blanks. Spaces that do not break are no blanks
+but text. Start, end and other special tokens belong to no region. All values are surprisals in bits.
+`docs/surprisal.md` gives the reasons and the known limits.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gym.lib.text import BLANKS
+
 JOIN_POLICIES = ("space", "natural", "none")
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 SPECIAL = -1
 
-_ATTACHED = ".,;:!?"
-_BLANK_BEFORE_ATTACHED = re.compile(rf"\s+(?=[{re.escape(_ATTACHED)}])")
+ATTACHED = ".,;:!?"
+_BLANK_BEFORE_ATTACHED = re.compile(rf"[{BLANKS}]+(?=[{re.escape(ATTACHED)}])")
+# \s: with or without a space that does not break
+_BEGINS_ATTACHED = re.compile(rf"\s*[{re.escape(ATTACHED)}]")
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -73,8 +77,9 @@ def join(contents: Sequence[str], policy: str = "space") -> JoinedSentence:
     """Join region texts into one sentence.
 
     `space` puts one blank between non-empty regions; `natural` does the same but leaves no blank before
-    . , ; : ! ? (neither between regions nor inside one); `none` joins directly. An empty region gets an empty
-    span and no blank. Contents are used as given: trimming them is the importer's work.
+    . , ; : ! ? (neither between regions nor inside one); `none` joins directly. Spaces that do not break are
+    text: all policies keep them. An empty region gets an empty span and no blank. Contents are used as given:
+    trimming them is the importer's work.
     Raises ValueError for an unknown policy.
     """
     if policy not in JOIN_POLICIES:
@@ -84,7 +89,7 @@ def join(contents: Sequence[str], policy: str = "space") -> JoinedSentence:
     end = 0
     for content in contents:
         piece = _BLANK_BEFORE_ATTACHED.sub("", content) if policy == "natural" else content
-        if piece and end and policy != "none" and not (policy == "natural" and piece[0] in _ATTACHED):
+        if piece and end and policy != "none" and not (policy == "natural" and _BEGINS_ATTACHED.match(piece)):
             piece = " " + piece
         pieces.append(piece)
         spans.append(Span(end, end + len(piece)))
@@ -128,7 +133,7 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
     swallowed = tuple(
         index
         for index in holders
-        if index not in covered and text[joined.spans[index].start : joined.spans[index].end].strip()
+        if index not in covered and text[joined.spans[index].start : joined.spans[index].end].strip(BLANKS)
     )
     return Alignment(region, straddles, swallowed)
 
@@ -136,13 +141,13 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
 def _edges(text: str, start: int, end: int, reached: int) -> tuple[int, int]:
     """First and last non-blank character of a token; for a token of blanks, the next non-blank character."""
     inside = text[start:end]
-    if inside and not inside.isspace():
-        first = start + len(inside) - len(inside.lstrip())
-        return first, start + len(inside.rstrip()) - 1
+    if inside.strip(BLANKS):
+        first = start + len(inside) - len(inside.lstrip(BLANKS))
+        return first, start + len(inside.rstrip(BLANKS)) - 1
     # An empty range says little about the place: never look behind what earlier tokens have reached.
     position = end if inside else max(end, reached)
     rest = text[position:]
-    after = len(rest) - len(rest.lstrip())
+    after = len(rest) - len(rest.lstrip(BLANKS))
     if after < len(rest):
         return position + after, position + after
     place = start if inside else max(min(position, len(text) - 1), 0)

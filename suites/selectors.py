@@ -42,6 +42,18 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[Suite]:
     return suites.exclude(visibility=Visibility.UNLISTED)
 
 
+def known_to(user: User | AnonymousUser) -> QuerySet[Suite]:
+    """Suites whose address this user may be told: listed ones, and for staff all. Other unlisted suites are visible to
+    those who know the address already."""
+    return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
+
+
+def pairable(user: User | AnonymousUser, suite: Suite) -> QuerySet[Suite]:
+    """Suites that this user can name as the one without the modifier: listed ones, and the one that is named now."""
+    rows = Suite.objects.filter(Q(pk__in=listed_for(user)) | Q(pk=suite.without_modifier_id))
+    return rows.exclude(pk=suite.pk).select_related("owner").order_by("title", "pk")
+
+
 def revisions_for(user: User | AnonymousUser, suite: Suite | None = None) -> QuerySet[SuiteRevision]:
     """Revisions this user may read, of one suite or of all visible ones. A draft is for the people who work on the
     suite; everybody else who may see the suite reads it only as long as nothing is frozen."""
@@ -113,8 +125,29 @@ def document_of(revision: SuiteRevision) -> SuiteDocument:
     )
 
 
-def export_document(revision: SuiteRevision) -> SuiteDocument:
-    """The revision as a file says it: what was edited on the suite's page since replaces the imported meta."""
+def meta_text(value: object) -> str:
+    """What a file's meta block says, as the card of a suite keeps it; a list of names becomes one line."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else ""
+
+
+def without_author(document: SuiteDocument) -> SuiteDocument:
+    """The document for readers who review without names."""
+    return replace(document, meta={key: value for key, value in document.meta.items() if key != "author"})
+
+
+def authors_in_files(suite: Suite) -> list[str]:
+    """Whom the files of its revisions name, the newest first; "" where one names nobody."""
+    metas = suite.revisions.order_by("-number").values_list("meta", flat=True)
+    return [meta_text(meta.get("author")) for meta in metas]
+
+
+def export_document(revision: SuiteRevision, *, names_author: bool = True) -> SuiteDocument:
+    """The revision as a file says it: what was edited on the suite's page since replaces the imported meta.
+
+    An author who was named by the file of another revision stays with that one. `names_author=False` is for readers
+    who review without names."""
     document, suite = document_of(revision), revision.suite
     meta = dict(document.meta)
     for key, value in (
@@ -124,11 +157,17 @@ def export_document(revision: SuiteRevision) -> SuiteDocument:
     ):
         if value != meta.get(key, "") and isinstance(meta.get(key, ""), str):
             meta[key] = value
+    given = meta_text(meta.get("author"))
+    if suite.author != given and (
+        suite.author not in (known := authors_in_files(suite)) or known[0] == given == ""
+    ):
+        meta["author"] = suite.author
     tags = sorted(tag.name for tag in suite.tags.all())
     given = meta.get("tags", [])
     if isinstance(given, list) and tags != sorted({slugify(str(tag), allow_unicode=True) for tag in given}):
         meta["tags"] = tags
-    return replace(document, meta=meta)
+    document = replace(document, meta=meta)
+    return document if names_author else without_author(document)
 
 
 KEEP_FINDINGS = 3600

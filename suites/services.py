@@ -13,16 +13,20 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.text import slugify
 
+from gym.addresses import at_free_slug
 from suites import drafts, permissions
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
-from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
-from suites.selectors import document_of, lint_rows, revisions_for
+from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
+from suites.selectors import authors_in_files, document_of, lint_rows, meta_text, pairable, revisions_for
+from suites.signals import secret_address_given
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
+FROM_META = ("author", "reference", "description", "comment")
+"""What the card takes over from a file's meta block."""
 RESERVED_SLUGS = frozenset({"formula", "import", "new", "tags"})
 
 
@@ -50,9 +54,7 @@ def import_suite(
                 title=(title or document.name)[:200],
                 owner=actor,
                 visibility=visibility,
-                reference=_text(meta.get("reference")),
-                description=_text(meta.get("description")),
-                comment=_text(meta.get("comment")),
+                **{name: meta_text(meta.get(name)) for name in FROM_META},
             ),
         )
         set_tags(suite, [*tags, *_meta_tags(meta)])
@@ -71,6 +73,10 @@ def replace_draft(
         draft = suite.draft
         policy = join_policy or (newest.join_policy if newest else "space")
         number = draft.number if draft else (newest.number + 1 if newest else 1)
+        author = meta_text(document.meta.get("author"))
+        if author and author not in authors_in_files(suite):  # a new version that names other people
+            suite.author = author
+            suite.save(update_fields=["author", "updated"])
         if draft:
             draft.delete()
         version = drafts.note_replacement(suite, actor=actor)
@@ -152,7 +158,8 @@ def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
 
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
     """Change who sees a suite. An unlisted one gets an address that cannot be guessed; leaving that gives it a plain
-    one again, and the secret address stops working."""
+    one again, the one it had when it was public, and the secret address stops working. An address that was public is
+    kept (FormerAddress). Raises Kept for a suite in a published collection."""
     _require_edit(actor, suite)
     was = suite.visibility
     suite.visibility = visibility
@@ -164,7 +171,8 @@ def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
 
 
 def new_secret_address(suite: Suite, *, actor: User) -> None:
-    """Give an unlisted suite another secret address; links to the old one stop working."""
+    """Give an unlisted suite and its runs other addresses; links to the old ones stop working for people without a
+    role."""
     _require_edit(actor, suite)
     if suite.visibility != Visibility.UNLISTED:
         raise ValidationError("Only an unlisted suite has a secret address.")
@@ -192,7 +200,7 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
             tags=[tag.name for tag in source.tags.all()],
             join_policy=revision.join_policy,
         )
-        for name in ("language", "licence", "reference", "bibtex", "description", "comment"):
+        for name in set(CARD) - {"title"}:
             setattr(copy, name, getattr(source, name))
         copy.save()
     return copy
@@ -211,11 +219,12 @@ def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: 
     )
 
 
-CARD = ("title", "language", "licence", "reference", "bibtex", "description", "comment")
+CARD = ("title", "author", "language", "licence", "reference", "bibtex", "description", "comment")
 
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
-    """Change what a suite says about itself: any of CARD, `tags` and `visibility`. Checked before anything is saved."""
+    """Change what a suite says about itself: any of CARD, `tags`, `visibility` and `without_modifier` (a slug or None).
+    Checked before anything is saved."""
     _require_edit(actor, suite)
     with transaction.atomic():
         fields = [name for name in CARD if name in changes]
@@ -225,14 +234,27 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
         suite.save(update_fields=[*fields, "updated"])
         if "tags" in changes:
             set_tags(suite, changes["tags"])
+        if "without_modifier" in changes:
+            _set_plain(suite, changes["without_modifier"], actor)
         if changes.get("visibility", suite.visibility) != suite.visibility:
             set_visibility(suite, changes["visibility"], actor=actor)
 
 
+def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
+    """Name the suite without the modifier by hand."""
+    plain = pairable(actor, suite).filter(slug=slug).first() if slug else None
+    if slug and plain is None:
+        raise ValidationError({"without_modifier": f"There is no other suite “{slug[:80]}” in your lists."})
+    suite.without_modifier = plain
+    suite.save(update_fields=["without_modifier", "updated"])
+
+
 def delete_suite(suite: Suite, *, actor: User) -> None:
-    """Delete a suite that nobody has run. A suite with runs stays, because results point to it."""
+    """Delete a suite that nobody has run. A suite with runs stays, because results point to it. Raises Kept for a suite
+    in a published collection."""
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner deletes a suite")
+    suite.require_free()
     try:
         with transaction.atomic():
             lock(suite)
@@ -255,9 +277,6 @@ def set_tags(suite: Suite, names: Iterable[str]) -> None:
     suite.tags.set([Tag.objects.get_or_create(name=slug)[0] for slug in slugs])
 
 
-ADDRESS_TRIES = 5
-
-
 def _create(name: str, suite: Suite) -> Suite:
     suite.slug = ""
     _give_address(suite, name)
@@ -265,16 +284,25 @@ def _create(name: str, suite: Suite) -> Suite:
 
 
 def _give_address(suite: Suite, name: str) -> None:
-    """Save the suite under a free address; somebody else may take one between the look and the save."""
-    for left in reversed(range(ADDRESS_TRIES)):
-        suite.slug = secret_slug(name) if suite.visibility == Visibility.UNLISTED else unique_slug(name)
-        try:
-            with transaction.atomic():
-                suite.save()
-            return
-        except IntegrityError:
-            if not left:
-                raise
+    """Save the suite under a free address: a secret one, or the last public one that it had, if it had one."""
+
+    def save(slug: str) -> None:
+        suite.slug = slug
+        suite.save()
+
+    with transaction.atomic():
+        known = suite.pk is not None
+        if known:
+            lock(suite)
+        if suite.visibility == Visibility.UNLISTED:
+            save(secret_slug(name))
+            if known:
+                secret_address_given.send(sender=Suite, suite=suite)
+        elif known and (former := suite.former_addresses.first()):
+            save(former.slug)
+        else:
+            # An address that was public is not free: links to it must not lead to another suite.
+            at_free_slug(slug_of(name), save, Suite, FormerAddress)
 
 
 def secret_slug(name: str) -> str:
@@ -286,18 +314,6 @@ def slug_of(name: str) -> str:
     """The address a suite of this name gets when nobody else has it."""
     base = slugify(name)[:70] or "suite"
     return f"{base}-suite" if base in RESERVED_SLUGS else base
-
-
-def unique_slug(name: str) -> str:
-    """A free slug made of the name: fgd_object stays fgd_object, the next one is fgd_object-2."""
-    base = slug_of(name)
-    taken = set(Suite.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    if base not in taken:
-        return base
-    number = 2
-    while f"{base}-{number}" in taken:
-        number += 1
-    return f"{base}-{number}"
 
 
 def _write_revision(
@@ -351,10 +367,6 @@ def _write_revision(
 def _require_edit(actor: User, suite: Suite) -> None:
     if not permissions.can_edit(actor, suite):
         raise PermissionDenied("you may not edit this suite")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _meta_tags(meta: dict[str, object]) -> list[str]:

@@ -29,7 +29,7 @@ from suites.formats.documents import (
     listing,
 )
 from suites.formats.reader import read_suite
-from suites.formats.tables import Row, Table, read_long_table, read_wide
+from suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
 from suites.formats.text import CONTROL, SURROGATE, unguard
 
 _HEADERS = {
@@ -165,6 +165,7 @@ class _SheetReader:
                 f"row {row}", message, "Remove it; it is often the trace of a wrong encoding."
             )
             self.report.raise_problems()
+        check_table(text, self.report)
         rows = _cells(text)
         if not rows:
             self.report.problem("sheet", "nothing was pasted", _HEADER_HINT)
@@ -314,9 +315,7 @@ def _cells(text: str) -> list[Row]:
     rows: list[Row] = []
     for number, record in enumerate(reader, start=1):
         if any(cell.strip() for cell in record):
-            rows.append(
-                Row(number, [cell.replace("\u00a0", " ") if cell.isspace() else cell for cell in record])
-            )
+            rows.append(Row(number, record))
     return rows
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from suites.formulas import Formula, FormulaError, parse
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.permissions import may_know_owner
+from suites.selectors import document_of, without_author
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
     from gym.accounts.models import User
+    from suites.formats import SuiteDocument
 
 ANONYMOUS = "Anonymous (under review)"
 """Stands for the owner of an unlisted suite."""
@@ -21,6 +23,17 @@ ANONYMOUS = "Anonymous (under review)"
 def owner_name(suite: Suite, user: User | AnonymousUser) -> str:
     """The owner's name, as far as this user may know it."""
     return suite.owner.display_name if may_know_owner(user, suite) else ANONYMOUS
+
+
+def author_name(suite: Suite, user: User | AnonymousUser) -> str:
+    """Whom the suite names as its author, as far as this user may know it; "" when nobody."""
+    return suite.author if may_know_owner(user, suite) else ""
+
+
+def document_for(revision: SuiteRevision, user: User | AnonymousUser) -> SuiteDocument:
+    """The revision's document, as far as this user may know who made it."""
+    document = document_of(revision)
+    return document if may_know_owner(user, revision.suite) else without_author(document)
 
 
 @dataclass(frozen=True)

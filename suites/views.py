@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,10 +13,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.api.filters import MOST_CHARACTERS
 from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import newest_and_active
+from gym.evaluations.selectors import newest_and_unfinished
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download
+from gym.jobs.models import ACTIVE_STATES
 from gym.results.comparisons import on_another
 from gym.results.exports.cite import EXPORT_TABLES, citation
 from gym.results.front import field_scores
@@ -28,7 +30,7 @@ from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
-from suites.models import Sentence, Suite, SuiteRevision
+from suites.models import Sentence, Suite, SuiteRevision, Visibility
 from suites.selectors import (
     document_of,
     export_document,
@@ -41,17 +43,25 @@ from suites.selectors import (
 )
 from suites.shown import critical_regions, shown_prediction
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
 PER_PAGE = 50
 ITEMS_PER_PAGE = 40
 
 
 @require_safe
 def suite_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter,
+    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter, wrong,
     tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}, rule, rules."""
     listed = listed_for(request.user)
     filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user))
-    page = Paginator(filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
+    wrong = [message for name in ("q", "tag", "language") for message in filtered.errors.get(name, ())]
+    page = Paginator(Suite.objects.none() if wrong else filtered.qs, PER_PAGE).get_page(
+        request.GET.get("page")
+    )
     rule = rule_of(request.GET.get("rule", ""))
     is_narrowed = any(request.GET.get(name) for name in ("q", "tag", "language"))
     context = {
@@ -59,14 +69,15 @@ def suite_list(request: HttpRequest) -> HttpResponse:
         "filter": filtered,
         "tags": tags_of(listed),
         "current_tag": request.GET.get("tag", ""),
-        "query": request.GET.get("q", ""),
+        "query": request.GET.get("q", "")[:MOST_CHARACTERS],
+        "wrong": wrong,
         "sort": request.GET.get("sort", ""),
         "total": listed.count() if is_narrowed else page.paginator.count,
         "scores": field_scores(request.user, list(page), rule),
         "rule": rule,
         "rules": list(RULES.values()),
     }
-    return render(request, "suites/list.html", context)
+    return render(request, "suites/list.html", context, status=400 if wrong else 200)
 
 
 @login_required
@@ -95,17 +106,16 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
     critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
     rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
-    runs (queued or running), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
-    downloads."""
+    runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
+    may_edit, may_see_people, may_run, n_items, n_sentences, downloads."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
     prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
     shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
-    done, active = newest_and_active(
-        visible_runs(request.user).filter(revision=revision), results=len(shown) > 1
-    )
+    runs = visible_runs(request.user).filter(revision__suite=suite)
+    done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
     for run in done:
         run.revision = revision  # with what is prefetched
     first_item = document.sentences[0].item if document.sentences else None
@@ -127,7 +137,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
         "rule": rule,
         "rules": list(RULES.values()),
-        "runs": active,
+        "runs_under_way": [run for run in unfinished if run.state in ACTIVE_STATES],
+        "runs_stopped": [run for run in unfinished if run.state not in ACTIVE_STATES],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
         "may_edit": permissions.can_edit(request.user, suite),
@@ -171,16 +182,21 @@ def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @login_required
 def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a suite says about itself; its sentences live in revisions. Context: suite, form."""
+    """What a suite says about itself; its sentences live in revisions. Context: suite, form; where a public address
+    would be left and `confirmed` is not sent, the page that asks has also wanted (visibility)."""
     suite = _editable(request, slug)
-    form = SuiteForm(request.POST or None, instance=suite)
+    form = SuiteForm(request.POST or None, instance=suite, user=request.user)
     if request.method == "POST" and form.is_valid():
-        before = Suite.objects.get(pk=suite.pk).visibility
-        wanted, suite.visibility = suite.visibility, before
+        before = Suite.objects.get(pk=suite.pk)
+        wanted, suite.visibility = suite.visibility, before.visibility
+        if before.visibility == Visibility.PUBLIC != wanted and "confirmed" not in request.POST:
+            context = {"suite": before, "form": form, "wanted": wanted}
+            return render(request, "suites/confirm_visibility.html", context)
         form.save()
         services.set_tags(suite, form.cleaned_data["tag_names"])
         services.set_visibility(suite, wanted, actor=request.user)
-        messages.success(request, "Saved.")
+        moved = f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
+        messages.success(request, f"Saved.{moved}")
         return redirect(suite)
     return render(request, "suites/edit.html", {"suite": suite, "form": form}, status=_form_status(request))
 
@@ -257,13 +273,13 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     revision = revision_or_404(request, suite, number)
     if form not in DOWNLOADS:
         raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
-    return export_text(revision, form)
+    return export_text(revision, form, request.user)
 
 
-def export_text(revision: SuiteRevision, form: str) -> HttpResponse:
-    """A revision as a download, in one of DOWNLOADS."""
+def export_text(revision: SuiteRevision, form: str, user: User | AnonymousUser) -> HttpResponse:
+    """A revision as a download for this reader, in one of DOWNLOADS."""
     _, extension, content_type = DOWNLOADS[form]
-    document = export_document(revision)
+    document = export_document(revision, names_author=permissions.may_know_owner(user, revision.suite))
     text = {
         "json": lambda: write_json(document),
         "json-trimmed": lambda: write_json(document, whitespace="trimmed"),

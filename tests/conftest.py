@@ -84,6 +84,7 @@ def _own_folders(settings, tmp_path):
     """No test touches the models or files of a working site."""
     settings.GYM_MODEL_DIR = tmp_path / "models"
     settings.VAR_DIR = tmp_path
+    settings.GYM_WEB_THREADS = 1_000  # a test may hold many downloads that it does not read
     settings.GYM_TORCH_THREADS = 1  # read before this file sets the variable
 
 

@@ -79,6 +79,7 @@ def make_model(owner: User, *, slug: str = "uniform", ready: bool = True, **fiel
     """A uniform model over 1,024 words: 10 bits per token, no files, no torch."""
     values = {
         "name": slug.title(),
+        "visibility": "public",
         "backend": "uniform",
         "config": {"vocabulary_size": 1024, "unit": "word"},
         "status": RegisteredModel.Status.READY if ready else RegisteredModel.Status.UNCHECKED,

@@ -67,7 +67,14 @@ def through_the_page(client, people, model: RegisteredModel, path: Path) -> Suit
     assert revision is not None
     client.post(
         reverse("run-start"),
-        {"revision": revision.pk, "models": [model.slug], "bos": "auto", "join": "space", "metric": "sum"},
+        {
+            "suite": revision.suite.slug,
+            "revision": revision.number,
+            "models": [model.slug],
+            "bos": "auto",
+            "join": "space",
+            "metric": "sum",
+        },
     )
     [job] = [job for job in run_pending() if job.kind == "suite_run"]
     assert (job.state, job.error) == ("done", "")

@@ -102,6 +102,7 @@ def prepare() -> None:
         slug="gpt2-small-shape",
         name="GPT-2 small shape",
         owner=demo_user(),
+        visibility="public",
         backend="causal",
         config={"source": "directory", "path": "gpt2-small-shape"},
     )

@@ -23,11 +23,12 @@ NOT_MEASURED = {
         _FORM: (
             "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
             "suite-draft suite-edit suite-upload suite-edit-text suite-copy suite-freeze suite-errata "
-            "model-register model-edit propara-new propara-edit propara-version-new propara-submit "
+            "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-generate propara-submission-edit lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
-            "lmc-playground lmc-edit collection-new collection-edit results-upload suite-results-upload "
-            "agent-suite-new agent-server-new agent-server-edit agent-suite-edit agent-suite-import "
-            "agent-case-new agent-case-new-form agent-case-edit agent-case-form api-draft api-draft-cells"
+            "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
+            "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
+            "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
+            "api-draft api-draft-cells"
         ),
         _FILE: (
             "suite-download propara-submission-download propara-download lmc-corpus-download lmc-download "

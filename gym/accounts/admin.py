@@ -10,13 +10,18 @@ from django.shortcuts import redirect
 
 from gym.accounts.farewell import delete_account, plan, require_dispensable
 from gym.accounts.models import ApiToken, User
+from gym.admin import SiteAdmin
 
 admin.site.unregister(Group)  # rights are given to accounts
+RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
-    """Accounts are deleted by the same use case as on their own page, with the same care for what others rely on."""
+class AccountAdmin(SiteAdmin, UserAdmin):
+    """Accounts are deleted by the same use case as on their own page, with the same care for what others rely on.
+
+    Rights, and accounts that have any, are for superusers: who may change accounts could else take every right.
+    """
 
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
     list_filter = ["is_staff", "is_active", "date_joined"]
@@ -29,9 +34,20 @@ class AccountAdmin(UserAdmin):
         ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs"]}),
     ]
 
+    def get_readonly_fields(self, request, obj=None):
+        return () if request.user.is_superuser else RIGHTS
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return super().has_change_permission(request, obj) and _may_touch(request.user, obj)
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch(request.user, obj)
+
     def get_deleted_objects(self, objs, request):
         """What goes with these accounts and what stays of them; those that the site needs are protected, in words."""
         users, gone, shown = list(objs), Counter[str](), []
+        if kept := [str(user) for user in users if not _may_touch(request.user, user)]:
+            return [], {}, set(), [f"{name}: accounts of staff are for superusers" for name in kept]
         for user in users:
             counted = _counted(user)
             gone.update({noun: n for fate, noun, n in counted if fate == "deleted"})
@@ -68,6 +84,11 @@ class AccountAdmin(UserAdmin):
             delete_account(user)
 
 
+def _may_touch(actor: User, account: User | None) -> bool:
+    """Accounts with rights belong to superusers alone."""
+    return account is None or actor.is_superuser or not (account.is_superuser or account.is_staff)
+
+
 def _counted(user: User) -> list[tuple[str, str, int]]:
     """(deleted or kept, of what, how many) of all that the farewell is about and the account has."""
     farewell = plan(user)
@@ -80,7 +101,7 @@ def _counted(user: User) -> list[tuple[str, str, int]]:
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin):
+class ApiTokenAdmin(SiteAdmin):
     """To look at, and to delete what should not be there. Nobody can read or make a token here."""
 
     list_display = ["name", "prefix", "user", "scopes", "created", "expires", "last_used", "revoked"]
@@ -94,3 +115,10 @@ class ApiTokenAdmin(admin.ModelAdmin):
 
     def has_change_permission(self, request, obj=None) -> bool:
         return False
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch(request.user, obj and obj.user)
+
+    def get_deleted_objects(self, objs, request):
+        protected = [str(one) for one in objs if not _may_touch(request.user, one.user)]
+        return super().get_deleted_objects(objs, request) if not protected else ([], {}, set(), protected)

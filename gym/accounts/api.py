@@ -53,7 +53,7 @@ class Me(ApiView):
         token = request.auth if isinstance(request.auth, ApiToken) else None
         data = {
             "username": request.user.username,
-            "name": request.user.display_name,
+            "name": request.user.author_name,
             "is_staff": request.user.is_staff,
             "token": token,
             "allowances": allowances_of(request.user),

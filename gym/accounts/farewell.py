@@ -6,15 +6,17 @@ can use: public suites and models, and whatever has collaborators or other peopl
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, Q, QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.tokens import live_tokens
+from gym.conflicts import Conflict
 from gym.conversations import farewell as conversations
 from gym.conversations.models import AgentSuite
 from gym.evaluations.models import SuiteRun
@@ -117,11 +119,14 @@ def plan(user: User) -> Farewell:
 
 
 def delete_account(user: User) -> None:
-    """Do what `plan` says. Everything happens, or nothing does."""
-    require_dispensable([user])
+    """Do what `plan` says. Everything happens, or nothing does. Accounts go one at a time, so that what they share is
+    settled by one of them and the last administrator stays."""
     try:
         with transaction.atomic():
-            User.objects.select_for_update().get(pk=user.pk)
+            former_member().hold()
+            if not User.objects.select_for_update().filter(pk=user.pk).exists():
+                raise Conflict("This account is deleted already.")
+            require_dispensable([user])
             farewell = plan(user)
             _stop_work(farewell)
             conversations.farewell(user, former_member())
@@ -129,7 +134,7 @@ def delete_account(user: User) -> None:
             propara.farewell(user, former_member())
             lmchallenge.farewell(user, former_member())
             user.delete()
-    except ProtectedError as error:
+    except (ProtectedError, IntegrityError) as error:
         raise ValidationError(
             "Something of this account is in use just now. Try again in a moment."
         ) from error
@@ -158,7 +163,8 @@ def former_member() -> User:
 
 def _stop_work(farewell: Farewell) -> None:
     for job in farewell.active_jobs:
-        jobs.request_cancel(job, actor=None)
+        with suppress(jobs.WrongState):  # it has ended meanwhile
+            jobs.request_cancel(job, actor=None)
 
 
 def _carry_out(farewell: Farewell) -> None:

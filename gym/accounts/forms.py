@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from confusable_homoglyphs import confusables
 from django import forms
 from django.contrib.auth.forms import UserCreationForm
 from django.core.exceptions import ValidationError
@@ -12,9 +13,23 @@ from django.utils import timezone
 
 from gym.accounts.models import Scope, User
 from gym.accounts.throttle import account_key
-from gym.demo.loader import DEMO_USER
+from gym.demo.loader import ACCOUNTS, DEMO_USER
 
-RESERVED = frozenset({DEMO_USER, "staff", "system", "anonymous", "root", "administrator"})
+RESERVED = frozenset(
+    {
+        DEMO_USER,
+        *ACCOUNTS,
+        "staff",
+        "system",
+        "anonymous",
+        "root",
+        "administrator",
+        "moderator",
+        "support",
+        "help",
+    }
+    | {"gym", "lmgym", "lm-gym", "lm_gym", "security", "webmaster", "postmaster", "owner", "superuser"}
+)
 EMAIL_HELP = "Where a link goes when you forget your password. Other people do not see it."
 
 
@@ -32,6 +47,11 @@ class SignUpForm(UserCreationForm):
         username: str = super().clean_username() or ""  # None when somebody has it
         if account_key(username) in RESERVED:
             raise ValidationError("This name is taken.", code="reserved")
+        if confusables.is_dangerous(username):
+            raise ValidationError(
+                "The name mixes letters of several scripts that look alike. Use letters of one script.",
+                code="mixed",
+            )
         return username
 
 

@@ -7,9 +7,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
 from django.core.mail import send_mail
 from django.db import connections
+from django.http import HttpRequest
+from django.http.request import split_domain_port
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +28,15 @@ def _guarded(send: Callable[..., None], *arguments: Any) -> None:
         logger.exception("An e-mail could not be sent")
     finally:
         connections.close_all()
+
+
+def own_host(request: HttpRequest) -> str:
+    """The site's address in links, without a port that a visitor made up: only the port where the site listens is kept,
+    and that of an origin that the site trusts."""
+    host = request.get_host()
+    name, port = split_domain_port(host)
+    trusted = f"{request.scheme}://{host}" in settings.CSRF_TRUSTED_ORIGINS
+    return host if not port or port == request.get_port() or trusted else name
 
 
 def send_reset(email: str, domain: str, https: bool) -> None:

@@ -30,8 +30,20 @@ class User(AbstractUser):
         "kept runs", null=True, blank=True, help_text="Instead of GYM_MAX_RUNS_PER_USER; 0 = no limit."
     )
 
+    def hold(self) -> None:
+        """Lock the row until the transaction ends, so that limits hold for simultaneous requests, too. Raises
+        User.DoesNotExist when the account has gone."""
+        type(self).objects.select_for_update().get(pk=self.pk)
+
     @property
     def display_name(self) -> str:
+        """The chosen name, which others may choose too, with the user name behind it, which nobody else has."""
+        full = self.get_full_name()
+        return f"{full} ({self.username})" if full and full != self.username else self.username
+
+    @property
+    def author_name(self) -> str:
+        """For citations."""
         return self.get_full_name() or self.username
 
 

@@ -11,7 +11,7 @@ from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import live_tokens
 from gym.evaluations import limits
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import visible_to as visible_runs
+from gym.evaluations.selectors import known_runs
 from gym.jobs.services import active_limit
 from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel
@@ -46,7 +46,7 @@ class Profile:
 def profile_of(user: User) -> Profile:
     suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
     models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
-    runs = visible_runs(user).filter(owner=user).prefetch_related("scores")
+    runs = known_runs(user).filter(owner=user).prefetch_related("scores")
     used = limits.used_by(user)
     return Profile(
         suites=suites[:SHOWN],

@@ -9,10 +9,13 @@ import unicodedata
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.core import signing
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.crypto import get_random_string
 
 from gym.accounts.models import TokenBucket
 
@@ -97,6 +100,43 @@ def own_password() -> Limit:
 
 def api_requests() -> Limit:
     return Limit("api", settings.GYM_API_REQUESTS_PER_MINUTE, MINUTE)
+
+
+DEVICE_COOKIE = "known_device"
+DEVICE_SALT = "gym.accounts.device"
+DEVICE_AGE = 365 * DAY
+
+
+def remember_device(request: HttpRequest, response: HttpResponse, username: str) -> None:
+    """A browser that signed in before keeps an allowance of its own, so that a stranger's wrong passwords do not keep
+    its owner out (OWASP: device cookies)."""
+    value = {
+        "account": account_key(username),
+        "device": _device_of(request, username) or get_random_string(22),
+    }
+    response.set_cookie(
+        DEVICE_COOKIE,
+        signing.dumps(value, salt=DEVICE_SALT),
+        max_age=DEVICE_AGE,
+        path=reverse("login"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def who_tries(request: HttpRequest, username: str) -> str:
+    """Whose allowance a try costs: the account's, or that of a browser which signed in to the account before."""
+    device = _device_of(request, username)
+    return f"{account_key(username)} on {device}" if device else account_key(username)
+
+
+def _device_of(request: HttpRequest, username: str) -> str:
+    try:
+        value = signing.loads(request.COOKIES.get(DEVICE_COOKIE, ""), salt=DEVICE_SALT, max_age=DEVICE_AGE)
+    except signing.BadSignature:
+        return ""
+    return str(value["device"]) if value["account"] == account_key(username) else ""
 
 
 def take_all(*wanted: tuple[Limit, object]) -> None:

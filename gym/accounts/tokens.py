@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -35,8 +36,6 @@ def create_token(
         raise ValidationError(f"Choose among the scopes {', '.join(Scope.values)}.")
     if expires is not None and expires <= timezone.now():
         raise ValidationError("This token would have expired already.")
-    if live_tokens(actor).count() >= MAX_LIVE:
-        raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke those that nobody uses.")
     plain = ApiToken.MARK + secrets.token_urlsafe(32)
     token = ApiToken(
         user=actor,
@@ -46,8 +45,12 @@ def create_token(
         scopes=chosen,
         expires=expires,
     )
-    token.full_clean()
-    token.save()
+    with transaction.atomic():
+        actor.hold()
+        if live_tokens(actor).count() >= MAX_LIVE:
+            raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke those that nobody uses.")
+        token.full_clean()
+        token.save()
     return token, plain
 
 

@@ -54,7 +54,7 @@ class SignIn(auth.LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.taken = (
             (throttle.sign_in_by_address(), client_address(request)),
-            (throttle.sign_in_by_account(), throttle.account_key(request.POST.get("username", ""))),
+            (throttle.sign_in_by_account(), throttle.who_tries(request, request.POST.get("username", ""))),
         )
         try:
             throttle.take_all(*self.taken)
@@ -64,7 +64,9 @@ class SignIn(auth.LoginView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         throttle.give_back_all(*self.taken)
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        throttle.remember_device(self.request, response, form.get_user().get_username())
+        return response
 
 
 @never_cache
@@ -111,7 +113,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
             (throttle.reset_by_address(), client_address(request)),
             (throttle.reset_by_email(), throttle.account_key(email)),
         )
-        mail.in_background(mail.send_reset, email, request.get_host(), request.is_secure())
+        mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure())
         return redirect("password-reset-sent")
     return render(request, "accounts/password_reset.html", {"form": form}, status=_form_status(request))
 
@@ -128,8 +130,17 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
+        """Of several requests with one link the first changes the password; for the others the link is used up."""
+        with transaction.atomic():
+            account = User.objects.select_for_update().filter(pk=form.user.pk).first()
+            token = self.request.session.get(auth.INTERNAL_RESET_SESSION_TOKEN, "")
+            if account is None or not self.token_generator.check_token(account, token):
+                self.validlink = False
+                return self.render_to_response(self.get_context_data(), status=409)
+            form.user = account
+            response = super().form_valid(form)
         messages.success(self.request, "Your password is changed. Sign in with the new one.")
-        return super().form_valid(form)
+        return response
 
 
 @login_required

@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.api.models import SentRequest
 
 
 @admin.register(SentRequest)
-class SentRequestAdmin(admin.ModelAdmin):
+class SentRequestAdmin(SiteAdmin):
     """What was sent with an Idempotency-Key in the last day; the answers themselves are not shown."""
 
     list_display = ["key", "user", "status", "created"]

@@ -139,7 +139,8 @@ class ListView(ApiView, GenericAPIView):
             data = shown(found, many=True, context=self.get_serializer_context()).data
         else:
             data = shown(found)
-        return self.get_paginated_response(data)
+        pages: Any = self.paginator
+        return self.get_paginated_response(pages.fitting(data))
 
     def get_queryset(self) -> Any:
         """For the OpenAPI generator alone, which asks for the model behind the filters."""

@@ -27,6 +27,8 @@ from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from gym.conflicts import SAID, Conflict
+
 PROBLEM = "application/problem+json"
 MAX_TROUBLES = 100
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -182,7 +184,12 @@ def _too_big(error: RequestDataTooBig) -> Refusal:
 
 @answers(IntegrityError)
 def _raced(error: IntegrityError) -> Refusal:
-    return Refusal(409, "Somebody changed this at the same moment. Look at it and try again.", "raced")
+    return Refusal(409, SAID, "raced")
+
+
+@answers(Conflict)
+def _conflict(error: Conflict) -> Refusal:
+    return Refusal(409, str(error), "raced")
 
 
 def flatten(detail: Any, path: str = "$") -> list[Trouble]:

@@ -1,12 +1,70 @@
-"""Filters that several rooms use."""
+"""Filters of lists, for pages and the REST API."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import django_filters
 from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+
+MOST_CHARACTERS = 200
+"""Of one filter. Databases refuse patterns that are much longer."""
+MOST_WORDS = 10
 
 
 class WholeNumberFilter(django_filters.NumberFilter):
     """1.5 is refused, not rounded."""
 
     field_class = forms.IntegerField
+
+
+class _Words(forms.CharField):
+    def clean(self, value: Any) -> str:
+        text = str(super().clean(value))
+        if len(text.split()) > MOST_WORDS:
+            raise ValidationError(f"Search for at most {MOST_WORDS} words.")
+        return text
+
+
+class WordsFilter(django_filters.CharFilter):
+    """Rows where every word is part of one of `fields`."""
+
+    field_class = _Words
+
+    def __init__(self, *fields: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.fields = fields
+
+    def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        return with_words(rows, value, self.fields)
+
+
+def with_words(rows: QuerySet[Any], text: str, fields: Sequence[str]) -> QuerySet[Any]:
+    """Rows where each of the first MOST_WORDS words is part of one of `fields`. Related rows are looked up by a
+    subquery: a join for every word would multiply the rows with each of them."""
+    for word in text[:MOST_CHARACTERS].split()[:MOST_WORDS]:
+        found = Q()
+        for field in fields:
+            found |= _contains(rows.model, field, word)
+        rows = rows.filter(found)
+    return rows
+
+
+def _contains(model: type[Model], field: str, word: str) -> Q:
+    is_contained = {f"{field}__icontains": word}
+    if "__" not in field:
+        return Q(**is_contained)
+    return Q(pk__in=model._default_manager.filter(**is_contained).values("pk"))
+
+
+class Filters(django_filters.FilterSet):
+    """Texts of at most MOST_CHARACTERS."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for one in self.filters.values():
+            if isinstance(one, django_filters.CharFilter):
+                one.extra.setdefault("max_length", MOST_CHARACTERS)

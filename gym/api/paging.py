@@ -7,13 +7,14 @@ else writes one, and no other list reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.core import signing
 from django.db.models import Q, QuerySet
 from rest_framework.pagination import BasePagination
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
@@ -23,6 +24,8 @@ from gym.api.errors import Trouble, invalid
 SALT = "gym.api.cursor"
 LIMIT = 50
 MAX_LIMIT = 500
+MAX_BYTES = 5_000_000
+"""Of a page; one row may have more."""
 
 
 class Pages(BasePagination):
@@ -32,6 +35,8 @@ class Pages(BasePagination):
     """
 
     display_page_controls = False
+    mark: list[Any] | None
+    mark_after: Callable[[int], list[Any]]
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         self.request = request
@@ -44,17 +49,27 @@ class Pages(BasePagination):
         if after is not None:
             rows = rows.filter(_beyond(order, after))
         found = list(rows[: limit + 1])
-        self.mark = (
-            [order, [_value(found[limit - 1], name) for name in order]] if len(found) > limit else None
-        )
+        self.mark_after = lambda n: [order, [_value(found[n - 1], name) for name in order]]
+        self.mark = self.mark_after(limit) if len(found) > limit else None
         return found[:limit]
 
     def _slice(self, rows: Sequence[Any], limit: int) -> list[Any]:
         """Rows that are no table of their own: the cursor is a place."""
         after = self._read(["place"])
         start = after[0] if after is not None else 0
-        self.mark = [["place"], [start + limit]] if len(rows) > start + limit else None
+        self.mark_after = lambda n: [["place"], [start + n]]
+        self.mark = self.mark_after(limit) if len(rows) > start + limit else None
         return list(rows[start : start + limit])
+
+    def fitting(self, shown: list[Any]) -> list[Any]:
+        """As many rows as MAX_BYTES hold, at least one; `next` leads to the others."""
+        size = 0
+        for n, row in enumerate(shown):
+            size += len(JSONRenderer().render(row))
+            if n and size > MAX_BYTES:
+                self.mark = self.mark_after(n)
+                return shown[:n]
+        return shown
 
     def _read(self, order: list[str]) -> list[Any] | None:
         given = self.request.query_params.get("cursor")
@@ -108,7 +123,7 @@ class Pages(BasePagination):
             {
                 "name": "limit",
                 "in": "query",
-                "description": "Rows on a page.",
+                "description": "Rows on a page, or fewer where they are large.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT},
             },
         ]

@@ -5,19 +5,34 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser as RestJSONParser
+from rest_framework.utils.json import strict_constant
+
+from gym.bounded import Limits, load
+
+LIMITS = Limits(values=1_000_000)
 
 
 class JSONParser(RestJSONParser):
-    """JSON that can be kept: nested too deep, half characters, U+0000 and endless numbers are a 400 that says where."""
+    """JSON that can be kept: more than may be sent at once is a 413; too many values, nested too deep, half characters,
+    U+0000 and endless numbers are a 400 that says where."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        body = stream.read(most + 1)
+        if len(body) > most:
+            raise RequestDataTooBig
         try:
-            data = super().parse(stream, media_type, parser_context)
+            text = body.decode((parser_context or {}).get("encoding", settings.DEFAULT_CHARSET))
+            data = load(text, LIMITS, parse_constant=strict_constant)
             _check(data, "$")
         except RecursionError as error:
             raise ParseError("JSON parse error - nested too deep") from error
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from error
         return data
 
 

@@ -27,13 +27,23 @@ class Body(serializers.Serializer):
             for name in data:
                 if name not in self.fields:
                     troubles[str(name)] = [unknown(str(name), self.fields, "field")]
-            if not isinstance(data, QueryDict):
+            if isinstance(data, QueryDict):
+                troubles |= self._sent_several_times(data)
+            else:
                 for name, field in self.fields.items():
                     if name in data and (problem := type_problem(field, data[name])):
                         troubles[name] = problem
             if troubles:
                 raise serializers.ValidationError(troubles)
         return super().to_internal_value(data)
+
+    def _sent_several_times(self, data: QueryDict) -> dict[str, Any]:
+        """Of several parts of a form with one name only the last would be read."""
+        return {
+            name: [several(name, len(data.getlist(name)), isinstance(field, serializers.FileField))]
+            for name, field in self.fields.items()
+            if len(data.getlist(name)) > 1 and not isinstance(field, serializers.ListField)
+        }
 
 
 class Query(serializers.Serializer):
@@ -93,6 +103,12 @@ def read_query(
             )
         )
     return dict(form.validated_data)
+
+
+def several(name: str, count: int, files: bool) -> str:
+    if files:
+        return f"{count} files were sent as “{name}”, where one is taken. Send each in a request of its own."
+    return f"“{name}” was sent {count} times. Send it once."
 
 
 def unknown(name: str, known: Iterable[str], what: str) -> str:

@@ -19,13 +19,14 @@ ERRORS = {
     404: "There is nothing here, or not for you.",
     406: "None of the media types in Accept can be had.",
     409: "It does not fit the present state, or the same request is being answered.",
-    410: "It was there and is deleted; `was` says what it was.",
+    410: "It was there and is deleted (`was` says what it was), or is not public any more.",
     412: "If-Match names an older state.",
     413: "Too much at once.",
     415: "The body is of a kind that is not read here.",
     422: "The Idempotency-Key was sent with another request, or the model could not be used.",
     428: "If-Match is missing.",
     429: "Too many requests, jobs or sentences; Retry-After says for how long.",
+    503: "The site sends too many downloads at once, with Retry-After; or the database takes too long over this.",
 }
 PROBLEM_SCHEMA = {
     "type": "object",
@@ -121,9 +122,11 @@ class GymSchema(AutoSchema):
         return found
 
     def _statuses(self) -> list[int]:
-        found = {400, 401, 403, 406, 429}
+        found = {400, 401, 403, 406, 429, 503}
         if "{" in self.path:
             found.add(404)
+        if any(part in self.path for part in ("/suites/{slug}/", "/compare/{slug}/")):
+            found.add(410)  # suites.former
         if self.method == "GET":
             found.add(304)
         else:
@@ -182,7 +185,7 @@ def _error(status: int, description: str) -> dict[str, Any]:
     }
     content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
     found: dict[str, Any] = {"description": description, "content": {PROBLEM: content}}
-    if status == 429:
+    if status in {429, 503}:
         found["headers"] = {"Retry-After": _text("Seconds to wait; missing when waiting does not help.")}
     return found
 

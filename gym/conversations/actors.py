@@ -5,21 +5,32 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection
-from typing import Any
+from functools import partial
+from typing import Any, Self
 from urllib.parse import quote
 
+from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 
-from gym.conversations import permissions, scoring
+from gym.conversations import permissions, scoring, services
 from gym.conversations.cases import CaseError, TestCase, look_at, read_case
 from gym.conversations.driver import Options, run_iterations
 from gym.conversations.judging import VotingJudge
-from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, CaseRun, JudgeOpinion
+from gym.conversations.models import (
+    ARROW,
+    AgentRun,
+    AgentServer,
+    AgentSuite,
+    CaseIteration,
+    CaseRun,
+    JudgeOpinion,
+)
 from gym.conversations.protocol import MAX_DEPTH, depth_of
 from gym.conversations.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from gym.conversations.results import IterationResult
 from gym.conversations.selectors import can_borrow
-from gym.conversations.talking import headers_hidden, judge_for, transport_for
+from gym.conversations.talking import ask_version, headers_hidden, judge_for, transport_for, version_in
 from gym.conversations.transport import Deadline, Transport, TransportError
 from gym.jobs import rights
 from gym.jobs.context import JobContext
@@ -30,6 +41,7 @@ from models_registry.backends import BackendError
 from models_registry.models import RegisteredModel
 
 CHECK_SECONDS = 20.0
+MOST_VERSIONS = 4
 MAX_AGENTS = 200
 MAX_GRAPHS = 20
 MAX_NODES = 100
@@ -40,7 +52,7 @@ WELL = frozenset(
 REMEMBERED = 20_000
 
 
-@handler("check_agent")
+@handler("check_agent", seconds=120)
 def check_agent(context: JobContext) -> None:
     """Ask for health, version, agents and their graphs; write down what was found, or why there is no answer."""
     server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
@@ -50,7 +62,7 @@ def check_agent(context: JobContext) -> None:
     try:
         transport = transport_for(server)
         clean = redactor(transport.secrets)
-        found = ask_server(transport, clean)
+        found = context.beside(partial(ask_server, transport, clean))
         status, reason = RegisteredModel.Status.READY, ""
     except (TransportError, SecretError, BackendError) as error:
         found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
@@ -75,10 +87,13 @@ def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
 
     version = ""
     try:
-        version = _version(get("/healthz"))
+        health = get("/healthz")
     except TransportError as error:
         if error.trouble not in ("status", "encoding"):
             raise
+    else:
+        _require_well(health)
+        version = version_in(health)
     listed = get("/api/v1/list")
     rows = listed.get("agents") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
@@ -96,18 +111,11 @@ def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
     return {"version": version, "agents": agents, "graphs": graphs}
 
 
-def _version(health: Any) -> str:
-    """What the server says it is. Raises TransportError when it says that it is not well."""
-    if not isinstance(health, dict):
-        return ""
-    status = health.get("status")
+def _require_well(health: Any) -> None:
+    """Raises TransportError when the server says that it is not well."""
+    status = health.get("status") if isinstance(health, dict) else None
     if status is not None and str(status).lower() not in WELL:
         raise TransportError("protocol", f"The server says of itself that it is {str(status)[:40]!r}.")
-    versions = health.get("versions")
-    if not isinstance(versions, dict):
-        return ""
-    told = (f"{name[:40]} {str(value)[:20]}" for name, value in list(versions.items())[:3])
-    return ", ".join(told)[:100]
 
 
 def _agent(row: dict[str, Any]) -> dict[str, Any]:
@@ -174,25 +182,75 @@ class _Cache(dict[str, dict[str, Any]]):
         self.kept |= {key for key, _ in new}
 
 
-@handler("agent_run")
+def _attempt_seconds() -> float:
+    """A run ends itself, see _Clock; this is for one that does not."""
+    return float(settings.GYM_AGENT_RUN_SECONDS) + 60
+
+
+class _Clock:
+    """Ends a run whose seconds are used up; all its attempts count together."""
+
+    def __init__(self, context: JobContext, run: AgentRun) -> None:
+        self.context = context
+        self.run = run
+        self.noted = time.monotonic()
+        self.until = self.noted + settings.GYM_AGENT_RUN_SECONDS - run.spent
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.note()
+
+    def check(self) -> None:
+        """Raise what the context raises, or PermanentFailure. Cheap: called several times a second."""
+        self.context.check()
+        if time.monotonic() >= self.until:
+            raise PermanentFailure(services.run_out_of_time())
+
+    def note(self) -> None:
+        """Write down the seconds since the last time."""
+        now = time.monotonic()
+        AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
+        self.noted = now
+
+
+@handler("agent_run", seconds=_attempt_seconds)
 def agent_run(context: JobContext) -> None:
     """Every case, every iteration; each is written as it ends, so that another worker can go on from there."""
     run = _run_of(context)
     cache = _Cache(run.suite)
-    try:
-        variables = variables_of(run.suite)
-        transport = transport_for(run.server)
-        options = _options(run, variables)
-        judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
-    except (SecretError, BackendError) as error:
-        raise PermanentFailure(str(error)) from error
-    if not run.server_version:  # the check may have been queued just before
-        AgentRun.objects.filter(pk=run.pk).update(server_version=run.server.version)
-    for case_run in run.case_runs.filter(outcome="").order_by("name"):
-        context.check()
-        _run_case(context, case_run, variables, transport, judge, options, cache)
+    with _Clock(context, run) as clock:
+        try:
+            variables = variables_of(run.suite)
+            transport = transport_for(run.server)
+            options = _options(run, variables)
+            judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
+        except (SecretError, BackendError) as error:
+            raise PermanentFailure(str(error)) from error
+        _note_version(context, run, transport)
+        for case_run in run.case_runs.filter(outcome="").order_by("name"):
+            clock.check()
+            _run_case(clock, case_run, variables, transport, judge, options, cache)
+            _note_version(context, run, transport)
     with context.finish():
         AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())
+
+
+def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
+    """Write down which version answers: at the start of every attempt and after every case, since a server may be
+    deployed again on the way. Of many versions the first few are named."""
+    told, known = ask_version(transport), run.versions
+    if told is None or (not told and not known):
+        return
+    name = told or "version not told"
+    if name not in known and len(known) >= MOST_VERSIONS:
+        name = "others"
+    if name in known:
+        return
+    run.server_version = ARROW.join([*known, name])
+    with context.transaction():
+        AgentRun.objects.filter(pk=run.pk).update(server_version=run.server_version)
 
 
 def _options(run: AgentRun, variables: dict[str, str]) -> Options:
@@ -206,7 +264,7 @@ def _options(run: AgentRun, variables: dict[str, str]) -> Options:
 
 
 def _run_case(
-    context: JobContext,
+    clock: _Clock,
     case_run: CaseRun,
     variables: dict[str, str],
     transport: Transport,
@@ -214,6 +272,7 @@ def _run_case(
     options: Options,
     cache: _Cache,
 ) -> None:
+    context = clock.context
     case = _case_of(context, case_run, variables)
     if case is None:
         return
@@ -224,7 +283,7 @@ def _run_case(
     try:
         made = run_iterations(
             case, transport, judge, options, numbers=numbers, before=before, stop=over.is_set, spent=spent,
-            tick=context.check,
+            tick=clock.check,
         )  # fmt: skip
         for result in made:
             with context.transaction(brings_forward=True):
@@ -232,6 +291,7 @@ def _run_case(
                 cache.keep()
                 case_run.spent = spent + time.monotonic() - resumed
                 CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
+                clock.note()
             _tell(context, case_run.run)
     finally:
         over.set()
@@ -259,12 +319,13 @@ def summarise(case_run: CaseRun, case: TestCase) -> None:
     """Write the sums over the iterations that are there."""
     result = case_run.result(case)
     case_run.outcome = result.outcome
-    case_run.passed, case_run.made, case_run.checks_made = result.passed, result.n, result.n_checks
+    case_run.passed, case_run.made, case_run.errors = result.passed, result.n, result.errors
+    case_run.checks_made = result.n_checks
     case_run.seconds, case_run.tokens = result.seconds, result.tokens
     case_run.save()
 
 
-@handler("agent_rescore")
+@handler("agent_rescore", seconds=_attempt_seconds)
 def agent_rescore(context: JobContext) -> None:
     """The answers of an earlier run, scored by the cases and the judge as they are now."""
     run = _run_of(context)
@@ -281,23 +342,27 @@ def agent_rescore(context: JobContext) -> None:
         raise PermanentFailure(str(error)) from error
     clean = redactor([*variables.values(), *hidden])
     answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
-    for case_run in run.case_runs.filter(outcome="").order_by("name"):
-        context.check()
-        case = _case_of(context, case_run, variables)
-        if case is None:
-            continue
-        earlier = answers.get(case_run.case_id)
-        named = _named(earlier, variables) if earlier else ()
-        # A ratio that now wants fewer iterations is about the first of them.
-        for result in earlier.results()[: case.ratio.iterations] if earlier else []:
-            context.check()
-            again = scoring.rescore(case, result, judge, options.reading, clean, named)
+    with _Clock(context, run) as clock:
+        for case_run in run.case_runs.filter(outcome="").order_by("name"):
+            clock.check()
+            case = _case_of(context, case_run, variables)
+            if case is None:
+                continue
+            earlier = answers.get(case_run.case_id)
+            named = _named(earlier, variables) if earlier else ()
+            # A ratio that now wants fewer iterations is about the first of them.
+            for result in earlier.results()[: case.ratio.iterations] if earlier else []:
+                clock.check()
+                again = context.beside(
+                    partial(scoring.rescore, case, result, judge, options.reading, clean, named)
+                )
+                with context.transaction(brings_forward=True):
+                    _store(case_run, again)
+                    cache.keep()
+                    clock.note()
+                _tell(context, run)
             with context.transaction(brings_forward=True):
-                _store(case_run, again)
-                cache.keep()
-            _tell(context, run)
-        with context.transaction(brings_forward=True):
-            summarise(case_run, case)
+                summarise(case_run, case)
     with context.finish():
         AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())
 

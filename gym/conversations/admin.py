@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite
 
 
 @admin.register(AgentServer)
-class AgentServerAdmin(admin.ModelAdmin):
+class AgentServerAdmin(SiteAdmin):
     """A new address takes the secrets away, so it is changed on the site's own pages."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
@@ -20,7 +21,7 @@ class AgentServerAdmin(admin.ModelAdmin):
 
 
 @admin.register(AgentSuite)
-class AgentSuiteAdmin(admin.ModelAdmin):
+class AgentSuiteAdmin(SiteAdmin):
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility"]
     list_select_related = ["owner"]
@@ -32,7 +33,7 @@ class AgentSuiteAdmin(admin.ModelAdmin):
 
 
 @admin.register(AgentCase)
-class AgentCaseAdmin(admin.ModelAdmin):
+class AgentCaseAdmin(SiteAdmin):
     """Texts are checked before they are saved, on the site's own pages."""
 
     list_display = ["name", "suite", "agent", "updated"]
@@ -46,7 +47,7 @@ class AgentCaseAdmin(admin.ModelAdmin):
 
 
 @admin.register(AgentRun)
-class AgentRunAdmin(admin.ModelAdmin):
+class AgentRunAdmin(SiteAdmin):
     list_display = ["key", "suite", "server", "owner", "created", "completed_at"]
     list_filter = ["suite", "server__kind"]
     list_select_related = ["suite", "server__model", "owner"]

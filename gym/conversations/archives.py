@@ -16,9 +16,10 @@ from gym.conversations.hocon import MAX_BYTES, HoconError, decode
 MAX_FILES = 500
 MAX_TOTAL = 20_000_000
 MAX_ENTRIES = 5_000
+ENTRY = b"PK\x01\x02"
+"""Begins every entry of an archive's list of contents."""
 SUFFIXES = (".hocon", ".conf", ".json")
 LINK = 0o120000
-PIECE = 65_536
 
 
 class ArchiveError(ValueError):
@@ -39,16 +40,15 @@ def name_of(path: str) -> str:
 
 def read_archive(data: bytes) -> dict[str, str]:
     """{name: text} of the cases in a zip archive; files of other kinds are passed over. Raises ArchiveError."""
+    if data.count(ENTRY) > MAX_ENTRIES:  # before zipfile makes an object of each
+        raise ArchiveError(f"The archive has more than {MAX_ENTRIES:,} entries.")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
         raise ArchiveError("This is no zip archive.") from None
-    infos = archive.infolist()
-    if len(infos) > MAX_ENTRIES:
-        raise ArchiveError(f"The archive has more than {MAX_ENTRIES:,} entries.")
     files: dict[str, str] = {}
     total = 0
-    for info in infos:
+    for info in archive.infolist():
         if info.is_dir() or not info.filename.endswith(SUFFIXES) or "__MACOSX" in info.filename:
             continue
         name = name_of(info.filename)
@@ -74,19 +74,14 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         raise ArchiveError(f"{info.filename!r} is a link.")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveError(f"{info.filename!r} is packed in a way that is not read here.")
-    parts, length = [], 0
     try:
         with archive.open(info) as file:
-            while piece := file.read(PIECE):
-                length += len(piece)
-                if length > MAX_BYTES:
-                    raise ArchiveError(f"{info.filename!r} has more than {MAX_BYTES:,} bytes.")
-                parts.append(piece)
-    except ArchiveError:
-        raise
+            data = file.read(MAX_BYTES + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
         raise ArchiveError(f"{info.filename!r} is damaged.") from None
-    return b"".join(parts)
+    if len(data) > MAX_BYTES:
+        raise ArchiveError(f"{info.filename!r} has more than {MAX_BYTES:,} bytes.")
+    return data
 
 
 def file_of(name: str) -> str:

@@ -13,6 +13,7 @@ from gym.conversations.assessor import samples_of
 from gym.conversations.models import AgentServer, AgentSuite, CaseRun, FailureMode, Naming
 from gym.conversations.naming import can_be_named
 from gym.conversations.selectors import servers_usable_by
+from gym.conversations.services import QUEUE
 from gym.jobs import services as jobs
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
         naming.save()
         title = f"Name the failures of {case_run.name}"
         payload = {"naming": naming.pk}
-        naming.job = jobs.enqueue("agent_naming", payload, owner=actor, title=title, total=total)
+        naming.job = jobs.enqueue("agent_naming", payload, owner=actor, queue=QUEUE, title=title, total=total)
         naming.save(update_fields=["job"])
     return naming
 

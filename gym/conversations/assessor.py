@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gym.conversations.figures import errors_told
 from gym.conversations.redact import HIDDEN, hides, mentions
 from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult
-from gym.conversations.stock import shorten
+from gym.conversations.stock import VERDICTS, shorten
 
 LEVELLED = 160
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
@@ -89,13 +91,15 @@ class Mode:
 
 @dataclass
 class Assessment:
-    """`attempts` are checks that were made; `iterations` (passed, made) and `checks` (passed, made) tell the same
-    story by iteration and by check."""
+    """`iterations` and `checks` (passed, with a verdict) tell the same story by iteration and by check;
+    `iteration_errors` and `check_errors` ended without a verdict and are in neither rate. `modes` hold them all."""
 
     agent: str
     iterations: tuple[int, int]
     checks: tuple[int, int]
     modes: list[Mode]
+    iteration_errors: int = 0
+    check_errors: int = 0
 
     @property
     def failures(self) -> int:
@@ -104,8 +108,12 @@ class Assessment:
     def as_dict(self) -> dict[str, Any]:
         return {
             "agent": self.agent,
-            "iterations": {"passed": self.iterations[0], "made": self.iterations[1]},
-            "checks": {"passed": self.checks[0], "made": self.checks[1]},
+            "iterations": {
+                "passed": self.iterations[0],
+                "made": self.iterations[1],
+                "errors": self.iteration_errors,
+            },
+            "checks": {"passed": self.checks[0], "made": self.checks[1], "errors": self.check_errors},
             "failure_modes": [
                 {
                     "id": mode.id,
@@ -244,12 +252,11 @@ def assess(
         if own != home and own not in mode.merged:
             mode.merged.append(own)
         mode.samples.append(sample)
-    made = [
-        check for iteration in result.iterations for check in iteration.checks if check.outcome != "skipped"
-    ]
-    passed = sum(check.outcome == "pass" for check in made)
+    outcomes = Counter(check.outcome for iteration in result.iterations for check in iteration.checks)
+    checks = outcomes["pass"], sum(outcomes[outcome] for outcome in VERDICTS)
     ordered = sorted(modes.values(), key=lambda mode: (-len(mode.samples), mode.id))
-    return Assessment(result.agent, (result.passed, result.n), (passed, len(made)), ordered)
+    iterations = result.passed, result.n
+    return Assessment(result.agent, iterations, checks, ordered, result.errors, outcomes["error"])
 
 
 def _home(mode: str, merged: Mapping[str, str]) -> str:
@@ -263,18 +270,31 @@ def _home(mode: str, merged: Mapping[str, str]) -> str:
 
 def text_report(assessment: Assessment) -> str:
     """The layout of the reference's command."""
-    passed, made = assessment.checks
-    failed = assessment.failures
-    total = made + sum(not sample.test for mode in assessment.modes for sample in mode.samples)
-    lines = [f"{passed}/{total} attempts passed."]
-    if total == 1:
-        lines.append("Tip: a success_ratio with a larger denominator gives more samples.")
-    lines.append(f"{failed}/{total} attempts failed.")
-    if assessment.modes:
+    samples = [sample for mode in assessment.modes for sample in mode.samples]
+    errors = sum(sample.outcome == "error" for sample in samples)
+    failed = len(samples) - errors
+    passed = assessment.checks[0]
+    total = passed + failed
+    if total or not errors:
+        lines = [f"{passed}/{total} attempts passed."]
+        if total == 1:
+            lines.append("Tip: a success_ratio with a larger denominator gives more samples.")
+        lines.append(f"{failed}/{total} attempts failed.")
+        if errors:
+            lines.append(f"{errors_told(errors)} besides: attempts without a verdict.")
+    else:
+        lines = [f"No verdict: {errors_told(errors)}."]
+    if samples:
         lines.append("Modes of failure:")
+    what = "failures and errors" if errors else "failures"
     for mode in assessment.modes:
         n = len(mode.samples)
-        lines += ["", f"{n}/{failed} failures ({100 * n / failed:.2f}%):", "Failure Mode:", mode.name]
+        lines += [
+            "",
+            f"{n}/{len(samples)} {what} ({100 * n / len(samples):.2f}%):",
+            "Failure Mode:",
+            mode.name,
+        ]
         for number, sample in enumerate(mode.samples, 1):
             lines += [f"Example {number}:", sample.text.strip()]
         lines += ["Acceptance Criteria:", str(mode.samples[0].expected)]

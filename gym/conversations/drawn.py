@@ -34,15 +34,17 @@ def matrix_figure(
         [[one.rate if one and not one.early_stop else None for one in row] for row in found],
         title,
         said="Iterations passed of made in the newest run; the darker, the greater the share",
-        texts=[[f"{one.passed}/{one.n}" if one else "" for one in row] for row in found],
-        missing="not run, or stopped early",
+        texts=[[one.count if one else "" for one in row] for row in found],
+        missing="not run, without a verdict, or stopped early",
         unit=" passed",
     )
     header = (
         "case",
         "agent",
+        "version",
         "passed",
         "made",
+        "errors",
         "rate",
         "ci_low_95",
         "ci_high_95",
@@ -51,11 +53,14 @@ def matrix_figure(
         "early_stop",
     )
     table = [
-        (row.case.name, names[k], *_numbers(cell.evidence), cell.newest.outcome, cell.evidence.early_stop)
+        (
+            row.case.name, names[k], cell.newest.run.server_version, *_numbers(cell.evidence),
+            cell.newest.outcome, cell.evidence.early_stop,
+        )
         for row in rows
         for k, cell in enumerate(row.cells)
         if cell.evidence and cell.newest
-    ]
+    ]  # fmt: skip
     query = {"suite": suite.slug} | ({"by": "version"} if by_version else {})
     return Figure("agent-matrix", title, draw, header, table, query)
 
@@ -79,7 +84,7 @@ def trend_figure(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -
             found.interval.high if found.interval else None,
             found.required,
             agents.index(row.run.server.model.label),
-            f"{found.passed} of {found.n} iterations" + (", stopped early" if found.early_stop else ""),
+            f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
         )
         for row, found, when in told
     ]
@@ -93,13 +98,13 @@ def trend_figure(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -
         series=agents if 1 < len(agents) <= SERIES_AT_MOST else (),
     )
     header = (
-        "run", "created", "agent", "passed", "made", "rate", "ci_low_95", "ci_high_95", "required_rate",
-        "outcome", "text_as_now", "early_stop",
+        "run", "created", "agent", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95",
+        "required_rate", "outcome", "text_as_now", "early_stop",
     )  # fmt: skip
     rows = [
         (
-            row.run.key, row.run.created.isoformat(), row.run.server.model.label, *_numbers(found), row.outcome,
-            row.text == case.text, found.early_stop,
+            row.run.key, row.run.created.isoformat(), row.run.server.model.label, row.run.server_version,
+            *_numbers(found), row.outcome, row.text == case.text, found.early_stop,
         )
         for row, found, _ in told
     ]  # fmt: skip
@@ -110,6 +115,6 @@ def trend_figure(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -
 def _numbers(found: Evidence) -> tuple[float | None, ...]:
     interval = found.interval
     return (
-        found.passed, found.n, found.rate,
+        found.passed, found.n, found.errors, found.rate,
         interval.low if interval else None, interval.high if interval else None, found.required,
     )  # fmt: skip

@@ -16,6 +16,9 @@ from gym.evaluations.models import new_key
 from gym.secrets import SecretsField
 from models_registry.models import RegisteredModel
 
+ARROW = " → "
+"""Between the versions that a server told in the course of one run."""
+
 
 class Visibility(models.TextChoices):
     PRIVATE = "private", "private"
@@ -139,10 +142,13 @@ class AgentRun(models.Model):
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="agent_run"
     )
     options = models.JSONField(default=dict, help_text="reading, early_stop, parallel")
-    server_version = models.CharField(max_length=100, blank=True)
+    server_version = models.CharField(
+        max_length=500, blank=True, help_text="as the server told while it answered; several joined by arrows"
+    )
     rescored_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rescored"
     )
+    spent = models.FloatField(default=0.0, help_text="wall-clock seconds, those of all attempts together")
     created = models.DateTimeField(auto_now_add=True)
     completed_at = models.DateTimeField(null=True, blank=True)
 
@@ -173,6 +179,15 @@ class AgentRun(models.Model):
     def parallel(self) -> int:
         return int(self.options.get("parallel", 4))
 
+    @property
+    def versions(self) -> list[str]:
+        """Several: the version changed on the way."""
+        return self.server_version.split(ARROW) if self.server_version else []
+
+    @property
+    def version_changed(self) -> bool:
+        return len(self.versions) > 1
+
 
 class CaseRun(models.Model):
     """One case of a run: its text as it was, and the sums over its iterations. Empty `outcome`: not finished."""
@@ -188,7 +203,10 @@ class CaseRun(models.Model):
     outcome = models.CharField(max_length=10, blank=True)
     error = models.TextField(blank=True)
     passed = models.PositiveIntegerField(default=0)
-    made = models.PositiveIntegerField(default=0, help_text="iterations that count: all but skipped ones")
+    made = models.PositiveIntegerField(
+        default=0, help_text="iterations with a verdict: neither errors nor skipped"
+    )
+    errors = models.PositiveIntegerField(default=0, help_text="iterations that ended without a verdict")
     checks_made = models.PositiveIntegerField(default=0)
     seconds = models.FloatField(default=0.0, help_text="sum over iterations")
     spent = models.FloatField(

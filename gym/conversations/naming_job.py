@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.utils import timezone
 
 from gym.conversations import permissions
@@ -25,7 +27,7 @@ PATIENCE = 3
 """Questions in a row without any answer, after which no more are asked."""
 
 
-@handler("agent_naming")
+@handler("agent_naming", seconds=3600)
 def agent_naming(context: JobContext) -> None:
     """Every failure of a case of a run that can be named. Where the model makes no choice, the failure stays where it
     was grouped."""
@@ -54,7 +56,9 @@ def agent_naming(context: JobContext) -> None:
     samples = [sample for sample in samples_of(result_of(naming.case_run)) if sample.place not in chosen]
     known = known_names(naming.case_run)
     silent = 0
-    for choice in choices(samples, known, lambda sample, names: clean(ask(sample, names))):
+    for choice in choices(
+        samples, known, lambda sample, names: clean(context.beside(partial(ask, sample, names)))
+    ):
         context.check()
         silent = silent + 1 if choice.trouble else 0
         if choice.mode:
@@ -63,7 +67,7 @@ def agent_naming(context: JobContext) -> None:
             _write(naming, choice, chosen, clean(choice.trouble))
         context.progress(len(chosen), unit="failures")
         if silent >= PATIENCE:
-            raise PermanentFailure(f"The agent does not answer: {clean(choice.trouble)}")
+            raise PermanentFailure(f"The agent gave no answer: {clean(choice.trouble)}")
     with context.finish():
         Naming.objects.filter(pk=naming.pk).update(completed_at=timezone.now())
 

@@ -79,7 +79,7 @@ class HTTPTransport:
         trouble: Trouble = found[0] if found else "unreachable"
         if trouble == "timeout":
             return deadline.error()
-        message = self._without_address(str(error))
+        message = error.unnamed if isinstance(error, net.NotAdmitted) else self._without_address(str(error))
         if isinstance(error, net.HTTPStatus) and error.status == 404:
             message = "The server has no such agent (404)."
         return TransportError(trouble, redactor(self.secrets)(message))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from gym.conversations.figures import evidence
+from gym.conversations.figures import Evidence, evidence
 from gym.conversations.results import CaseResult, IterationResult
 
 FORMATS = ("table", "json", "junit")
@@ -45,12 +45,8 @@ def table(results: Named) -> str:
     """One line per case, and one per check that did not pass, with how often."""
     lines = []
     for name, result in results:
-        found = evidence(result.passed, result.n, result.ratio.rate, early_stop=result.early_stop)
-        interval = f" [{found.interval.low:.2f}, {found.interval.high:.2f}]" if found.interval else ""
-        early = " (stops early)" if result.early_stop else ""
-        ratio = (
-            f"{result.passed}/{result.n}{interval}{early}, {result.required}/{result.ratio.iterations} needed"
-        )
+        counted = _evidence(result).count_with_interval
+        ratio = f"{counted}, {result.required}/{result.ratio.iterations} needed"
         lines.append(
             f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made"
         )
@@ -60,6 +56,12 @@ def table(results: Named) -> str:
     passed = sum(result.outcome == "pass" for _, result in results)
     lines.append(f"{passed} of {len(results)} cases passed")
     return "\n".join(_terminal(line) for line in lines) + "\n"
+
+
+def _evidence(result: CaseResult) -> Evidence:
+    return evidence(
+        result.passed, result.n, result.ratio.rate, errors=result.errors, early_stop=result.early_stop
+    )
 
 
 def _terminal(text: str) -> str:
@@ -91,11 +93,12 @@ def junit(results: Named) -> str:
     return "".join(junit_parts(results))
 
 
-def junit_parts(results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
-    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece."""
+def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") -> Iterator[str]:
+    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece.
+    `version` is that of the server, as far as it is known."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="agenttest">\n'
     for name, result in results:
-        suite = _suite(name, result)
+        suite = _suite(name, result, version)
         ET.indent(suite)
         yield ET.tostring(suite, encoding="unicode") + "\n"
     yield "</testsuites>\n"
@@ -105,14 +108,14 @@ KINDS = {"fail": "failure", "skipped": "skipped"}
 """Outcomes and JUnit's words for them; all others but a pass are errors."""
 
 
-def _suite(name: str, result: CaseResult) -> ET.Element:
+def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
     suite = ET.Element("testsuite", name=_xml(name), time=f"{result.seconds:.3f}")
-    _told(suite, result)
+    _told(suite, result, version)
     verdict = ET.SubElement(
         suite, "testcase", name=f"success_ratio {result.ratio.text}", classname=_xml(name)
     )
     if result.outcome != "pass":
-        counted = f"{result.passed} of {result.n} iterations passed, {result.required} needed"
+        counted = f"{_evidence(result).sentence}, {result.required} needed"
         _outcome(verdict, result.outcome, result.error or counted, _complaints(result))
     for iteration in result.iterations:
         made = ET.SubElement(
@@ -138,15 +141,16 @@ def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str])
     note.text = _xml("\n".join(lines)) or None
 
 
-def _told(suite: ET.Element, result: CaseResult) -> None:
-    """Tokens and cost as properties, where servers told them: what is not there is unknown, not 0."""
-    told = {
-        key: result.tokens[key] for key in ("total_tokens", "total_cost") if result.tokens[key] is not None
-    }
+def _told(suite: ET.Element, result: CaseResult, version: str) -> None:
+    """Version, tokens and cost as properties, where servers told them: what is not there is unknown, not 0."""
+    told = {"server_version": _xml(version)} if version else {}
+    for key in ("total_tokens", "total_cost"):
+        if result.tokens[key] is not None:
+            told[key] = f"{result.tokens[key]:.10g}"
     if told:
         properties = ET.SubElement(suite, "properties")
         for key, value in told.items():
-            ET.SubElement(properties, "property", name=key, value=f"{value:.10g}")
+            ET.SubElement(properties, "property", name=key, value=value)
 
 
 def _xml(text: str) -> str:

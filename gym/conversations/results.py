@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeGuard
 
 from gym.conversations.cases import Ratio, Reading
-from gym.conversations.stock import OUTCOMES, Outcome
+from gym.conversations.stock import OUTCOMES, VERDICTS, Outcome
 
 COUNTED = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
 MOST_COUNTED = 1e15
@@ -102,20 +102,21 @@ def add_up(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
-    """An iteration passes when every check that was made passed and nothing else went wrong."""
+    """An iteration passes when every check that was made passed and nothing else went wrong. One check that failed is
+    enough for a fail: no error elsewhere could have changed that."""
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
-    if trouble:
-        return "error"
     found = {check.outcome for check in checks}
-    worst: tuple[Outcome, ...] = ("timeout", "error", "fail")
+    if trouble and "fail" not in found:
+        return "error"
+    worst: tuple[Outcome, ...] = ("timeout", "fail", "error")
     return next((outcome for outcome in worst if outcome in found), "pass")
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All iterations of a case. `n` counts those that were really made; `passed` those that succeeded. `early_stop`: no
-    more were made once the ratio was decided."""
+    """All iterations of a case. `n` counts those with a verdict, `passed` those of them that succeeded, and `errors`
+    those that ended without a verdict. `early_stop`: no more were made once the ratio was decided."""
 
     agent: str
     ratio: Ratio
@@ -136,7 +137,11 @@ class CaseResult:
 
     @property
     def n(self) -> int:
-        return sum(count for outcome, count in self.counts.items() if outcome != "skipped")
+        return sum(self.counts.get(outcome, 0) for outcome in VERDICTS)
+
+    @property
+    def errors(self) -> int:
+        return self.counts.get("error", 0)
 
     @property
     def required(self) -> int:
@@ -144,18 +149,18 @@ class CaseResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Pass, fail, or why there is no verdict. Enough successes are enough, whatever else happened."""
+        """Pass, fail, or why there is no verdict. Enough successes are enough, whatever else happened; and it is a
+        fail only where the iterations without a verdict could not have made up for it."""
         if self.error:
             return "error"
         if self.passed >= self.required and (self.n or not self.required):
             return "pass"
-        missing = self.asked - self.n
+        missing = self.asked - self.n - self.errors
         if missing and self.passed + missing >= self.required:
             return "timeout" if self.counts.get("timeout") else "skipped"
-        bad = {outcome for outcome in self.counts if outcome not in ("pass", "skipped")}
-        if bad == {"error"}:
+        if self.errors and self.passed + missing + self.errors >= self.required:
             return "error"
-        return "timeout" if bad == {"timeout"} else "fail"
+        return "fail" if self.counts.get("fail") else "timeout"
 
     @property
     def n_checks(self) -> int:
@@ -185,6 +190,7 @@ class CaseResult:
             "error": self.error,
             "passed": self.passed,
             "n": self.n,
+            "errors": self.errors,
             "needed": self.required,
             "asked": self.asked,
             "success_ratio": self.ratio.text,

@@ -150,11 +150,14 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
         raise Http404
     results = ((case_run.name, shown.result_of(case_run)) for case_run in run.case_runs.all())
     if form == "junit":
-        return stream(reports.junit_parts(results), f"agent-run-{run.key}.xml", "application/xml")
+        return stream(
+            reports.junit_parts(results, run.server_version), f"agent-run-{run.key}.xml", "application/xml"
+        )
     head = {
         "suite": run.suite.slug,
         "server": run.server.model.slug,
         "version": run.server_version,
+        "version_changed": run.version_changed,
         **run.options,
     }
     parts = reports.json_parts({"run": run.key, **head}, results)

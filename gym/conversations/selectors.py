@@ -11,6 +11,7 @@ from django.db.models.functions import RowNumber
 
 from gym.conversations.figures import Evidence, evidence, is_flaky
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
+from gym.conversations.stock import OUTCOMES, VERDICTS
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from gym.accounts.models import User
 
+NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
 RUNS_SHOWN = 20
 """Runs that other pages list; all are on a page of their own."""
 HISTORY = 50
@@ -77,12 +79,16 @@ def runs_visible_to(user: User | AnonymousUser) -> QuerySet[AgentRun]:
 
 
 def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
-    """Runs, newest first, with what came of them: n_cases, cases_passed, passed and made (iterations)."""
+    """Runs, newest first, with what came of them: n_cases, cases_passed, cases_apart (without a verdict, not among
+    n_cases), passed, made and errors (iterations)."""
+    apart = Q(case_runs__outcome__in=NO_VERDICT)
     return runs.annotate(
-        n_cases=Count("case_runs"),
+        n_cases=Count("case_runs", filter=~apart),
         cases_passed=Count("case_runs", filter=Q(case_runs__outcome="pass")),
+        cases_apart=Count("case_runs", filter=apart),
         passed=Sum("case_runs__passed"),
         made=Sum("case_runs__made"),
+        errors=Sum("case_runs__errors"),
     ).order_by("-created", "-pk")
 
 
@@ -133,7 +139,7 @@ def matrix(
     finished = CaseRun.objects.filter(
         run__in=runs_visible_to(user), run__suite=suite, case__isnull=False
     ).exclude(outcome="")
-    flipped = _flipped(finished, by)
+    flipped = _flipped(finished)
     cells: dict[tuple[int, tuple[int, str | None]], Cell] = {}
     columns: dict[tuple[int, str | None], Column] = {}
     newest = CaseRun.objects.filter(pk__in=_latest(finished, by, 1).values("pk"))
@@ -141,10 +147,7 @@ def matrix(
         run = row.run
         column = (run.server_id, run.server_version if by_version else None)
         columns.setdefault(column, Column(run.server, column[1]))
-        place = (
-            (row.case_id, run.server_id, run.server_version) if by_version else (row.case_id, run.server_id)
-        )
-        flaky = 0 < row.passed < row.made or (*place, row.text, _reading(run)) in flipped
+        flaky = 0 < row.passed < row.made or _group(row) in flipped
         cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
     tell_apart(column.server.model for column in columns.values())
     # Sorting is stable: versions of a server stay newest first.
@@ -161,10 +164,16 @@ def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[Case
     return rows.annotate(place=place).filter(place__lte=n).order_by()
 
 
-def _flipped(rows: QuerySet[CaseRun], by: Sequence[str]) -> set[tuple[Any, ...]]:
-    """(*by, text, reading) of the groups whose newest runs of one text, read in one way, both passed and did not.
-    Scoring stored answers again is no other run of a case."""
-    rows = rows.filter(run__rescored_from=None).exclude(outcome="skipped").order_by()
+def _group(row: CaseRun) -> tuple[Any, ...]:
+    """Runs of a case in which only the agent's mood can differ: one version of one agent, one text, one reading."""
+    return (row.case_id, row.run.server_id, row.run.server_version, row.text, _reading(row.run))
+
+
+def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
+    """The groups (`_group`) whose newest runs both passed and did not. Scoring stored answers again is no other run of
+    a case."""
+    by = ("case_id", "run__server_id", "run__server_version")
+    rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
     # Texts are long: only those of cases that can have flipped are looked at.
     both = {
         "passes": Count("pk", filter=Q(outcome="pass")),
@@ -188,11 +197,10 @@ def with_versions(suites: QuerySet[AgentSuite], user: User | AnonymousUser) -> Q
 
 
 def flipping_cases(run: AgentRun) -> set[int]:
-    """Cases of a run that passed in one run of the same text on the same server, and not in another."""
-    texts = {row.case_id: row.text for row in run.case_runs.all() if row.case_id}
+    """Cases of a run that passed in one run of the same text on the same version of the server, and not in another."""
     rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
-    flipped = _flipped(rows.exclude(outcome=""), ["case_id"])
-    return {case for case, text in texts.items() if (case, text, _reading(run)) in flipped}
+    flipped = _flipped(rows.filter(run__server_version=run.server_version))
+    return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
 
 
 def _reading(run: AgentRun) -> str | None:
@@ -201,21 +209,18 @@ def _reading(run: AgentRun) -> str | None:
 
 def evidence_of(case_run: CaseRun) -> Evidence:
     required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
-    return evidence(case_run.passed, case_run.made, required, early_stop=case_run.early_stop)
+    return evidence(
+        case_run.passed, case_run.made, required, errors=case_run.errors, early_stop=case_run.early_stop
+    )
 
 
 def flaky(history: Iterable[CaseRun]) -> bool:
-    """Does the verdict flip between runs of the same text, or do the iterations of the newest run differ?"""
+    """Does the verdict flip between runs of the newest run's kind, or do the iterations of that run differ?"""
     runs = list(history)
     if not runs:
         return False
     newest = runs[0]
-    same = [
-        row.outcome
-        for row in runs
-        if (row.text, _reading(row.run), row.run.rescored_from_id)
-        == (newest.text, _reading(newest.run), None)
-    ]
+    same = [row.outcome for row in runs if row.run.rescored_from_id is None and _group(row) == _group(newest)]
     return 0 < newest.passed < newest.made or is_flaky(same)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Count, ProtectedError
 
 from gym.conversations import permissions
 from gym.conversations.cases import READINGS, look_at
+from gym.conversations.driver import Options
+from gym.conversations.duration import least_seconds
 from gym.conversations.models import (
     AgentCase,
     AgentRun,
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 MAX_CASES = 500
+QUEUE = "agents"
+"""For work that mostly waits for other machines: it has a thread of its own in every worker."""
 Kind = AgentServer.Kind
 
 
@@ -222,7 +227,7 @@ def queue_run(
     parallel: int = 4,
     unchecked: bool = False,
 ) -> AgentRun:
-    """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued, before this run.
+    """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued.
     Raises TooManyJobs."""
     _require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
@@ -230,17 +235,23 @@ def queue_run(
     chosen = list(suite.cases.all()) if cases is None else cases
     if not chosen:
         raise ValidationError("There is no case to run.")
+    parallel = max(1, min(16, parallel))
+    _require_short(chosen, server, Options(reading=reading, early_stop=early_stop, parallel=parallel))  # type: ignore[arg-type]
     with transaction.atomic():
         run = AgentRun.objects.create(
             suite=suite,
             server=server,
             owner=actor,
-            server_version=server.version,
-            options={"reading": reading, "early_stop": early_stop, "parallel": max(1, min(16, parallel))},
+            options={"reading": reading, "early_stop": early_stop, "parallel": parallel},
         )
         total = sum(_add_case(run, case).asked for case in chosen)
         run.job = jobs.enqueue(
-            "agent_run", {"run": run.pk}, owner=actor, title=f"{suite.slug} on {server}", total=total
+            "agent_run",
+            {"run": run.pk},
+            owner=actor,
+            queue=QUEUE,
+            title=f"{suite.slug} on {server}",
+            total=total,
         )
         run.save(update_fields=["job"])
     return run
@@ -267,6 +278,22 @@ def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, che
     if not permissions.can_judge(actor, suite):
         raise PermissionDenied(
             "the judge of this suite is private or holds secrets, so it does not work for you"
+        )
+
+
+def _require_short(cases: list[AgentCase], server: AgentServer, options: Options) -> None:
+    """A run that cannot end in time is refused before it begins. How fast other agents are nobody knows before: there
+    the limit ends the run while it is under way."""
+    if server.kind != Kind.EMBEDDED:
+        return
+    read = [case.look()[0] for case in cases]
+    seconds = sum(least_seconds(case, options) for case in read if case is not None)
+    limit = settings.GYM_AGENT_RUN_SECONDS
+    if seconds > limit:
+        raise ValidationError(
+            f"The pauses of these cases (SLEEP) take at least {seconds:,.0f} seconds with {options.parallel} "
+            f"iterations at a time, and a run may take {limit:,} seconds (GYM_AGENT_RUN_SECONDS). Run "
+            "fewer cases or iterations, or shorten the pauses."
         )
 
 
@@ -310,10 +337,22 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
         stored = dict(run.case_runs.values_list("case").annotate(n=Count("iterations")))
         total = sum(min(_add_case(new, case).asked, stored[case.pk]) for case in cases)
         new.job = jobs.enqueue(
-            "agent_rescore", {"run": new.pk}, owner=actor, title=f"Score {run} again", total=total
+            "agent_rescore",
+            {"run": new.pk},
+            owner=actor,
+            queue=QUEUE,
+            title=f"Score {run} again",
+            total=total,
         )
         new.save(update_fields=["job"])
     return new
+
+
+def run_out_of_time() -> str:
+    return (
+        f"The run has used up its {settings.GYM_AGENT_RUN_SECONDS:,} seconds (GYM_AGENT_RUN_SECONDS), and its rest was "
+        "given up. What was answered stays. Start a new run with fewer cases or iterations."
+    )
 
 
 def cancel_run(run: AgentRun, *, actor: User) -> None:
@@ -330,6 +369,8 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
+    if run.spent >= settings.GYM_AGENT_RUN_SECONDS:
+        raise ValidationError(run_out_of_time())
     asks = run.rescored_from_id is None
     _require_may_run(actor, run.suite, run.server, checked=asks)
     jobs.retry(run.job, actor=actor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -24,6 +24,7 @@ from gym.conversations.figures import (
 from gym.conversations.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
 from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult
 from gym.conversations.selectors import evidence_of, flipping_cases
+from gym.conversations.stock import VERDICTS
 
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
@@ -52,13 +53,15 @@ def rows_of(run: AgentRun) -> list[CaseRow]:
 
 def repeats_of(run: AgentRun) -> list[Repeats]:
     """pass@k and pass^k, mean over the cases of a run; those that stop early say nothing about them."""
-    rows = [row for row in run.case_runs.all() if row.outcome and row.made and not row.early_stop]
-    return repeats([(row.passed, row.made) for row in rows])
+    counts = [
+        (0, 0) if row.early_stop else (row.passed, row.made) for row in run.case_runs.all() if row.outcome
+    ]
+    return repeats(counts)
 
 
 @dataclass
 class Totals:
-    """Cases and iterations of a run: passed of made, with interval."""
+    """Cases and iterations of a run: passed of those with a verdict, with interval, and those without."""
 
     cases: Evidence
     iterations: Evidence
@@ -67,11 +70,13 @@ class Totals:
 
 def totals_of(run: AgentRun) -> Totals:
     rows = [row for row in run.case_runs.all() if row.outcome]
-    passed = sum(row.outcome == "pass" for row in rows)
+    passed, counted = (sum(row.outcome in found for row in rows) for found in (("pass",), VERDICTS))
+    cases = evidence(passed, counted, 1.0, errors=len(rows) - counted)
     early_stop = any(row.early_stop for row in rows)
     passes, made = sum(row.passed for row in rows), sum(row.made for row in rows)
-    iterations = evidence(passes, made, 1.0, early_stop=early_stop)
-    return Totals(evidence(passed, len(rows), 1.0), iterations, sum(row.seconds for row in rows))
+    errors = sum(row.errors for row in rows)
+    iterations = evidence(passes, made, 1.0, errors=errors, early_stop=early_stop)
+    return Totals(cases, iterations, sum(row.seconds for row in rows))
 
 
 def result_of(case_run: CaseRun) -> CaseResult:
@@ -85,14 +90,14 @@ def result_of(case_run: CaseRun) -> CaseResult:
 
 @dataclass
 class CheckRow:
-    """One check over all iterations: how often each outcome."""
+    """One check over all iterations: how often each outcome. `made` are those with a verdict."""
 
     first: CheckResult
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def made(self) -> int:
-        return sum(n for outcome, n in self.counts.items() if outcome != "skipped")
+        return sum(n for outcome, n in self.counts.items() if outcome in VERDICTS)
 
     @property
     def passed(self) -> int:
@@ -225,26 +230,32 @@ class CompareRow:
     comparison: Comparison | None
     same_text: bool
 
+    @property
+    def counts(self) -> list[str]:
+        return [evidence_of(row).count if row else "" for row in (self.first, self.second)]
+
 
 def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Comparison]:
-    """Case by case by name, and all iterations of the cases that both made. Where both scored the same answers the
-    iterations are pairs."""
+    """Case by case by name, and all iterations of the cases with a verdict in both. Where both scored the same answers
+    the iterations are pairs."""
     ours = {row.name: row for row in first.case_runs.select_related("run")}
     theirs = {row.name: row for row in second.case_runs.select_related("run")}
     pairs = _pairs(first, second) if _answers_of(first) == _answers_of(second) else None
     names = sorted({*ours, *theirs})
     rows = [_compare_row(name, ours.get(name), theirs.get(name), pairs) for name in names]
     early_stop = first.early_stop or second.early_stop
+    both = [found for row in rows if (found := row.comparison) and found.difference is not None]
     if pairs is not None:
         every = [pair for found in pairs.values() for pair in found]
-        return rows, compare_paired(every, early_stop=early_stop)
-    both = [row.comparison for row in rows if row.comparison is not None]
-    ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
-    return rows, compare(ones, twos, early_stop=early_stop)
+        total = compare_paired(every, early_stop=early_stop)
+    else:
+        ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
+        total = compare(ones, twos, early_stop=early_stop)
+    return rows, replace(total, errors=_summed([row.errors for row in both]))
 
 
-def _summed(counts: list[tuple[int, int]]) -> tuple[int, int]:
-    return sum(passed for passed, _ in counts), sum(made for _, made in counts)
+def _summed(pairs: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(one for one, _ in pairs), sum(two for _, two in pairs)
 
 
 def _compare_row(
@@ -257,6 +268,7 @@ def _compare_row(
         found = compare_paired(pairs.get(name, []), early_stop=early_stop)
     else:
         found = compare((one.passed, one.made), (two.passed, two.made), early_stop=early_stop)
+    found = replace(found, errors=(one.errors, two.errors))
     return CompareRow(name, one, two, found, one.text == two.text)
 
 
@@ -268,10 +280,11 @@ def _answers_of(run: AgentRun) -> int:
 
 
 def _pairs(first: AgentRun, second: AgentRun) -> dict[str, list[tuple[bool, bool]]]:
-    """By case: whether each iteration passed in the first and in the second scoring of its answers."""
+    """By case: whether each iteration passed in the first and in the second scoring of its answers. Those without a
+    verdict in one of them are no pairs."""
     found: list[dict[tuple[str, int], bool]] = []
     for run in (first, second):
-        made = CaseIteration.objects.filter(case_run__run=run).exclude(outcome="skipped")
+        made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
         rows = made.values_list("case_run__name", "number", "outcome")
         found.append({(name, number): outcome == "pass" for name, number, outcome in rows})
     pairs: dict[str, list[tuple[bool, bool]]] = {}

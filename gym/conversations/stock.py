@@ -16,6 +16,9 @@ from gym.conversations.cases.response import SPECIAL
 
 Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")
+VERDICTS: tuple[Outcome, ...] = ("pass", "fail", "timeout")
+"""Outcomes that count in a rate. An error says nothing about the agent; a timeout is an answer that did not come in the
+time there was for it."""
 
 _ORDERS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "less": ("<", operator.lt),

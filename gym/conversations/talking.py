@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
@@ -11,11 +12,12 @@ from gym.conversations.cases import Reading
 from gym.conversations.embedded import EmbeddedServer, EmbeddedTransport
 from gym.conversations.judges import AgentJudge, SurprisalJudge, reference_prompt
 from gym.conversations.judging import Asked, VotingJudge, prompt_for, reference_verdict, verdict_of
-from gym.conversations.models import AgentServer, AgentSuite
+from gym.conversations.models import ARROW, AgentServer, AgentSuite
 from gym.conversations.over_chat import ChatTransport, ContinuingTransport
 from gym.conversations.over_http import HTTPTransport
+from gym.conversations.protocol import MAX_DEPTH, depth_of
 from gym.conversations.redact import header_words, redactor
-from gym.conversations.transport import Deadline, Transport, one_at_a_time
+from gym.conversations.transport import Deadline, Transport, TransportError, one_at_a_time
 from gym.net import NetPolicy
 from gym.secrets import reveal
 from models_registry.models import RegisteredModel
@@ -23,6 +25,7 @@ from models_registry.models import RegisteredModel
 EMBEDDED = EmbeddedServer()
 """One for the process, so that its flaky agent alternates."""
 MAX_NEW_TOKENS = 60
+VERSION_SECONDS = 5.0
 
 
 def transport_for(server: AgentServer) -> Transport:
@@ -39,6 +42,24 @@ def transport_for(server: AgentServer) -> Transport:
             server.url, server.chat_model, policy=NetPolicy.from_settings, headers=headers, secrets=hidden
         )
     return HTTPTransport(server.url, policy=NetPolicy.from_settings, headers=headers, secrets=hidden)
+
+
+def version_in(health: Any) -> str:
+    """What a server says it is; empty where it does not."""
+    versions = health.get("versions") if isinstance(health, dict) else None
+    if not isinstance(versions, dict):
+        return ""
+    told = (f"{name[:40]} {str(value)[:20]}" for name, value in list(versions.items())[:3])
+    return ", ".join(told).replace(ARROW, " -> ")[:100]
+
+
+def ask_version(transport: Transport) -> str | None:
+    """The version that answers right now; empty where the server tells none, None where it does not answer."""
+    try:
+        health = transport.get("/healthz", Deadline(time.monotonic() + VERSION_SECONDS, "The question"))
+    except TransportError:
+        return None
+    return version_in(redactor(transport.secrets)(health)) if depth_of(health) <= MAX_DEPTH else None
 
 
 def headers_hidden(server: AgentServer) -> tuple[str, ...]:
@@ -61,6 +82,7 @@ def judge_for(
         transport = transport_for(server)
         secrets = transport.secrets
         agent = suite.judge_agent or server.chat_model or "judge"
+        server.version = ask_version(transport) or server.version
         ask = AgentJudge(transport, agent, identity_of(server), compiled=compatible)
     else:
         behind = json.dumps([model.slug, model.fingerprint, model.config], sort_keys=True)

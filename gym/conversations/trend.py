@@ -27,8 +27,12 @@ MOST = 60
 """Runs drawn at most, the newest ones."""
 HEADER = (
     "run_number", "run", "time", "agent", "version", "passed", "iterations", "rate", "ci_low_95", "ci_high_95",
+    "errors",
 )  # fmt: skip
-INTERVAL = "95% Wilson interval. Runs that scored stored answers again, or that stop early, are left out."
+INTERVAL = (
+    "95% Wilson interval, of iterations with a verdict. Runs that scored stored answers again, or that stop early, are "
+    "left out."
+)
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,12 @@ class _Dot:
 
 
 def suite_trend(suite: AgentSuite, user: User | AnonymousUser) -> Figure | None:
-    """All iterations of a run pooled, over the runs that had the same cases as the newest run of all cases there
-    are now. None below two runs."""
+    """All iterations of a run pooled, over the runs with a verdict on the same cases as the newest run with one on all
+    cases there are now. None below two runs."""
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
     of_run: dict[int, list[CaseRun]] = {}
-    rows = CaseRun.objects.filter(run__in=[run.pk for run in runs]).exclude(outcome="")
-    for row in rows.only("run_id", "name", "passed", "made"):
+    rows = CaseRun.objects.filter(run__in=[run.pk for run in runs], made__gt=0).exclude(outcome="")
+    for row in rows.only("run_id", "name", "passed", "made", "errors"):
         of_run.setdefault(row.run_id, []).append(row)
     runs = [run for run in runs if run.pk in of_run]
     if not runs:
@@ -60,7 +64,7 @@ def suite_trend(suite: AgentSuite, user: User | AnonymousUser) -> Figure | None:
     now = {case.name for case in suite.cases.all()}
     names = next((asked[run.pk] for run in runs if asked[run.pk] >= now), asked[runs[0].pk])
     dots = [_dot(run, of_run[run.pk]) for run in runs if asked[run.pk] == names]
-    note = f"Iterations of all {len(names)} cases pooled; runs of other cases are left out."
+    note = f"Iterations of all {len(names)} cases pooled; runs with verdicts on other cases are left out."
     return _figure(f"{suite.title}: iterations passed, run by run", dots, {"suite": suite.slug}, note)
 
 
@@ -72,7 +76,8 @@ def _finished(runs: selectors.QuerySet[AgentRun]) -> list[AgentRun]:
 
 
 def _dot(run: AgentRun, rows: Sequence[CaseRun]) -> _Dot:
-    found = evidence(sum(row.passed for row in rows), sum(row.made for row in rows), 1.0)
+    passed, made, errors = (sum(getattr(row, name) for row in rows) for name in ("passed", "made", "errors"))
+    found = evidence(passed, made, 1.0, errors=errors)
     return _Dot(run.key, run.created, run.server.model.label, run.server_version, found)
 
 
@@ -82,13 +87,14 @@ def _figure(title: str, newest_first: Sequence[_Dot], query: dict[str, str], not
         return None
     series: dict[str, list[Point]] = {}
     for number, dot in enumerate(dots, 1):
-        label = f"run {number}, {dot.created:%Y-%m-%d %H:%M}: {dot.found.passed}/{dot.found.n}"
+        label = f"run {number}, {dot.created:%Y-%m-%d %H:%M}: {dot.found.count}"
         point = Point(number, dot.found.rate or 0.0, label, *dot.interval)
         series.setdefault(dot.agent, []).append(point)
     rows = [
         (
             number, dot.key, dot.created.isoformat(timespec="seconds"), dot.agent, dot.version, dot.found.passed,
             dot.found.n, round(dot.found.rate or 0.0, 4), *(round(end, 4) for end in dot.interval),
+            dot.found.errors,
         )
         for number, dot in enumerate(dots, 1)
     ]  # fmt: skip

@@ -19,7 +19,7 @@ def demo_runs(context: JobContext) -> None:
     for number, model in enumerate(models):
         context.check()
         if not model.is_ready:
-            findings = inspect(model)
+            findings = inspect(model, tick=context.check)
             with context.transaction():
                 RegisteredModel.objects.filter(pk=model.pk).update(**findings)
         context.progress(number + 1, len(models), "models")

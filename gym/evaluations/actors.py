@@ -19,17 +19,17 @@ from gym.evaluations.scoring import Scoring
 from gym.evaluations.signals import results_written
 from gym.jobs import rights
 from gym.jobs.context import JobContext
-from gym.jobs.errors import PermanentFailure
+from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.registry import handler
 from models_registry import permissions as model_permissions
-from models_registry.backends import Backend, BackendError, BackendUnavailable
+from models_registry.backends import Backend, BackendError, BackendUnavailable, FilesMissing
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
 
 ROWS = 500
 
 
-@handler("suite_run")
+@handler("suite_run", seconds=7 * 86_400)
 def suite_run(context: JobContext) -> None:
     """Claimed by a worker: load, score what the cache does not know, judge, write."""
     from models_registry.warm import borrow
@@ -52,6 +52,8 @@ def suite_run(context: JobContext) -> None:
     try:
         with borrow(run.model) as backend:
             score_run(context, run, backend)
+    except FilesMissing as error:
+        raise NotHere(f"the files of the model {run.model.slug}") from error
     except BackendUnavailable:
         raise  # a server that is busy: the job is tried again
     except BackendError as error:

@@ -1,11 +1,13 @@
 from django.contrib import admin
 
-from gym.evaluations.graves import Kept, delete_runs, require_free
+from gym.admin import SiteAdmin
+from gym.evaluations.graves import delete_runs, require_free
 from gym.evaluations.models import DeletedRun, ResultUpload, ScoreCache, SuiteRun
+from suites.signals import Kept
 
 
 @admin.register(SuiteRun)
-class SuiteRunAdmin(admin.ModelAdmin):
+class SuiteRunAdmin(SiteAdmin):
     list_display = ["pk", "model", "revision", "owner", "source", "created", "completed_at", "n_unscored"]
     list_filter = ["source", "completed_at", "model__backend"]
     list_select_related = ["model", "revision__suite", "owner"]
@@ -32,7 +34,7 @@ class SuiteRunAdmin(admin.ModelAdmin):
 
 
 @admin.register(DeletedRun)
-class DeletedRunAdmin(admin.ModelAdmin):
+class DeletedRunAdmin(SiteAdmin):
     list_display = ["key", "model", "suite", "revision", "deleted_at"]
     list_filter = ["deleted_at"]
     search_fields = ["key", "model", "suite"]
@@ -43,7 +45,7 @@ class DeletedRunAdmin(admin.ModelAdmin):
 
 
 @admin.register(ResultUpload)
-class ResultUploadAdmin(admin.ModelAdmin):
+class ResultUploadAdmin(SiteAdmin):
     list_display = ["__str__", "owner", "kind", "created"]
     list_filter = ["kind"]
     list_select_related = ["owner"]
@@ -55,7 +57,7 @@ class ResultUploadAdmin(admin.ModelAdmin):
 
 
 @admin.register(ScoreCache)
-class ScoreCacheAdmin(admin.ModelAdmin):
+class ScoreCacheAdmin(SiteAdmin):
     list_display = ["scorer", "text_sha256", "created", "used"]
     list_filter = ["used"]
     show_full_result_count = False  # a count of millions, twice

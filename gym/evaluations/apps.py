@@ -6,4 +6,9 @@ class EvaluationsConfig(AppConfig):
     label = "evaluations"
 
     def ready(self) -> None:
-        from gym.evaluations import actors, preview  # noqa: F401  they register their job handlers
+        from gym.evaluations import (  # noqa: F401  they register their job handlers, and listen
+            actors,
+            keys,
+            preview,
+            upload_job,
+        )

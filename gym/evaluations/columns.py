@@ -13,6 +13,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from gym.lib.text import BLANKS
 from models_registry.engine import ScoringFailure, TokenScores
 from suites.regions import AlignmentError, JoinedSentence
 
@@ -166,7 +167,7 @@ def _visible(text: str) -> tuple[Ints, Ints]:
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     used = np.bincount(codes) > 0
     for code in np.flatnonzero(used).tolist():
-        used[code] = chr(code).isspace()
+        used[code] = chr(code) in BLANKS
     blank = used[codes]
     at = np.arange(len(codes) + 1)
     forward = np.append(np.where(blank, len(codes), at[:-1]), len(codes))

@@ -7,7 +7,7 @@ from typing import Any
 import django_filters
 from django.db.models import Case, CharField, F, QuerySet, Value, When
 
-from gym.api.filters import WholeNumberFilter
+from gym.api.filters import Filters, WholeNumberFilter
 from gym.evaluations.models import ResultUpload, SuiteRun
 from gym.evaluations.uploaded import KINDS
 from gym.jobs.models import Job
@@ -26,7 +26,7 @@ class RunOrder(django_filters.OrderingFilter):
         return super().filter(qs.annotate(state_now=STATE) if value else qs, value)
 
 
-class RunFilter(django_filters.FilterSet):
+class RunFilter(Filters):
     suite = django_filters.CharFilter(field_name="revision__suite__slug", label="Slug of the suite")
     revision = WholeNumberFilter(
         field_name="revision__number", min_value=1, max_value=2**31 - 1, label="Number of the revision"
@@ -59,7 +59,7 @@ class RunFilter(django_filters.FilterSet):
         return open_runs.filter(job__state=value)
 
 
-class UploadFilter(django_filters.FilterSet):
+class UploadFilter(Filters):
     kind = django_filters.ChoiceFilter(choices=list(KINDS.items()), label="Kind of file")
     sort = django_filters.OrderingFilter(fields=[("created", "created"), ("kind", "kind")], label="Sort")
 

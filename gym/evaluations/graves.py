@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
     from gym.accounts.models import User
-
-
-class Kept(ValidationError):
-    """Somebody relies on these runs, so they are not deleted; the message says who."""
 
 
 def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
@@ -47,14 +42,15 @@ def delete_runs(runs: QuerySet[SuiteRun]) -> None:
         DeletedRun.objects.bulk_create(
             [
                 DeletedRun(
-                    key=run.key,
+                    key=key,
                     suite=run.revision.suite.slug,
                     revision=run.revision.number,
                     sha256=run.revision.sha256,
                     model=run.model.slug,
                     model_name=run.model.name,
                 )
-                for run in public(runs)
+                for run in public(runs).prefetch_related("former_keys")
+                for key in (run.key, *(former.key for former in run.former_keys.all()))
             ]
         )
         runs.delete()

@@ -50,16 +50,11 @@ def charge(user: User, n_sentences: int) -> None:
     if not n_sentences:
         return
     with transaction.atomic():
-        _hold(user)
+        user.hold()
         if not user.is_staff:
             _check_sentences(user, used_by(user).sentences, n_sentences)
         SentenceCharge.objects.filter(created__lte=timezone.now() - DAY).delete()
         SentenceCharge.objects.create(owner=user, n_sentences=n_sentences)
-
-
-def _hold(user: User) -> None:
-    """Limits hold for simultaneous requests too."""
-    get_user_model().objects.select_for_update().get(pk=user.pk)
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ def _of_one(rows: QuerySet[Any], figure: Aggregate) -> Coalesce:
 def check_kept(user: User, n_runs: int) -> None:
     """Raise TooManyRuns if this account may not keep so many runs more, e.g. uploaded ones. Call it in the transaction
     that makes them."""
-    _hold(user)
+    user.hold()
     if not user.is_staff:
         _check_runs(user, SuiteRun.objects.filter(owner=user).count(), n_runs)
 

@@ -19,7 +19,8 @@ def new_key() -> str:
 
 
 class ResultUpload(models.Model):
-    """A file of results that somebody computed elsewhere, and what became of it. The file itself is not kept."""
+    """A file of results that somebody computed elsewhere, and what became of it. The file itself is not kept once its
+    runs are made. Only a file of many runs has a job, which makes them."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     owner = models.ForeignKey(
@@ -28,6 +29,9 @@ class ResultUpload(models.Model):
     kind = models.CharField(max_length=10, help_text="one of gym.evaluations.uploaded.KINDS")
     files = models.JSONField(help_text="[{name, sha256, bytes}]")
     report = models.JSONField(default=dict, help_text="what matched no suite, what was refused, notices")
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="result_upload"
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -38,6 +42,27 @@ class ResultUpload(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("upload-report", args=[self.key])
+
+    @property
+    def state(self) -> str:
+        """The job's state; without a job it was done at once."""
+        return self.job.state if self.job is not None else "done"
+
+
+class UploadInput(models.Model):
+    """What the job of an upload works off, as it was settled when the job was queued. It goes when the job is done."""
+
+    upload = models.OneToOneField(
+        ResultUpload, on_delete=models.CASCADE, primary_key=True, related_name="waiting"
+    )
+    file = models.BinaryField()
+    spec = models.BinaryField(null=True, help_text="spec.json of LM Zoo files")
+    unit = models.CharField(max_length=10, help_text="one of gym.evaluations.uploaded.UNITS")
+    revision_ids = models.JSONField(help_text="name of a suite in the file -> pk of its revision")
+    model_ids = models.JSONField(help_text="name of a model in the file -> pk of the model")
+
+    def __str__(self) -> str:
+        return f"input of {self.upload}"
 
 
 class SuiteRun(models.Model):
@@ -124,6 +149,21 @@ class SuiteRun(models.Model):
         if self.completed_at is not None:
             return "done"
         return self.job.state if self.job is not None else "failed"
+
+
+class FormerRunKey(models.Model):
+    """The key that a run had before its suite got a secret address. It leads on only who may be told of the suite; for
+    everybody else there is nothing."""
+
+    key = models.SlugField(max_length=24, unique=True)
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="former_keys")
+    left_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-left_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class DeletedRun(models.Model):

@@ -250,7 +250,7 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
         time.sleep(LOOK_SECONDS)
 
 
-@handler(KIND)
+@handler(KIND, seconds=600)
 def score_preview(context: JobContext) -> None:
     """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early. Failures
     that may pass stay with the job."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Case, Exists, OuterRef, Prefetch, Q, QuerySet, When
 
-from gym.evaluations.models import PredictionResult, SuiteRun
+from gym.evaluations.models import FormerRunKey, PredictionResult, SuiteRun
+from gym.jobs.models import ACTIVE_STATES
 from models_registry.selectors import visible_to as visible_models
-from suites.selectors import listed_for
+from suites.selectors import known_to, listed_for
 from suites.selectors import visible_to as visible_suites
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
     from gym.accounts.models import User
+    from suites.models import SuiteRevision
 
 
 UNFINISHED = 20
-"""Runs that are not done which a suite's page lists."""
+"""So many runs that are not done a suite's page lists."""
 
 
 def visible_to(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
@@ -33,6 +35,27 @@ def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
     return visible_to(user).filter(revision__suite__in=listed_for(user))
 
 
+def known_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+    """Visible runs whose address this user may be told: of suites they may be told of, and their own of other people's
+    unlisted suites, for as long as the suite has the address that they knew."""
+    known = Q(revision__suite__in=known_to(user))
+    if user.is_authenticated:
+        known |= Q(owner=user, former_keys=None)
+    return visible_to(user).filter(known)
+
+
+def run_at(user: User | AnonymousUser, key: str) -> QuerySet[SuiteRun]:
+    """The visible run of this key, if there is one. A key that it had before leads to it only who may be told of its
+    suite."""
+    before = FormerRunKey.objects.filter(key=key).values("run")
+    return visible_to(user).filter(Q(key=key) | Q(pk__in=before, revision__suite__in=known_to(user)))
+
+
+def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
+    """Those that are queued or running and have no results yet."""
+    return runs.filter(completed_at=None, job__state__in=ACTIVE_STATES)
+
+
 def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     """The run that counts of each (revision, model): finished, of the highest standing, and the newest of those."""
     return runs.filter(_counts())
@@ -43,13 +66,20 @@ def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
     return list(_with_results(newest_done(runs)).defer("region_summary", "provenance"))
 
 
-def newest_and_active(
-    runs: QuerySet[SuiteRun], *, results: bool = True
+def newest_and_unfinished(
+    runs: QuerySet[SuiteRun], revision: SuiteRevision, *, results: bool = True
 ) -> tuple[list[SuiteRun], list[SuiteRun]]:
-    """What `latest_done` gives, with region summaries, and the newest unfinished runs (newest first), in one query.
-    Without `results` the finished runs have none."""
-    unfinished = runs.filter(completed_at=None).order_by("-pk").values("pk")[:UNFINISHED]
-    rows = _with_results(runs.filter(Q(pk__in=unfinished) | _counts()), results=results)
+    """Of a suite's runs, in one query: what `latest_done` gives for the revision, with region summaries, and the newest
+    of those without results (newest first): under way on any revision, stopped on this one. Without `results` the
+    finished runs have none."""
+    waiting = Q(job__state__in=ACTIVE_STATES) | Q(revision=revision)
+    unfinished = runs.filter(waiting, completed_at=None).order_by(
+        Case(When(job__state__in=ACTIVE_STATES, then=0), default=1), "-pk"
+    )
+    counted = Q(revision=revision) & _counts()
+    rows = _with_results(
+        runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted), results=results
+    )
     found = list(rows.defer("provenance"))
     return [run for run in found if run.is_done], [run for run in reversed(found) if not run.is_done]
 

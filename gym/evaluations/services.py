@@ -34,7 +34,7 @@ def queue_run(
     if not revision.is_frozen:
         raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
     if not model.is_hosted:
-        raise ValidationError(f"{model.name} is not hosted here: its results are uploaded, not computed.")
+        raise ValidationError(model.not_hosted)
     if not model.is_ready:
         raise ValidationError(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."

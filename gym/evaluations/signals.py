@@ -7,4 +7,4 @@ results_written = Signal()
 
 runs_deleting = Signal()
 """Sent with `runs` (a queryset) before they are deleted one at a time, with their upload or by staff. A receiver raises
-graves.Kept for what others rely on; not sent when an account goes, which deletes only what nobody else sees."""
+suites.signals.Kept for what others rely on; not sent when an account goes, which deletes only what nobody else sees."""

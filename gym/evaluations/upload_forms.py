@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from gym.evaluations.uploaded import KINDS, MAX_BYTES
 from gym.evaluations.uploads import GivenFile, ModelChoice
-from gym.uploads import read_upload
+from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import uploadable_by
 from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
@@ -24,7 +24,7 @@ UNIT_CHOICES = [
 class ResultsForm(forms.Form):
     """A file of results, and whose they are. `choice()` and `given()` are what the use cases take."""
 
-    file = forms.FileField(
+    file = OneFileField(
         label="File of results",
         help_text="Evaluated suite (JSON), CSV of surprisals or of outcomes, or LM Zoo TSV. At most 20 MB.",
     )
@@ -50,7 +50,7 @@ class ResultsForm(forms.Form):
     )
     kind = forms.ChoiceField(choices=[("auto", "find out"), *KINDS.items()], label="Kind of file")
     unit = forms.ChoiceField(choices=UNIT_CHOICES, label="Unit of surprisals")
-    spec = forms.FileField(
+    spec = OneFileField(
         required=False,
         label="LM Zoo spec.json",
         help_text="For LM Zoo files: how the tokens are spelled. Without it the usual conventions are assumed.",

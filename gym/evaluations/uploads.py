@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -15,225 +16,153 @@ from gym.evaluations import limits
 from gym.evaluations.actors import write_result
 from gym.evaluations.graves import delete_runs
 from gym.evaluations.judging import ROUNDING_BITS
-from gym.evaluations.models import ResultUpload, SuiteRun
-from gym.evaluations.uploaded import KINDS, Applied, Part, Uploaded, apply, read_results
+from gym.evaluations.models import ResultUpload, SuiteRun, UploadInput
+from gym.evaluations.upload_plan import (
+    GivenFile,
+    Plan,
+    PlannedRun,
+    plan_upload,
+    planned_run,
+    report_of,
+    require_target,
+    said,
+)
+from gym.jobs import services as jobs
 from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel
-from models_registry.services import register_uploaded_model
-from suites import permissions as suite_permissions
-from suites.formats import Problem, SuiteDocument, SuiteFormatError
+from models_registry.names import GROUP
+from models_registry.services import edit_card, register_uploaded_model
 from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
-from suites.models import SuiteRevision
-from suites.selectors import document_of, listed_for
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
-MAX_RUNS = 300
-MAX_CANDIDATES = 5
-"""Suites of one name that are tried."""
-LISTED_FAILURES = 50
-
-
-@dataclass(frozen=True)
-class GivenFile:
-    name: str
-    data: bytes
-
-    def facts(self) -> dict[str, Any]:
-        digest = hashlib.sha256(self.data).hexdigest()
-        return {"name": self.name[:200], "sha256": digest, "bytes": len(self.data)}
+__all__ = [
+    "GivenFile",
+    "ModelChoice",
+    "Plan",
+    "PlannedRun",
+    "check_choice",
+    "delete_upload",
+    "keep",
+    "may_see",
+    "plan_upload",
+    "planned_run",
+    "report_of",
+    "retry_upload",
+    "said",
+    "save_in_steps",
+    "save_upload",
+    "upload_result",
+]
+JOB = "results_upload"
+"""Kind of job; see upload_job.py."""
+AT_ONCE = 300
+"""Pairs of model and suite that are kept while somebody waits. A file of more becomes a job."""
+STEP = 20
+"""Pairs kept in one transaction: on SQLite nobody else can write meanwhile."""
 
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Whose results these are: a model that is there, or new ones. Without a name they get the file's."""
+    """Whose results these are: a model that is there, or new ones. Without a name they get the file's.
+
+    `group` and `perplexity` are for the cards of all these models: of which model they are seeds, and what its authors
+    report."""
 
     model: RegisteredModel | None = None
     name: str = ""
     slug: str = ""
     visibility: str = RegisteredModel.Visibility.PRIVATE
-
-
-@dataclass
-class PlannedRun:
-    """One model on one revision: what it comes to, or why not."""
-
-    part: Part
-    revision: SuiteRevision
-    applied: Applied | None = None
-    problems: list[Problem] = field(default_factory=list)
-
-
-@dataclass
-class Plan:
-    """What a file would become. `unmatched`: (name of a suite in the file, why it has no match)."""
-
-    uploaded: Uploaded
-    files: list[GivenFile]
-    runs: list[PlannedRun] = field(default_factory=list)
-    unmatched: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def good(self) -> list[PlannedRun]:
-        return [run for run in self.runs if run.applied is not None]
-
-    @property
-    def refused(self) -> list[PlannedRun]:
-        return [run for run in self.runs if run.applied is None]
-
-    @property
-    def models(self) -> list[str]:
-        return list(dict.fromkeys(run.part.model for run in self.good))
-
-
-def plan_upload(
-    file: GivenFile,
-    *,
-    actor: User,
-    revision: SuiteRevision | None = None,
-    spec: GivenFile | None = None,
-    kind: str = "auto",
-    unit: str = "bits",
-) -> Plan:
-    """Read a file and fit it to one revision, or to the suites it names. Saves nothing.
-
-    Raises SuiteFormatError when nothing in it can be used, with every reason.
-    """
-    if not actor.is_authenticated:
-        raise PermissionDenied("sign in to upload results")
-    if revision is not None:
-        require_target(revision, actor)
-    uploaded = read_results(file.data, spec=spec.data if spec else None, kind=kind, unit=unit)
-    plan = Plan(uploaded, [file, *([spec] if spec else [])])
-    candidates = _candidates(uploaded, revision, actor, plan)
-    by_suite: dict[str, list[Part]] = {}
-    for part in uploaded.parts:
-        if candidates.get(part.suite):
-            by_suite.setdefault(part.suite, []).append(part)
-    if (n := sum(map(len, by_suite.values()))) > MAX_RUNS:
-        message = f"{n} pairs of model and suite; at most {MAX_RUNS} at a time"
-        raise SuiteFormatError([Problem("file", message, "Split the file, for instance by model.")])
-    documents: dict[int, SuiteDocument] = {}
-    for name, parts in by_suite.items():
-        plan.runs += _fitting(name, parts, candidates[name], documents, plan)
-    if not plan.good:
-        raise SuiteFormatError(_why_nothing(plan))
-    return plan
-
-
-def require_target(revision: SuiteRevision, actor: User) -> None:
-    """Results belong to something that cannot change, and that this user may see."""
-    if not suite_permissions.can_run(actor, revision.suite):
-        raise PermissionDenied("you may not upload results for this suite")
-    if not revision.is_frozen:
-        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
-
-
-def _why_nothing(plan: Plan) -> list[Problem]:
-    several = len(plan.runs) > 1
-    problems = [
-        Problem(_place(run, problem) if several else problem.where, problem.message, problem.hint)
-        for run in plan.runs
-        for problem in run.problems
-    ]
-    problems += [Problem("file", f"suite “{name}”: {reason}") for name, reason in plan.unmatched]
-    return problems
-
-
-def _place(run: PlannedRun, problem: Problem) -> str:
-    return f"{run.part.model or 'the model'} on {run.revision.suite.slug}, {problem.where}"
-
-
-def _fitting(
-    name: str,
-    parts: list[Part],
-    candidates: list[SuiteRevision],
-    documents: dict[int, SuiteDocument],
-    plan: Plan,
-) -> list[PlannedRun]:
-    """The parts on the best candidate of their suite's name: the first one all of them fit. When several have the
-    name, none of them is exactly called so, and more than one fits, there is no telling them apart."""
-    tried: list[list[PlannedRun]] = []
-    for revision in candidates:
-        document = documents.setdefault(revision.pk, document_of(revision))
-        tried.append([_planned(part, revision, document) for part in parts])
-    fits = [runs for runs in tried if all(run.applied for run in runs)]
-    if len(fits) > 1 and fits[0][0].revision.suite.slug != name:
-        slugs = ", ".join(sorted(runs[0].revision.suite.slug for runs in fits))
-        plan.unmatched.append(
-            (name, f"several suites have this name ({slugs}); upload it on one suite's page")
-        )
-        return []
-    return fits[0] if fits else tried[0]
-
-
-def _planned(part: Part, revision: SuiteRevision, document: SuiteDocument) -> PlannedRun:
-    try:
-        return PlannedRun(part, revision, apply(part, document))
-    except SuiteFormatError as error:
-        return PlannedRun(part, revision, problems=error.problems)
-
-
-def _candidates(
-    uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
-) -> dict[str, list[SuiteRevision]]:
-    """The revisions each suite name of the file may stand for: by address first, then the actor's own, then others."""
-    if revision is not None:
-        names = {"", *_names(revision)}
-        others = [name for name in uploaded.suites if name not in names]
-        plan.unmatched = [(name, "this is another suite than the page's") for name in others]
-        return {name: [revision] for name in uploaded.suites if name in names}
-    by_name: dict[str, dict[int, SuiteRevision]] = {}
-    frozen = SuiteRevision.objects.filter(
-        suite__in=listed_for(actor), state=SuiteRevision.State.FROZEN
-    ).select_related("suite")
-    newest = {row.suite_id: row for row in frozen.order_by("number")}
-    for row in newest.values():
-        for name in _names(row):
-            by_name.setdefault(name, {})[row.suite_id] = row
-    found: dict[str, list[SuiteRevision]] = {}
-    for name in uploaded.suites:
-        rows = list(by_name.get(name, {}).values()) if name else []
-        rows.sort(key=lambda row: (row.suite.slug != name, row.suite.owner_id != actor.pk, row.pk))
-        found[name] = rows[:MAX_CANDIDATES]
-        if not name:
-            reason = "the file does not say which suite it is about; upload it on the suite's page"
-            plan.unmatched.append((name, reason))
-        elif not rows:
-            plan.unmatched.append((name, "no frozen suite of this name is listed for you"))
-    return found
-
-
-def _names(revision: SuiteRevision) -> set[str]:
-    return {revision.suite.slug, revision.name, revision.suite.title}
+    group: str = ""
+    perplexity: float | None = None
 
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
-    """Keep what a plan found: one run per model and suite, and the record they belong to."""
-    for run in plan.good:
-        require_target(run.revision, actor)
+    """Keep what a plan found: one run per model and suite, and the record they belong to. All or nothing, at once; of
+    more than AT_ONCE runs the record alone, and a job that makes them. Raises TooManyJobs."""
     with transaction.atomic():
-        limits.check_kept(actor, len(plan.good))
-        check_choice(plan, choice, actor=actor)
-        models = _models(plan.models, choice, actor)
-        upload = ResultUpload.objects.create(
-            owner=actor,
-            kind=plan.uploaded.kind,
-            files=[file.facts() for file in plan.files],
-            report=report_of(plan),
-        )
-        for run in plan.good:
-            upload_result(run, models[run.part.model], upload, actor=actor)
+        upload = _begin(plan, choice, actor=actor)
+        if len(plan.good) > AT_ONCE:
+            _queue(upload, plan, actor=actor)
+        else:
+            keep(plan.good, upload, actor=actor)
     return upload
 
 
-def upload_result(
-    planned: PlannedRun, model: RegisteredModel, upload: ResultUpload, *, actor: User
-) -> SuiteRun:
+def save_in_steps(
+    plan: Plan, choice: ModelChoice, *, actor: User, tell: Callable[[int], None] = lambda done: None
+) -> ResultUpload:
+    """The same for who waits however long it takes; others may write in between. Broken off, it leaves no run.
+    `tell(done)` is called after each step."""
+    with transaction.atomic():
+        upload = _begin(plan, choice, actor=actor)
+    try:
+        keep(plan.good, upload, actor=actor, tell=tell)
+    except BaseException:
+        delete_upload(upload, actor=actor)
+        raise
+    return upload
+
+
+def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
+    """The record of an upload, and the models its runs belong to."""
+    for run in plan.good:
+        require_target(run.revision, actor)
+    limits.check_kept(actor, len(plan.good))
+    check_choice(plan, choice, actor=actor)
+    models = _models(plan.models, choice, actor)
+    for run in plan.good:
+        run.model = models[run.part.model]
+    return ResultUpload.objects.create(
+        owner=actor,
+        kind=plan.uploaded.kind,
+        files=[file.facts() for file in plan.files],
+        report=report_of(plan),
+    )
+
+
+def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
+    """A job makes the runs, on the revisions and for the models that were found now."""
+    file, *spec = plan.files
+    UploadInput.objects.create(
+        upload=upload,
+        file=file.data,
+        spec=spec[0].data if spec else None,
+        unit=plan.unit,
+        revision_ids={run.part.suite: run.revision.pk for run in plan.good},
+        model_ids={run.part.model: run.model.pk for run in plan.good if run.model},
+    )
+    upload.job = jobs.enqueue(
+        JOB, {"upload": upload.pk}, owner=actor, title=f"Upload {file.name}"[:200], total=len(plan.good)
+    )
+    upload.save(update_fields=["job"])
+
+
+def keep(
+    planned: Iterable[PlannedRun],
+    upload: ResultUpload,
+    *,
+    actor: User,
+    step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
+    tell: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Make the runs, a few in each `step`. `tell(done)` is called after each; nothing is locked then."""
+    rows, done = iter(planned), 0
+    while batch := list(islice(rows, STEP)):
+        with step():
+            limits.check_kept(actor, len(batch))
+            for run in batch:
+                upload_result(run, upload, actor=actor)
+        done += len(batch)
+        tell(done)
+
+
+def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> SuiteRun:
     """One finished run, marked as uploaded. Call inside a transaction."""
-    applied = planned.applied
+    applied, model = planned.applied, planned.model
     assert applied is not None
+    assert model is not None
     revision = planned.revision
     policy = {"metric": applied.metric, "eos": applied.end_scored} if applied.metric else {}
     run = SuiteRun.objects.create(
@@ -264,17 +193,6 @@ def upload_result(
     write_result(run, applied.result, facts, n_unique=len(texts))
     run.refresh_from_db()
     return run
-
-
-def said(planned: PlannedRun, of_file: Sequence[dict[str, str]] = ()) -> list[str]:
-    """Notices about a run as sentences; those about the file as a whole come last."""
-    assert planned.applied is not None
-    rows = [(row.where, row.message) for row in planned.applied.notices]
-    rows += [(row["where"], row["message"]) for row in of_file]
-    return [
-        f"{message[:1].upper()}{message[1:]}." if where == "file" else f"{where}: {message}."
-        for where, message in rows
-    ]
 
 
 def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
@@ -309,8 +227,23 @@ def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
 
 def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str, RegisteredModel]:
     if choice.model is not None:
-        return dict.fromkeys(names, choice.model)
-    return {name: _known(name, choice, actor) or _new_model(name, choice, actor) for name in names}
+        models = dict.fromkeys(names, choice.model)
+    else:
+        models = {name: _known(name, choice, actor) or _new_model(name, choice, actor) for name in names}
+    for model in models.values():
+        edit_card(model, actor=actor, **_card(model, choice))
+    return models
+
+
+def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
+    """What the choice says about a model that its card does not."""
+    changes: dict[str, Any] = {}
+    if choice.group:
+        others = [tag for tag in model.tags if not str(tag).startswith(GROUP)]
+        changes["tags"] = [*others, f"{GROUP}{choice.group}"]
+    if choice.perplexity is not None:
+        changes["perplexity"] = choice.perplexity
+    return changes
 
 
 def _called(name: str, choice: ModelChoice) -> str:
@@ -337,37 +270,29 @@ def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
     )
 
 
-def report_of(plan: Plan) -> dict[str, Any]:
-    """The part of a report that is not in the runs themselves."""
-    return {
-        "kind": KINDS[plan.uploaded.kind],
-        "notices": [{"where": row.where, "message": row.message} for row in plan.uploaded.notices],
-        "unmatched": [{"name": name, "reason": reason} for name, reason in plan.unmatched],
-        "refused": [
-            {
-                "suite": run.revision.suite.slug,
-                "model": run.part.model,
-                "problems": [
-                    {"where": row.where, "message": row.message, "hint": row.hint}
-                    for row in run.problems[:20]
-                ],
-            }
-            for run in plan.refused
-        ],
-    }
-
-
 def may_see(user: Any, upload: ResultUpload) -> bool:
     """A report names private suites: it is for the person who uploaded and for staff."""
     return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
 
 
+def retry_upload(upload: ResultUpload, *, actor: User) -> None:
+    """Go on with a file whose job failed or was cancelled. What was kept stays. Raises WrongState and TooManyJobs."""
+    if not may_see(actor, upload):
+        raise PermissionDenied("these results belong to somebody else")
+    if upload.job is None:
+        raise ValidationError("There is nothing left to do for this file.")
+    jobs.retry(upload.job, actor=actor)
+
+
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
-    """Take uploaded results back, with all their runs; the models' cards stay. Returns the number of runs.
-    Raises Kept when a published collection shows one of them."""
+    """Take uploaded results back, with all their runs and the job that makes more; the models' cards stay. Returns the
+    number of runs. Raises Kept when a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to somebody else")
     with transaction.atomic():
+        if upload.job is not None:
+            with suppress(jobs.WrongState):  # it has ended
+                jobs.request_cancel(upload.job, actor=actor)
         runs = upload.runs.filter(source=SuiteRun.Source.UPLOADED)
         n = runs.count()
         delete_runs(runs)

@@ -9,6 +9,7 @@ urlpatterns = [
     path("runs/upload/", upload_views.upload_results, name="results-upload"),
     path("runs/upload/<slug:slug>/r<int:number>/", upload_views.upload_results, name="suite-results-upload"),
     path("uploads/<slug:key>/", upload_views.upload_report, name="upload-report"),
+    path("uploads/<slug:key>/retry/", upload_views.upload_retry, name="upload-retry"),
     path("uploads/<slug:key>/delete/", upload_views.upload_delete, name="upload-delete"),
     path("runs/<slug:key>/", views.run_detail, name="run-detail"),
     path("runs/<slug:key>/progress/", views.run_progress, name="run-progress"),

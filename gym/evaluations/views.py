@@ -17,7 +17,7 @@ from gym.evaluations import permissions, report, services
 from gym.evaluations.forms import RunForm
 from gym.evaluations.graves import grave_of
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import listed_runs, visible_to
+from gym.evaluations.selectors import listed_runs, run_at
 from gym.evaluations.shown import bare_sentences, has_tokens, result_context, shown_sentence
 from gym.exports import json_download
 from gym.jobs.errors import TooManyJobs, WrongState
@@ -63,7 +63,8 @@ def run_start(request: HttpRequest) -> HttpResponse:
     """Queue the chosen models on one revision."""
     revision = get_object_or_404(
         revisions_for(request.user).select_related("suite"),
-        pk=_number(request.POST.get("revision", "")),
+        suite__slug=request.POST.get("suite", "").replace("\0", "")[:80],
+        number=_number(request.POST.get("revision", "")),
     )
     form = RunForm(request.POST, revision=revision, user=request.user)
     if not form.is_valid():
@@ -92,9 +93,12 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     filter), chart (svg), summary (rows of the
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
     by_rule (Scored under each rule), figure and margin_figures (Figure), with_items. Deleted: see _deleted."""
-    run = visible_to(request.user).filter(key=key).first()
+    run = run_at(request.user, key).first()
     if run is None:
         return _deleted(request, key)
+    if run.key != key:
+        query = request.META.get("QUERY_STRING", "")
+        return redirect(f"{run.get_absolute_url()}?{query}" if query else run)
     context: dict[str, Any] = {
         "run": run,
         "suite": run.revision.suite,
@@ -258,7 +262,7 @@ def _deleted(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _visible(request: HttpRequest, key: str) -> SuiteRun:
-    return get_object_or_404(visible_to(request.user), key=key)
+    return get_object_or_404(run_at(request.user, key))
 
 
 def _done(request: HttpRequest, key: str) -> SuiteRun:

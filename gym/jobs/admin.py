@@ -8,17 +8,10 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from gym.admin import ReadOnlyAdmin
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.models import Job, Message, WorkerHeartbeat
 from gym.jobs.services import request_cancel, retry
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Job)

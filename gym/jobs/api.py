@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, one
 from gym.api.errors import Refusal, answers
+from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.jobs.errors import TooManyJobs, WrongState
@@ -60,6 +61,7 @@ class JobSerializer(serializers.ModelSerializer):
             "percent",
             "eta_seconds",
             "error",
+            "waits_for",
             "cancel_requested",
             "created",
             "started",
@@ -79,7 +81,7 @@ class JobDetailSerializer(JobSerializer):
         return position_in_queue(job)
 
 
-class JobFilter(django_filters.FilterSet):
+class JobFilter(Filters):
     state = django_filters.ChoiceFilter(choices=Job.State.choices, label="State")
     kind = django_filters.CharFilter(label="Kind, e.g. suite_run")
     sort = django_filters.OrderingFilter(
@@ -103,6 +105,7 @@ JOB = {
     "percent": 25,
     "eta_seconds": 12.5,
     "error": "",
+    "waits_for": "",
     "cancel_requested": False,
     "created": "2026-03-01T09:00:00Z",
     "started": "2026-03-01T09:00:01Z",

@@ -57,6 +57,15 @@ def make_broker(url: str) -> dramatiq.Broker:
     )
 
 
+def another_broker() -> dramatiq.Broker:
+    """The site's broker once more: dramatiq expects one for each Worker in a process."""
+    from gym.jobs.actors import run_next
+
+    broker = make_broker(conf.get("GYM_BROKER_URL"))
+    broker.declare_actor(run_next)
+    return broker
+
+
 def make_middleware() -> list[Middleware]:
     """No time limit (a suite may take hours; leases find dead workers), few retries of the wake-up itself."""
     return [Retries(max_retries=3, min_backoff=1_000, max_backoff=30_000), DbConnectionsMiddleware()]

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
 
 from gym.jobs import fairness, states, text
-from gym.jobs.errors import Cancelled, GaveWay, LostLease, WorkerStopping
+from gym.jobs.errors import Cancelled, GaveWay, LostLease, OutOfTime, WorkerStopping
 from gym.jobs.models import Job
+from gym.jobs.registry import time_limit
 
 CHECK_SECONDS = 1.0  # the database is asked at most this often whether to go on
 WRITE_SECONDS = 1.5  # progress is written this often, or
 WRITE_SHARE = 0.05  # when this share of the total was done since
 RATE_SECONDS = 30.0  # the pace is that of this last stretch
+BESIDE_SECONDS = 0.1  # how often `beside` looks whether to go on
+
+T = TypeVar("T")
 
 
 class JobContext:
@@ -33,6 +38,8 @@ class JobContext:
         self.owner_id: int | None = job.owner_id
         self.queue: str = job.queue
         self.priority: int = job.priority
+        self.seconds = time_limit(job.kind)
+        self._until = monotonic() + self.seconds
         self.finished = False
         self.postponed = False
         self._lost = threading.Event()
@@ -47,7 +54,7 @@ class JobContext:
     # --- going on or not ---
 
     def check(self) -> None:
-        """Raise Cancelled, LostLease or WorkerStopping if the handler should stop. Cheap: call it often."""
+        """Raise Cancelled, LostLease, OutOfTime or WorkerStopping if the handler should stop. Cheap: call it often."""
         if self.finished:
             return
         if monotonic() - self._checked_at >= CHECK_SECONDS:
@@ -56,8 +63,41 @@ class JobContext:
             raise LostLease
         if self._cancelled.is_set():
             raise Cancelled
+        if self.is_out_of_time:
+            raise OutOfTime(self.seconds)
         if self._stopping.is_set():
             raise WorkerStopping
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether this attempt has taken longer than one may."""
+        return monotonic() >= self._until
+
+    def beside(self, function: Callable[[], T]) -> T:
+        """The result of a function that waits for another machine, while `check` is asked. When the handler should
+        stop, the function is left behind: it has a deadline of its own, and it writes nothing."""
+        results: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                results.put((function(), None))
+            except Exception as error:  # noqa: BLE001  raised again where it belongs
+                results.put((None, error))
+
+        threading.Thread(target=work, daemon=True).start()
+        while True:
+            self.check()
+            try:
+                result, error = results.get(timeout=BESIDE_SECONDS)
+            except Empty:
+                continue
+            if error is not None:
+                raise error
+            return result  # type: ignore[return-value]  # the function's own
+
+    def lose(self) -> None:
+        """The attempt was ended by somebody else; the handler hears it at its next check."""
+        self._lost.set()
 
     def give_way(self) -> None:
         """Raise GaveWay if ordinary work waits behind this background work. Call it between steps that are kept."""
@@ -128,10 +168,11 @@ class JobContext:
         job over before the block ends. Raises LostLease, before anything is written, if it is too late.
 
         `brings_forward` says that no later attempt will have to do this block again. Then the tries are counted
-        anew: a long job may lose any number of workers as long as each of them brought it a step further.
+        anew, and this attempt is none of them: a long job may lose any number of workers as long as each of them
+        brought it a step further.
         """
         with transaction.atomic():
-            self._renew(**({"tries": 1} if brings_forward else {}))
+            self._renew(**({"tries": 0, "deaths": 0} if brings_forward else {}))
             yield
 
     @contextmanager

@@ -6,6 +6,8 @@ The interrupts derive from BaseException, as KeyboardInterrupt does, so that a h
 
 from __future__ import annotations
 
+from gym.jobs import text
+
 
 class JobInterrupt(BaseException):
     """Stop working on this attempt now. Let it pass through the handler."""
@@ -13,6 +15,16 @@ class JobInterrupt(BaseException):
 
 class Cancelled(JobInterrupt):
     """Somebody asked for the job to stop."""
+
+
+class OutOfTime(JobInterrupt):
+    """The attempt took longer than jobs of its kind may; the job fails."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"It took longer than {seconds:,.0f} seconds, the limit for such a job, and was ended. What was kept "
+            "stays; trying it again goes on from there."
+        )
 
 
 class LostLease(JobInterrupt):
@@ -29,6 +41,15 @@ class GaveWay(JobInterrupt):
 
 class PermanentFailure(Exception):
     """Trying again would not help: fail now, with this message."""
+
+
+class NotHere(Exception):
+    """This worker lacks what the job needs, and another may have it; `what` says it in words ("the files of the model
+    x"). The job goes back to the queue and loses no try."""
+
+    def __init__(self, what: str) -> None:
+        self.what = text.clean(what, 200)
+        super().__init__(f"Waiting for a worker with {self.what}.")
 
 
 class TooManyJobs(Exception):

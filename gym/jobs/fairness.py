@@ -13,13 +13,20 @@ from uuid import UUID
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils import timezone
 
+from gym.jobs import lacking
 from gym.jobs.models import Job, State
 
 MEMORY = timedelta(days=1)
 
 
-def claimable(queue: str) -> QuerySet[Job]:
+def ready(queue: str) -> QuerySet[Job]:
+    """The jobs that some worker could claim now."""
     return Job.objects.filter(queue=queue, state=State.QUEUED, not_before__lte=timezone.now())
+
+
+def claimable(queue: str) -> QuerySet[Job]:
+    """Those that this worker could claim: not the ones that wait for what it lacks."""
+    return ready(queue).exclude(waits_for__in=lacking.now())
 
 
 def turns(queue: str, *, waiting: QuerySet[Job] | None = None) -> list[tuple[int | None, int]]:

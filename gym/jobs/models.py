@@ -35,7 +35,7 @@ class Job(models.Model):
 
     `attempt` grows with every claim and never shrinks: it is the fencing token that a worker must
     still hold when it writes. `tries` counts the attempts since the job was queued by a person, or since it last
-    got a step further for good.
+    got a step further for good; `deaths` those at the end of them that ended with the death of the worker.
     """
 
     State = State
@@ -55,6 +55,11 @@ class Job(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)
+    deaths = models.PositiveSmallIntegerField(default=0)
+    lost_at = models.DateTimeField(null=True, blank=True, help_text="when its worker died last")
+    waits_for = models.CharField(
+        max_length=200, blank=True, help_text="what the workers that handed it back lack"
+    )
     not_before = models.DateTimeField(default=timezone.now)
     claimed_by = models.CharField(max_length=60, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -79,6 +84,7 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["queue", "not_before"], name="job_claimable", condition=Q(state="queued")),
             models.Index(fields=["lease_until"], name="job_leased", condition=Q(state="running")),
+            models.Index(fields=["lost_at"], name="job_lost", condition=Q(lost_at__isnull=False)),
             models.Index(fields=["owner", "state"], name="job_owner_state"),
             models.Index(fields=["queue", "started"], name="job_queue_started"),
             models.Index(fields=["-created"], name="job_created"),

@@ -1,17 +1,20 @@
 """Finds what got lost: jobs whose worker went silent, and queued jobs without a message.
 
-Every worker runs this at boot and then every GYM_REAPER_SECONDS; a lock row lets one of them do it at a time.
+Every worker runs this at boot and then every GYM_REAPER_SECONDS; a lock row lets one of them do it at a time. A worker
+that drains the queue does it without the lock: doing it twice at a time does no harm.
 """
 
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from datetime import timedelta
 
 from django.db import Error as DatabaseError
-from django.db import connection, connections
+from django.db import connection, connections, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from gym.jobs import conf, fairness, states
@@ -24,15 +27,23 @@ LOCK = "reaper"
 MAX_WAKES = 100  # per queue and pass
 KEEP_DEAD = timedelta(days=7)
 KEEP_SILENT_WORKERS = timedelta(hours=1)
-SILENT = "The worker stopped answering while it ran this job (it was killed, or ran out of memory)."
+SILENT = "it stopped answering: often it was killed, or memory ran out"
 
 
 def reap() -> int:
-    """One pass: end expired attempts (their number is returned), send missing wake-ups, clear old rows."""
-    expired = reap_expired()
+    """One pass: bring lost jobs back (the number of expired attempts is returned), send missing wake-ups, clear old
+    rows."""
+    expired = bring_back()
     resend_wakeups()
     Message.objects.filter(dead_at__lt=timezone.now() - KEEP_DEAD).delete()
     WorkerHeartbeat.objects.filter(last_seen__lt=timezone.now() - KEEP_SILENT_WORKERS).delete()
+    return expired
+
+
+def bring_back() -> int:
+    """End expired attempts; their number is returned. And give one job another chance."""
+    expired = reap_expired()
+    give_another_chance()
     return expired
 
 
@@ -45,33 +56,64 @@ def reap_expired() -> int:
     )
 
 
-def release_dead_worker(worker_id: str) -> int:
+def release_dead_worker(worker_id: str, exit_code: int | None = None) -> int:
     """The supervisor saw this worker die: nobody needs to wait for its leases and its lock to run out."""
+    how = SILENT if exit_code is None else describe_exit(exit_code)
     jobs = Job.objects.filter(state=State.RUNNING, claimed_by=worker_id).values_list("pk", "attempt")
-    released = sum(end_lost_attempt(job_id, attempt, expired_only=False) for job_id, attempt in jobs)
+    released = sum(end_lost_attempt(job_id, attempt, expired_only=False, how=how) for job_id, attempt in jobs)
     Lock.objects.filter(holder=worker_id).delete()
     WorkerHeartbeat.objects.filter(pk=worker_id).delete()
     return released
 
 
-def end_lost_attempt(job_id: object, attempt: int, *, expired_only: bool) -> bool:
+def describe_exit(code: int) -> str:
+    """How a process ended, in words; `code` as subprocess gives it."""
+    if code >= 0:
+        return f"it ended with exit code {code}"
+    return f"killed by signal {-code}" + (": often memory ran out" if -code == signal.SIGKILL else "")
+
+
+def end_lost_attempt(job_id: object, attempt: int, *, expired_only: bool, how: str = SILENT) -> bool:
     live = states.fenced(job_id, attempt)
     if expired_only:  # asked again inside the transaction: a heartbeat may have come in between
         live = live.filter(lease_until__lt=timezone.now())
-    state = states.end_attempt(live, SILENT)
+    state = states.lose_attempt(live, how)
     if state is not None:
-        states.append_log(Job.objects.filter(pk=job_id), f"{SILENT} Attempt {attempt} is over; now {state}.")
-        log.warning("job %s attempt %d was lost with its worker; now %s", job_id, attempt, state)
+        entry = f"The worker of attempt {attempt} died ({how}); the job is {state} now."
+        states.append_log(Job.objects.filter(pk=job_id), entry)
+        log.warning("job %s attempt %d was lost with its worker (%s); now %s", job_id, attempt, how, state)
     return state is not None
 
 
+def give_another_chance() -> bool:
+    """Of the jobs that failed only because their workers died, the one that waits longest gets one more try, when no
+    worker has died lately. One in each pass, so that one that kills its worker takes no other with it."""
+    job = states.failed_by_deaths().order_by("lost_at").first()
+    if job is None or not workers_are_quiet():
+        return False
+    with transaction.atomic():
+        if given := states.try_once_more(job.pk):
+            states.append_log(Job.objects.filter(pk=job.pk), "No worker has died for a while: one more try.")
+            wake(job.queue)
+    return given
+
+
+def workers_are_quiet() -> bool:
+    """No job lost its worker lately, and no worker was started, as after a death without a job."""
+    lately = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
+    lost = Job.objects.filter(lost_at__gt=lately)
+    return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=lately).exists()
+
+
 def resend_wakeups() -> int:
-    """Where a job has been queued for long, make sure that there are as many messages as claimable jobs."""
+    """Where a job has been queued for long, make sure that there are as many messages as claimable jobs. Of one that
+    was handed back, a worker that cannot do it may have used up the message, so for that one the time does not count.
+    """
     long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
     sent = 0
     for queue in conf.queues():
-        waiting = fairness.claimable(queue)
-        if not waiting.filter(not_before__lte=long_ago).exists():
+        waiting = fairness.ready(queue)  # by any worker: this one may lack what others have
+        if not waiting.filter(Q(not_before__lte=long_ago) | ~Q(waits_for="")).exists():
             continue
         missing = min(waiting.count() - ready_messages(queue), MAX_WAKES)
         for _ in range(missing):

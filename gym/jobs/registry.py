@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gym.jobs import conf
 from gym.jobs.errors import UnknownKind
 
 if TYPE_CHECKING:
@@ -13,16 +14,21 @@ if TYPE_CHECKING:
     Handler = Callable[[JobContext], None]
 
 _handlers: dict[str, Handler] = {}
+_limits: dict[str, float | Callable[[], float]] = {}
 
 
-def handler(kind: str) -> Callable[[Handler], Handler]:
-    """Register the decorated function for `kind`. A second function for the same kind is a mistake."""
+def handler(kind: str, *, seconds: float | Callable[[], float] | None = None) -> Callable[[Handler], Handler]:
+    """Register the decorated function for `kind`. A second function for the same kind is a mistake.
+
+    `seconds`: how long one attempt may take (a function where a setting says it); without it GYM_JOB_SECONDS."""
 
     def register(function: Handler) -> Handler:
         known = _handlers.get(kind)
         if known is not None and known is not function:
             raise ValueError(f"two handlers for jobs of kind {kind!r}: {known!r} and {function!r}")
         _handlers[kind] = function
+        if seconds is not None:
+            _limits[kind] = seconds
         return function
 
     return register
@@ -34,6 +40,12 @@ def get_handler(kind: str) -> Handler:
     except KeyError:
         known = ", ".join(sorted(_handlers)) or "none"
         raise UnknownKind(f"No handler is registered for jobs of kind {kind!r} (known: {known}).") from None
+
+
+def time_limit(kind: str) -> float:
+    """Seconds that one attempt at a job of this kind may take."""
+    limit = _limits.get(kind, conf.get("GYM_JOB_SECONDS"))
+    return float(limit() if callable(limit) else limit)
 
 
 def registered_kinds() -> list[str]:

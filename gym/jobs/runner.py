@@ -13,16 +13,25 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 from django.utils import timezone
 
-from gym.jobs import conf, states, text
+from gym.jobs import conf, lacking, states, text
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled, GaveWay, LostLease, PermanentFailure, UnknownKind, WorkerStopping
+from gym.jobs.errors import (
+    Cancelled,
+    GaveWay,
+    LostLease,
+    NotHere,
+    OutOfTime,
+    PermanentFailure,
+    UnknownKind,
+    WorkerStopping,
+)
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.registry import get_handler
 
 log = logging.getLogger(__name__)
 
 stopping = threading.Event()  # set by SIGTERM: claim nothing more, and let the handlers stop
-_running: dict[uuid.UUID, JobContext] = {}
+_running: set[JobContext] = set()
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
 
 
@@ -50,7 +59,7 @@ def run_next(queue: str) -> Job | None:
 def run(job: Job, *, heartbeat: bool = True) -> str | None:
     """Run a claimed job to the end of this attempt. Returns the new state; None if the lease was lost."""
     context = JobContext(job, stopping=stopping)
-    _running[job.pk] = context
+    _running.add(context)
     level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # a person's typing is no news
     log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
     try:
@@ -60,14 +69,19 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
         else:
             state = _attempt(context, job)
     finally:
-        _running.pop(job.pk, None)
+        _running.discard(context)
     log.log(level, "job %s attempt %d ended: %s", job.pk, job.attempt, state or "lease lost, nothing written")
     return state
 
 
+def running() -> set[JobContext]:
+    """The attempts under way in this process."""
+    return set(_running)
+
+
 def release_running() -> None:
     """Give back the jobs whose handlers did not stop in time. Their threads can write nothing after this."""
-    for context in list(_running.values()):
+    for context in running():
         live = states.fenced(context.job_id, context.attempt)
         if states.end_attempt(live, "The worker was stopped.", keep_try=True):
             log.warning("job %s did not stop in time and went back to the queue", context.job_id)
@@ -85,10 +99,17 @@ def _attempt(context: JobContext, job: Job) -> str | None:
         return None
     except Cancelled:
         return states.end_attempt(live, "")
+    except OutOfTime as error:
+        _note_error(error)
+        return states.end_attempt(live, str(error), permanent=True)
     except WorkerStopping:
         return states.end_attempt(live, "The worker was stopped.", keep_try=True)
     except GaveWay:
         return states.end_attempt(live, "", keep_try=True)
+    except NotHere as error:
+        lacking.note(error.what)
+        log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)
+        return states.end_attempt(live, str(error), keep_try=True, waits_for=error.what)
     except (PermanentFailure, UnknownKind) as error:
         _note_error(error)
         return states.end_attempt(live, text.clean(error, text.MAX_ERROR) or "failed", permanent=True)
@@ -110,11 +131,10 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
     _note_error(error)
     live = states.fenced(job.pk, job.attempt)
     states.append_log(live, f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}")
-    delay = conf.get("GYM_JOB_RETRY_SECONDS") * 2 ** (job.tries - 1)
-    return states.end_attempt(live, text.describe_error(error), delay=delay)
+    return states.end_attempt(live, text.describe_error(error), delay=conf.retry_seconds(job.tries))
 
 
-def _note_error(error: Exception) -> None:
+def _note_error(error: BaseException) -> None:
     """The worker's last error, for the list of workers. Outside a worker: nothing."""
     said = text.clean(text.describe_error(error), text.MAX_ERROR)
     WorkerHeartbeat.objects.filter(pk=worker_id()).update(last_error=said, last_error_at=timezone.now())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from gym.jobs import conf, fairness
@@ -84,6 +84,12 @@ def held_somewhere(name: str, queue: str) -> bool:
         and any(held.get("name") == name for held in row.memory.get("held", []))
         for row in WorkerHeartbeat.objects.all()
     )
+
+
+def waited_for(jobs: QuerySet[Job]) -> list[tuple[str, int]]:
+    """What workers lack that these jobs wait for, in words, and how many do."""
+    rows = jobs.filter(state=State.QUEUED).exclude(waits_for="").order_by("waits_for")
+    return list(rows.values_list("waits_for").annotate(n=Count("pk")))
 
 
 def queue_summary(there: list[WorkerView] | None = None) -> list[QueueSummary]:

@@ -1,7 +1,8 @@
 """The state machine: the only place that changes `Job.state`.
 
-    queued -> running -> done | failed | cancelled        running -> queued (retry, lost worker, shutdown, postponed)
+    queued -> running -> done | failed | cancelled        running -> queued (retry, lost worker, handed back, postponed)
     queued -> cancelled                                   failed | cancelled -> queued (a person's retry)
+                                                          failed -> queued (one more try, when only workers died)
 
 A claim is one conditional UPDATE. Every later write of the worker repeats the attempt it claimed, so the
 writes of a worker that lost its lease match no row.
@@ -53,6 +54,7 @@ def claim(job_id: UUID, worker_id: str) -> Job | None:
         started=now,
         rate=0.0,
         progress_at=None,
+        waits_for="",
     )
     if not claimed:
         return None
@@ -97,30 +99,60 @@ def postpone(job_id: UUID, attempt: int, priority: int) -> bool:
 
 
 def end_attempt(
-    live: QuerySet[Job], error: str, *, permanent: bool = False, keep_try: bool = False, delay: float = 0.0
+    live: QuerySet[Job],
+    error: str,
+    *,
+    permanent: bool = False,
+    keep_try: bool = False,
+    delay: float = 0.0,
+    waits_for: str = "",
 ) -> str | None:
     """An attempt ends without a result: cancelled if asked for, queued if a try is left, else failed.
 
     `live` selects the job if, and only if, the attempt may still be ended (`fenced`, or an expired lease).
-    `keep_try` gives the try back: the attempt ended for no fault of the job. Returns the new state.
+    `keep_try` gives the try back: the attempt ended for no fault of the job. Without it the attempt is a try even if it
+    got the job a step further: errors do not pass because workers come and go. `waits_for`: what this worker lacks.
+    Returns the new state.
     """
     with transaction.atomic():
         job = live.select_for_update().first()
         if job is None:
             return None
         now = timezone.now()
-        changes: dict[str, Any] = {"error": error, **IDLE}
+        tries = max(0, job.tries - 1) if keep_try else max(1, job.tries)
+        changes: dict[str, Any] = {"error": error, "tries": tries, **IDLE}
         if job.cancel_requested:
             changes |= {"state": State.CANCELLED, "finished": now, "error": ""}
-        elif keep_try or (not permanent and job.tries < job.max_attempts):
+        elif keep_try or (not permanent and tries < job.max_attempts):
             changes |= {"state": State.QUEUED, "not_before": now + timedelta(seconds=delay)}
-            changes |= {"tries": job.tries - 1} if keep_try else {}
+            changes |= {"waits_for": waits_for} if keep_try else {"deaths": 0}
         else:
-            changes |= {"state": State.FAILED, "finished": now}
+            changes |= {"state": State.FAILED, "finished": now, "deaths": 0}
         Job.objects.filter(pk=job.pk).update(**changes)
         if changes["state"] == State.QUEUED:
             wake(job.queue, delay=delay)
     return changes["state"]
+
+
+def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
+    """An attempt ends because its worker died, `how` in words. Unless it got the job a step further, it counts as a
+    try, and the next one comes as long after the last sign of life as after an error, so that other jobs go first.
+    Returns the new state."""
+    with transaction.atomic():
+        job = live.select_for_update().first()
+        if job is None:
+            return None
+        deaths = job.deaths + 1 if job.tries else 0
+        error = f"Its worker died {f'{deaths} times ' if deaths > 1 else ''}while working on it ({how})."
+        if 1 < deaths == job.max_attempts:
+            minutes = max(1, round(conf.get("GYM_JOB_QUIET_SECONDS") / 60))
+            error += f" It is tried once more when no worker has died for {minutes} minutes."
+        now = timezone.now()
+        silent = (now - (job.heartbeat_at or now)).total_seconds()
+        delay = max(0.0, conf.retry_seconds(job.tries) - silent)
+        state = end_attempt(live, error, keep_try=not job.tries, delay=delay)
+        Job.objects.filter(pk=job.pk).update(deaths=deaths, lost_at=now)
+        return state
 
 
 def cancel(job_id: UUID) -> str:
@@ -139,17 +171,31 @@ def cancel(job_id: UUID) -> str:
 
 def requeue(job_id: UUID) -> bool:
     """failed or cancelled -> queued, with fresh tries. `attempt` keeps growing: it is the fencing token."""
+    ended = Job.objects.filter(pk=job_id, state__in=set(FINAL_STATES) - {State.DONE})
+    return _back_to_queue(ended, tries=0, deaths=0, cancel_requested=False, error="")
+
+
+def failed_by_deaths() -> QuerySet[Job]:
+    """Failed jobs all of whose tries ended with the death of their worker. After one more they are not among them."""
+    lost = Job.objects.filter(state=State.FAILED, lost_at__isnull=False)
+    return lost.filter(max_attempts__gt=1, deaths=F("max_attempts"))
+
+
+def try_once_more(job_id: UUID) -> bool:
+    """failed -> queued, with one try: only deaths of workers failed the job. After one more it stays failed."""
+    return _back_to_queue(failed_by_deaths().filter(pk=job_id), tries=F("max_attempts") - 1)
+
+
+def _back_to_queue(ended: QuerySet[Job], **changes: Any) -> bool:
     return bool(
-        Job.objects.filter(pk=job_id, state__in=set(FINAL_STATES) - {State.DONE}).update(
+        ended.update(
             state=State.QUEUED,
-            tries=0,
             not_before=timezone.now(),
-            cancel_requested=False,
             finished=None,
             done=0,
             rate=0.0,
             progress_at=None,
-            error="",
+            **changes,
         )
     )
 

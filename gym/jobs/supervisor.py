@@ -1,5 +1,7 @@
 """Keeps child processes running: starts them, prefixes their output, restarts the dead, ends them together.
 
+It never gives up: a child that dies right after each start is started again with pauses that grow to MAX_BACKOFF.
+
 Standard library only: no database and no torch in the parent, so nothing that kills a child can kill it.
 """
 
@@ -15,32 +17,41 @@ from collections.abc import Callable
 from types import FrameType
 
 FAST_SECONDS = 10.0  # a child that dies sooner than this after its start died fast
-MAX_FAST_DEATHS = 5
-MAX_BACKOFF = 10.0
+READY = "is ready for jobs"
+"""What a worker says when it has started. If it dies after that, a job in hand may have killed it, and such jobs fail
+after their tries: that is no reason to wait."""
+MANY_FAST_DEATHS = 5  # after so many in a row it says what is wrong
+MAX_BACKOFF = 30.0
 STOP_SECONDS = 28.0
 
 
 class Child:
     """One supervised process. `command` makes the argument list for every start anew."""
 
-    def __init__(self, name: str, command: Callable[[], list[str]]) -> None:
+    def __init__(
+        self, name: str, command: Callable[[], list[str]], *, pass_fds: tuple[int, ...] = ()
+    ) -> None:
         self.name = name
         self.command = command
+        self.pass_fds = pass_fds
         self.process: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
         self.start_at = 0.0  # when to start (again)
         self.fast_deaths = 0
+        self.was_ready = False
         self.last_line = ""
         self._reader: threading.Thread | None = None
 
     def start(self, write: Callable[[str], None]) -> None:
-        self.started_at = time.monotonic()
+        command = self.command()  # it may look at how the last one ended
+        self.started_at, self.was_ready = time.monotonic(), False
         self.process = subprocess.Popen(  # noqa: S603  our own command line, no shell
-            self.command(),
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor only
+            pass_fds=self.pass_fds,
         )
         self._reader = threading.Thread(target=self._copy_output, args=(self.process, write), daemon=True)
         self._reader.start()
@@ -51,6 +62,7 @@ class Child:
             for line in output:
                 text = line.decode("utf-8", "replace").rstrip()
                 self.last_line = text or self.last_line
+                self.was_ready = self.was_ready or READY in text
                 write(f"[{self.name}] {text}")
 
     def running(self) -> bool:
@@ -74,7 +86,8 @@ class Child:
         """Count the death and return how long to wait before the next start."""
         if self._reader is not None:
             self._reader.join(timeout=1)
-        self.fast_deaths = self.fast_deaths + 1 if now - self.started_at < FAST_SECONDS else 0
+        is_fast = not self.was_ready and now - self.started_at < FAST_SECONDS
+        self.fast_deaths = self.fast_deaths + 1 if is_fast else 0
         return min(MAX_BACKOFF, 0.5 * 2 ** (self.fast_deaths - 1)) if self.fast_deaths else 0.1
 
     def describe_end(self) -> str:
@@ -83,10 +96,10 @@ class Child:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    def describe_giving_up(self) -> str:
+    def describe_trouble(self) -> str:
         return (
-            f"[serve] {self.name} died {MAX_FAST_DEATHS} times right after its start; giving up. "
-            f"The last thing it said: {self.last_line or '(nothing)'}"
+            f"[serve] {self.name} died {self.fast_deaths} times right after its start. It is started again all the "
+            f"same, every {MAX_BACKOFF:.0f} s in the end. The last thing it said: {self.last_line or '(nothing)'}"
         )
 
 
@@ -107,13 +120,13 @@ class Supervisor:
         self.signals = 0
         self._write = write or print_line
 
-    def run(self) -> int:
-        """Supervise until a signal arrives (returns 0) or a child keeps dying (returns 1)."""
+    def run(self) -> None:
+        """Supervise until a signal arrives."""
         before = {
             number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)
         }
         try:
-            return self._loop()
+            self._loop()
         finally:
             self._stop_all()
             for number, handler in before.items():
@@ -122,7 +135,7 @@ class Supervisor:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.signals += 1  # a plain number: an Event's lock may be held by the very code this interrupts
 
-    def _loop(self) -> int:
+    def _loop(self) -> None:
         while not self.signals:
             now = time.monotonic()
             for child in self.children:
@@ -130,20 +143,18 @@ class Supervisor:
                     continue
                 if child.process is not None and not child.start_at:
                     self._after_death(child, now)
-                    if child.fast_deaths >= MAX_FAST_DEATHS:
-                        self._write(child.describe_giving_up())
-                        return 1
                 if now >= child.start_at:
                     child.start_at = 0.0
                     child.start(self._write)
             self.on_tick()
             time.sleep(0.1)
-        return 0
 
     def _after_death(self, child: Child, now: float) -> None:
         wait = child.note_death(now) * self.backoff
         child.start_at = now + wait
         self._write(f"[serve] {child.name} {child.describe_end()}; starting it again in {wait:.1f} s")
+        if child.fast_deaths == MANY_FAST_DEATHS:
+            self._write(child.describe_trouble())
 
     def _stop_all(self) -> None:
         """SIGTERM, wait, SIGKILL. A second signal while waiting goes to SIGKILL at once."""

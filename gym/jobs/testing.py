@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from gym.jobs import runner, states
+from gym.jobs import conf, runner, states
 from gym.jobs.models import Job
 
 
-def run_pending(queue: str = "default", limit: int = 100) -> list[Job]:
-    """Claim and run queued jobs until none can be claimed; returns them as they are afterwards."""
+def run_pending(queue: str = "", limit: int = 100) -> list[Job]:
+    """Claim and run queued jobs until none can be claimed; returns them as they are afterwards. Without a queue those
+    of all that are not quick."""
+    queues = [queue] if queue else [name for name in conf.queues() if not conf.is_quick(name)]
     ran: dict[object, None] = {}
     for _ in range(limit):
-        job = states.claim_next(queue, "test")
+        claimed = (states.claim_next(name, "test") for name in queues)
+        job = next((job for job in claimed if job is not None), None)
         if job is None:
             break
         runner.run(job, heartbeat=False)

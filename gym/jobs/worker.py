@@ -10,27 +10,35 @@ import socket
 import sys
 import time
 from collections.abc import Iterable
+from datetime import datetime
 from types import FrameType
 from typing import Any
 
 import dramatiq
 from django.db import Error as DatabaseError
 from django.db import connection, connections
+from django.db.models import Q
 from django.utils import timezone
 
-from gym.jobs import conf, fairness, runner
+from gym.jobs import conf, fairness, lacking, runner
+from gym.jobs.broker import another_broker
 from gym.jobs.models import Job, State, WorkerHeartbeat
-from gym.jobs.reaper import Reaper, release_dead_worker
+from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
+from gym.jobs.supervisor import READY, print_line
+from gym.jobs.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 8.0  # for signing off and closing connections, after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
+RESTART = 1  # exit code of a worker that ended itself: whoever keeps workers running starts another
+LOOK_SECONDS = 1.0  # how often the watchdog looks at the handlers
 QUICK_TIMEOUT_MS = 50  # the same, for a queue whose jobs people wait for
 
 
 def worker_threads() -> int:
-    """How many jobs this worker runs at the same time, quick ones apart; 1 outside a worker."""
+    """How many jobs this worker runs at the same time, those of queues with a thread of their own apart; 1 outside a
+    worker."""
     row = WorkerHeartbeat.objects.filter(pk=runner.worker_id()).values_list("threads", flat=True).first()
     return row or 1
 
@@ -46,43 +54,54 @@ def report(memory: dict[str, Any], devices: Iterable[str]) -> None:
 
 class WorkerProcess:
     def __init__(
-        self, queues: list[str], *, threads: int = 1, parent: int | None = None, replaces: str = ""
+        self,
+        queues: list[str],
+        *,
+        threads: int = 1,
+        parent: int | None = None,
+        replaces: str = "",
+        exit_code: int | None = None,
     ) -> None:
         self.queues = queues
         self.threads = threads
         self.parent = parent
         self.replaces = replaces
+        self.exit_code = exit_code  # of the worker that this one replaces
         self.signals = 0
+        self.watchdog = Watchdog()
 
     def run(self) -> None:
         """Work until a signal arrives or the parent is gone."""
         self._listen_to_signals()
-        if self.replaces and (released := release_dead_worker(self.replaces)):
+        if self.replaces and (released := release_dead_worker(self.replaces, self.exit_code)):
             log.warning("took back %d jobs of the worker that died", released)
         self._sign_in()
+        print_line(f"worker {runner.worker_id()} {READY}: {', '.join(self.queues)}")
         workers = self._start_workers()
         reaper = Reaper(runner.worker_id())
         reaper.start()
-        log.info("worker %s serves %s", runner.worker_id(), ", ".join(self.queues))
         self._wait()
         runner.stopping.set()
         self._shut_down(workers, reaper)
         log.info("worker %s is done", runner.worker_id())
+        if self.watchdog.bit:
+            sys.exit(RESTART)
 
     def _start_workers(self) -> list[dramatiq.Worker]:
-        """One for the ordinary queues, and one with a thread of its own for each quick queue: what a person waits for
-        does not queue behind hours of work. They share the process, and so the loaded models."""
-        broker = dramatiq.get_broker()
-        broker.emit_after("process_boot")  # only dramatiq's own command line does this otherwise
-        for queue in self.queues:
-            broker.declare_queue(queue)
-        ordinary = [queue for queue in self.queues if not conf.is_quick(queue)]
+        """One for the ordinary queues, and one with a thread of its own for each quick queue and each queue of work
+        that waits for other machines: what a person waits for does not queue behind hours of work, and work that
+        computes does not queue behind work that waits. They share the process, and so the loaded models."""
+        ordinary = [queue for queue in self.queues if not conf.has_own_thread(queue)]
         lanes = [(ordinary, self.threads)] if ordinary else []
-        lanes += [([queue], 1) for queue in self.queues if conf.is_quick(queue)]
-        return [self._start_worker(broker, queues, threads) for queues, threads in lanes]
+        lanes += [([queue], 1) for queue in self.queues if conf.has_own_thread(queue)]
+        brokers = [dramatiq.get_broker(), *(another_broker() for _ in lanes[1:])]
+        return [self._start_worker(broker, *lane) for broker, lane in zip(brokers, lanes, strict=True)]
 
     @staticmethod
     def _start_worker(broker: dramatiq.Broker, queues: list[str], threads: int) -> dramatiq.Worker:
+        broker.emit_after("process_boot")  # only dramatiq's own command line does this otherwise
+        for queue in queues:
+            broker.declare_queue(queue)
         quick = any(conf.is_quick(queue) for queue in queues)
         worker = dramatiq.Worker(
             broker,
@@ -109,6 +128,7 @@ class WorkerProcess:
 
     def _wait(self) -> None:
         next_sign = time.monotonic() + conf.SIGN_SECONDS
+        next_look = time.monotonic() + LOOK_SECONDS
         while not self.signals:
             time.sleep(0.1)
             if self.parent is not None and os.getppid() != self.parent:
@@ -117,6 +137,10 @@ class WorkerProcess:
             if time.monotonic() >= next_sign:
                 next_sign = time.monotonic() + conf.SIGN_SECONDS
                 self._sign()
+            if time.monotonic() >= next_look:
+                next_look = time.monotonic() + LOOK_SECONDS
+                if self._must_end():
+                    return
 
     def _shut_down(self, workers: list[dramatiq.Worker], reaper: Reaper) -> None:
         """Let the handlers stop at their next check; after the grace period give their jobs back."""
@@ -138,8 +162,9 @@ class WorkerProcess:
         if hanging:  # a thread that does not return cannot be ended in any other way
             logging.shutdown()
             sys.stderr.flush()
-            os._exit(0)
-        dramatiq.get_broker().close()
+            os._exit(RESTART if self.watchdog.bit else 0)
+        for worker in workers:
+            worker.broker.close()
         connections.close_all()
         faulthandler.cancel_dump_traceback_later()
 
@@ -158,6 +183,15 @@ class WorkerProcess:
             },
         )
 
+    def _must_end(self) -> bool:
+        """Whether a handler holds its thread so firmly that only the end of the process frees it."""
+        try:
+            return self.watchdog.look()
+        except DatabaseError:
+            log.exception("the watchdog could not reach the database; trying again")
+            connection.close()
+            return False
+
     def _sign(self) -> None:
         try:
             if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(last_seen=timezone.now()):
@@ -168,15 +202,26 @@ class WorkerProcess:
 
 
 def drain(queues: list[str], *, once: bool = False) -> int:
-    """Run queued jobs in this thread until none is left (or one was run). Returns how many attempts ran."""
-    ran = 0
+    """Run queued jobs in this thread until none is left (or one was run). Returns how many attempts ran.
+
+    Lost jobs are looked for first, and whenever nothing else is to be done. A running job whose worker gives no sign
+    of life is waited for: it is taken when its lease is over. What this worker lacks the files for is left to others.
+    """
+    started, ran = timezone.now(), 0
+    bring_back()
     while not runner.stopping.is_set():
         if any(runner.run_next(queue) for queue in queues):
             ran += 1
             if once:
                 break
-        elif once or not Job.objects.filter(queue__in=queues, state=State.QUEUED).exists():
+        elif once or not _is_work_left(queues, started):
             break
-        elif not any(fairness.claimable(queue).exists() for queue in queues):
-            time.sleep(0.2)  # a job waits for its second try
+        elif not bring_back() and not any(fairness.claimable(queue).exists() for queue in queues):
+            time.sleep(0.2)  # a job waits for its second try, or for the end of a lease
     return ran
+
+
+def _is_work_left(queues: list[str], started: datetime) -> bool:
+    jobs = Job.objects.filter(queue__in=queues)
+    queued = Q(state=State.QUEUED) & ~Q(waits_for__in=lacking.now())
+    return jobs.filter(queued | Q(state=State.RUNNING, heartbeat_at__lt=started)).exists()

@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.lmchallenge.models import Corpus, Game, Guess
 
 
 @admin.register(Corpus)
-class CorpusAdmin(admin.ModelAdmin):
+class CorpusAdmin(SiteAdmin):
     """The text never changes: games rest on it."""
 
     list_display = ["title", "slug", "owner", "visibility", "form", "lines", "tokens", "licence", "created"]
@@ -20,7 +21,7 @@ class CorpusAdmin(admin.ModelAdmin):
 
 
 @admin.register(Game)
-class GameAdmin(admin.ModelAdmin):
+class GameAdmin(SiteAdmin):
     list_display = ["title", "game", "kind", "player", "corpus", "owner", "visibility", "lines", "created"]
     list_filter = ["game", "kind", "visibility"]
     list_select_related = ["corpus", "owner"]
@@ -37,7 +38,7 @@ class GameAdmin(admin.ModelAdmin):
 
 
 @admin.register(Guess)
-class GuessAdmin(admin.ModelAdmin):
+class GuessAdmin(SiteAdmin):
     """What people typed is theirs: only who asked which model when."""
 
     list_display = ["pk", "owner", "model", "created"]

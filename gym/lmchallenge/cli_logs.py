@@ -88,38 +88,44 @@ def _best_of(name: str, keep: str, streams: Streams) -> mixing.Mix | None:
 
 def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     """`compare`: each log against the first."""
-    from gym.lmchallenge.compare import compare, fingerprint
+    from gym.lmchallenge.compare import Text, compare, text
 
-    tables, mixes = [], []
-    names: list[str] = []
-    for name, mix in paired(options.log, options.opt_args):
+    pairs = paired(options.log, options.opt_args)
+    texts: list[Text] = []
+    for name, _ in pairs:
         if name == "-":
             raise OptionError("A log to compare is read twice.", "Give files.")
         with _rows(name, streams) as rows:
-            found = fingerprint(row for _, row in rows)
-        if names and found != names[0]:
+            found = text(row for _, row in rows)
+        if texts and not found.same(texts[0]):
             raise OptionError(
                 f"{name} is of another text than {options.log[0]}.", "Their figures cannot be compared."
             )
+        texts.append(found)
+        if found.hidden:
+            streams.err.write(
+                f"note: {name}: no words: all tokens count, and texts are compared by lengths.\n"
+            )
+    keep = "all" if any(found.hidden for found in texts) else options.filter
+    tables, mixes = [], []
+    for name, mix in pairs:
         with opened(name, streams) as (stream, source):
             tried = [mix] if mix else mixing.grid()
-            table = read_log(stream, source, keep=options.filter, mixes=tried)
+            table = read_log(stream, source, keep=keep, mixes=tried)
         if table.game == "ic" and mix is None:
             mix = stats.best(stats.search(table))[0]
         tables.append(table)
         mixes.append(mix)
-        names.append(found)
-    pairs = zip(options.log[1:], tables[1:], mixes[1:], strict=True)
     answer = {
         "first": options.log[0],
-        "filter": options.filter,
-        "text_fingerprint": names[0],
+        "filter": keep,
+        "text_fingerprint": texts[0].name,
         "comparisons": [
             {
                 "log": name,
                 **compare(tables[0], table, mixes=(mixes[0], mix), cluster=options.cluster).as_dict(),
             }
-            for name, table, mix in pairs
+            for name, table, mix in zip(options.log[1:], tables[1:], mixes[1:], strict=True)
         ],
     }
     streams.say(json.dumps(answer, sort_keys=True))

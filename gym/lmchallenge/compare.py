@@ -16,39 +16,52 @@ import numpy as np
 
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.extras import outcomes
-from gym.lmchallenge.games import RESULT_KEYS
-from gym.lmchallenge.logs import Row, game_of
+from gym.lmchallenge.logs import Row, text_of
 from gym.lmchallenge.mixing import Mix
 from gym.lmchallenge.table import Floats, Table
 
 RESAMPLES = 10_000
 
 
+@dataclass(frozen=True)
+class Text:
+    """The text that a log is about. `name`: see `fingerprint`; `lengths`: name of the lengths of its tokens (of tc: of
+    its lines) alone; `hidden`: the log does not have all of its words."""
+
+    name: str
+    lengths: str
+    hidden: bool
+
+    def same(self, other: Text) -> bool:
+        """Whether both are of one text, as far as both say: a log without words says lengths only."""
+        return self.name == other.name if self.hidden == other.hidden else self.lengths == other.lengths
+
+
+def text(rows: Iterable[Row]) -> Text:
+    """What a log says of its text."""
+    name, lengths, hidden = hashlib.sha256(), hashlib.sha256(), False
+    for row in rows:
+        parts = text_of(row)
+        name.update(repr((row.get("userId"), parts)).encode("utf-8", "surrogatepass") + b"\n")
+        lengths.update(
+            repr([part if isinstance(part, int) else len(part) for part in parts]).encode() + b"\n"
+        )
+        hidden = hidden or any(isinstance(part, int) for part in parts)
+    return Text(name.hexdigest(), lengths.hexdigest(), hidden)
+
+
 def fingerprint(rows: Iterable[Row]) -> str:
     """Hexadecimal name of the text that a log is about: users and targets in order (their lengths, where the log
     has no targets; such a log has another name than one with targets). Logs of wp and ic on one corpus share it;
     tc cuts its text elsewhere, so its own name is that of the whole lines."""
-    digest = hashlib.sha256()
-    for row in rows:
-        game = game_of(row)
-        entries = row[RESULT_KEYS[game]]
-        parts = [entry["targetChars"] if (text := entry.get("target")) is None else text for entry in entries]
-        if game == "tc":
-            texts = all(isinstance(part, str) for part in parts)
-            parts = (
-                ["".join(parts)]
-                if texts
-                else [sum(part if isinstance(part, int) else len(part) for part in parts)]
-            )
-        digest.update(repr((row.get("userId"), parts)).encode("utf-8", "surrogatepass") + b"\n")
-    return digest.hexdigest()
+    return text(rows).name
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Second minus first. `metric` is hit3 (wp), accuracy (ic) or pcpc (tc).
 
-    interval         95 % interval of the difference, from resampling clusters
+    interval         95 % interval of the difference, from resampling clusters; None if there is one only
     p                two-sided share of resamples on the other side of 0
     only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None for tc
     """
@@ -66,9 +79,19 @@ class Comparison:
     only_second: int | None = None
     mcnemar_p: float | None = None
 
+    @property
+    def verdict(self) -> str:
+        """What the interval says of the second, or why there is none."""
+        if self.difference is None:
+            return "cannot be tested: no value"
+        if self.interval is None:
+            return f"cannot be tested: one {self.cluster}"
+        low, high = self.interval
+        return "better" if low > 0 else "worse" if high < 0 else "no significant difference"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return asdict(self)
+        return {**asdict(self), "verdict": self.verdict}
 
 
 def compare(
@@ -79,7 +102,8 @@ def compare(
     cluster: str = "auto",
     seed: int = 0,
 ) -> Comparison:
-    """Compare two tables of one game and filter on the same text (check `fingerprint` before). cluster: "user",
+    """Compare two tables of one game and filter on the same text (check `Text.same` before; where one is hidden, the
+    filter must be "all", since the other filters need words). cluster: "user",
     "line", or "auto": users if there are at least 10. Raises LogError where lines or tokens do not fit."""
     if first.game != second.game or first.filter != second.filter:
         raise LogError("The logs are of different games or filters.", "Compare like with like.")

@@ -99,7 +99,8 @@ def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
         raise CorpusError(f"{where}: this is {_kind(row)}, not an object.", 'Write {"text": "…"}.')
     if "text" not in row:
         raise CorpusError(
-            f'{where}: there is no key "text".', f"The keys are {', '.join(map(repr, row)) or 'none'}."
+            f'{where}: there is no key "text".',
+            f"The keys are {', '.join(map(repr, list(row)[:8])) or 'none'}.",
         )
     words = row.pop("text")
     if not isinstance(words, str):

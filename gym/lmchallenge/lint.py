@@ -37,6 +37,8 @@ MESSAGES = {
     "reserved-key": "A key of the log. The game's result replaces it, or it is taken for the game's.",
     "empty": "An empty text. It is played (and learnt), and gives no tokens.",
 }
+MAX_FINDINGS = 200
+"""Kinds that are told apart; keys beyond them are counted together."""
 _SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
 
 
@@ -99,6 +101,9 @@ class Watch:
         self._before = line
 
     def _add(self, line: Line, code: str, detail: str = "") -> None:
+        detail = detail[:100]
+        if len(self._found) >= MAX_FINDINGS and (code, detail) not in self._found:
+            detail = "others" if detail else ""
         known = self._found.get((code, detail))
         if known:
             known.count += 1

@@ -15,6 +15,9 @@ Row: TypeAlias = dict[str, Any]
 PARTITIONS = ("all", "user", "line")
 """Into what the statistics of a log may be divided."""
 GAMES = {key: game for game, key in RESULT_KEYS.items()}
+VERSION_5 = frozenset(("message", "token", "target"))
+"""Keys of every line of LM Challenge 5, which has one of GAMES_5 besides."""
+GAMES_5 = {"completions": "wc", "logp": "we or ce", "results": "wr"}
 
 
 def line_of(row: Row) -> str:
@@ -28,6 +31,12 @@ def game_of(row: Row, where: str = "the log") -> str:
     for key, game in GAMES.items():
         if key in row:
             return game
+    successor = next((game for key, game in GAMES_5.items() if key in row), None)
+    if successor and row.keys() >= VERSION_5:
+        raise LogError(
+            f"{where}: this is a log of LM Challenge 5 (game {successor}), with one token on each line.",
+            f"Only logs of LM Challenge 4 are read ({', '.join(RESULT_KEYS)}): play the text with version 4, or here.",
+        )
     shown = ", ".join(map(repr, list(row)[:8])) or "none"
     raise LogError(
         f"{where}: this is no log of a game; its keys are {shown}.",
@@ -82,16 +91,35 @@ def _row(raw: bytes, where: str) -> Row | None:
         row = json.loads(raw)
     except UnicodeDecodeError:
         raise LogError(f"{where}: this is not UTF-8.") from None
-    except (ValueError, RecursionError) as error:
-        hint = (
-            "The log may have been cut off here."
-            if not raw.endswith(b"\n")
-            else "Each line is one JSON object."
-        )
-        raise LogError(f"{where}: this is not JSON ({error}).", hint) from None
+    except json.JSONDecodeError as error:
+        raise _not_json(error, raw.endswith(b"\n"), where) from None
+    except RecursionError:
+        raise LogError(f"{where}: the JSON is nested too deeply.") from None
+    except ValueError as error:
+        raise LogError(f"{where}: this is not JSON ({error}).", "Each line is one JSON object.") from None
     if not isinstance(row, dict):
         raise LogError(f"{where}: this is not a JSON object.", "Each line is one JSON object.")
     return row
+
+
+def _not_json(error: json.JSONDecodeError, has_end: bool, where: str) -> LogError:
+    """What is wrong and in which column. `has_end`: the line ends with a newline."""
+    text, at = error.doc, error.pos
+    comma = text.rfind(",", 0, at + 1)
+    # Python names the bracket up to 3.12, and the comma from 3.13 on.
+    if comma >= 0 and not text[comma + 1 : at].strip() and text[comma + 1 :].lstrip()[:1] in ("]", "}"):
+        return LogError(
+            f"{where}, column {comma + 1}: this is not JSON: a comma before the closing bracket.",
+            "Delete that comma.",
+        )
+    if not has_end:
+        hint = "The log may have been cut off here."
+    elif text[at:].strip():
+        hint = "Each line is one JSON object."
+    else:
+        hint = "The line ends inside the object: write each object on one line."
+    column = len(text[:at].rstrip("\r\n")) + 1
+    return LogError(f"{where}, column {column}: this is not JSON: {error.msg}.", hint)
 
 
 def _check(game: str, entries: Any, where: str) -> None:
@@ -169,6 +197,19 @@ MOST_COUNTED = 2**53
 """Counts that a double holds."""
 _NUMBERS = frozenset((int, float))
 _SCORES = frozenset((int, float, type(None)))
+
+
+def text_of(row: Row) -> list[str | int]:
+    """What a row says of its text: its targets, or their lengths where they are hidden; of tc, which cuts a line
+    wherever the typist accepts, the line itself or its length."""
+    game = game_of(row)
+    entries = row[RESULT_KEYS[game]]
+    parts = [entry["targetChars"] if (text := entry.get("target")) is None else text for entry in entries]
+    if game != "tc":
+        return parts
+    if all(isinstance(part, str) for part in parts):
+        return ["".join(parts)]
+    return [sum(part if isinstance(part, int) else len(part) for part in parts)]
 
 
 def rank_base(rows: Iterable[Row]) -> int | None:

@@ -140,8 +140,9 @@ class Game(models.Model):
 
     @property
     def headline(self) -> tuple[str, float | None] | None:
-        """(name, value) of the game's main figure, counting tokens with a letter or an emoji."""
-        found: dict[str, Any] = self.statistics.get("alphaemoji", {})
+        """(name, value) of the game's main figure, counting tokens with a letter or an emoji; all tokens if the log has
+        no words."""
+        found: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_targets else "all", {})
         if not found.get("all"):
             return None
         name = {"wp": "hit3", "tc": "pcpc", "ic": "accuracy"}[self.game]

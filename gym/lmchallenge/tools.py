@@ -82,16 +82,24 @@ def vocabulary(
             yield word, count
 
 
-def preview(lines: Iterable[Line], form: str, most: int = 20) -> dict[str, Any]:
+def preview(
+    lines: Iterable[Line], form: str, most: int = 20, characters: int | None = None
+) -> dict[str, Any]:
     """The first `most` lines with their tokens as [start, end], and what is odd about the whole corpus: {"lines",
-    "characters", "tokens", "users", "warnings", "shown": [{"number", "text", "user", "timestamp", "tokens"}]}."""
+    "characters", "tokens", "users", "warnings", "shown": [{"number", "text", "user", "timestamp", "tokens"}]}.
+    `characters`: of a shown line, only tokens within so many are listed."""
     watch = Watch(form)
     shown: list[dict[str, Any]] = []
     count = 0
     for line in watch.through(lines):
-        found = [[start, start + len(token)] for start, token in tokens(line.text)]
-        count += len(found)
-        if len(shown) < most:
+        if len(shown) >= most:
+            count += sum(1 for _ in tokens(line.text))
+        else:
+            found: list[list[int]] = []
+            for start, token in tokens(line.text):
+                count += 1
+                if characters is None or start + len(token) <= characters:
+                    found.append([start, start + len(token)])
             time = None if line.time is corpus.MISSING else line.time
             shown.append(
                 {

@@ -11,8 +11,17 @@ class Refused(NetError):
     """This site does not send such a request: address, port, scheme or header are not allowed."""
 
 
+class NotAdmitted(Refused):
+    """GYM_NET_ALLOW does not list the address, or the name is unknown and not listed. `.unnamed` says it to people who
+    may not know where the server is."""
+
+    def __init__(self, message: str, unnamed: str) -> None:
+        super().__init__(message)
+        self.unnamed = unnamed
+
+
 class Unreachable(NetError):
-    """The name is unknown, nobody listens there, or the certificate is wrong. Asking again may help."""
+    """A listed name is unknown, nobody listens there, or the certificate is wrong. Asking again may help."""
 
 
 class TimedOut(NetError):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gym.net.errors import Refused
+from gym.net.errors import NotAdmitted, Unreachable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -95,11 +96,14 @@ class Rule:
         if self.network is not None:
             return address.version == self.network.version and address in self.network
         if self.name:
-            return self._is_name(host) and self._fits_a_name(address)
+            return self.lists(host) and self._fits_a_name(address)
         public_port = self.port is not None or port in _PUBLIC_PORTS or port >= 1024
         return public_port and is_public(address)
 
-    def _is_name(self, host: str) -> bool:
+    def lists(self, host: str) -> bool:
+        """Is this host named, whatever the scheme and port?"""
+        if not self.name:
+            return False
         if self.name.startswith("*."):
             return host.endswith(self.name[1:])
         return host == self.name
@@ -144,10 +148,64 @@ def parse_rule(entry: str) -> Rule:
 def require_admitted(
     rules: Sequence[Rule], scheme: str, host: str, addresses: Sequence[Address], port: int
 ) -> None:
-    """Refused unless every address of `host` is admitted by some rule."""
-    for address in addresses:
-        if not any(rule.admits(scheme, host, address, port) for rule in rules):
-            raise Refused(
-                f"{scheme}://{host}:{port} leads to an address this site may not talk to. "
-                "An administrator can list it in GYM_NET_ALLOW."
-            )
+    """NotAdmitted unless every address of `host` is admitted by some rule. Of a name that no rule lists nobody learns
+    whether it exists: that would tell the names of the network at home."""
+    refused = [a for a in addresses if not any(rule.admits(scheme, host, a, port) for rule in rules)]
+    if addresses and not refused:
+        return
+    if _is_name(host) and not any(rule.lists(host) for rule in rules):
+        raise _not_admitted_name(scheme, host, port)
+    if not addresses:
+        raise Unreachable(f"No address is known for {host}.")
+    raise _not_admitted(scheme, host, canonical(refused[0]), port)
+
+
+def _is_name(host: str) -> bool:
+    """Not localhost, and not an address, however it is spelled (0x7f.1, 2130706433)."""
+    if host == "localhost" or ":" in host:
+        return False
+    try:
+        socket.inet_aton(host)
+    except OSError:
+        return True
+    return False
+
+
+def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
+    said = "does not exist, or leads to an address or port that this site may not connect to"
+    could = "Check the name; an administrator can allow the server, for example by GYM_NET_ALLOW=public,"
+    return NotAdmitted(
+        f"Not contacted: {host} {said} ({scheme}://{host}:{port}). {could}{host}:{port}",
+        f"Not contacted: the name of the server {said}. {could}agents.example.org",
+    )
+
+
+def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdmitted:
+    """With a value that would admit the server, but for addresses that nobody should list."""
+    if _within(address, (*_PRIVATE, *_LOOPBACK)) and not _within(address, _METADATA):
+        where, example = "private addresses or its own machine", "10.1.2.3:8080"
+    elif is_public(address):
+        where, example = "addresses that GYM_NET_ALLOW does not list", "agents.example.org"
+    else:
+        where, example = "link-local and reserved addresses", ""
+    said = f"Not contacted: this site may not connect to {where}"
+    server = f"{scheme}://{_bracketed(host)}:{port}"
+    if not example:
+        return NotAdmitted(f"{said} ({server}).", f"{said}.")
+    could = "An administrator can allow the server's address, for example by GYM_NET_ALLOW=public,"
+    entry = _entry_for(scheme, host, address, port)
+    return NotAdmitted(f"{said} ({server}). {could}{entry}", f"{said}. {could}{example}")
+
+
+def _entry_for(scheme: str, host: str, address: Address, port: int) -> str:
+    """The name of the server where a rule by name admits it, else its address."""
+    entry = f"{_bracketed(host)}:{port}"
+    try:
+        admits = parse_rule(entry).admits(scheme, host, address, port)
+    except ValueError:  # a number in another spelling, such as 0x7f.1
+        admits = False
+    return entry if admits else f"{_bracketed(str(address))}:{port}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

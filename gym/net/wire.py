@@ -18,6 +18,7 @@ from gym.net.errors import TimedOut, TooLarge, Unreachable
 from gym.net.rules import Address
 
 _TRIED_ADDRESSES = 4
+_PASSING = (socket.EAI_AGAIN, socket.EAI_MEMORY, socket.EAI_SYSTEM)
 _SLICE = 65_536
 Lookup = Callable[[str, int], list[Address]]
 
@@ -41,11 +42,16 @@ class Deadline:
 
 
 def look_up(host: str, port: int) -> list[Address]:
-    """All addresses of a name, as the system's resolver says. Numbers in any spelling are names too."""
+    """All addresses of a name, as the system's resolver says; none when there is no such name. Numbers in any spelling
+    are names too."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    except (OSError, UnicodeError) as error:
-        raise Unreachable(f"No address is known for {host}.") from error
+    except UnicodeError:
+        return []
+    except OSError as error:
+        if isinstance(error, socket.gaierror) and error.errno not in _PASSING:
+            return []
+        raise Unreachable(f"{host} cannot be looked up just now. Try again later.") from error
     return list(dict.fromkeys(ipaddress.ip_address(entry[4][0]) for entry in found))
 
 
@@ -67,8 +73,6 @@ def look_up_within(lookup: Lookup, host: str, port: int, deadline: Deadline) -> 
         raise AssertionError from None
     if isinstance(answer, BaseException):
         raise answer
-    if not answer:
-        raise Unreachable(f"No address is known for {host}.")
     return answer
 
 

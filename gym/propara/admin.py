@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 
 
 @admin.register(AnswerSet)
-class AnswerSetAdmin(admin.ModelAdmin):
+class AnswerSetAdmin(SiteAdmin):
     """An answer set begins with a version, so it is made on the site's own pages."""
 
     list_display = ["title", "slug", "owner", "visibility", "licence", "updated"]
@@ -18,7 +19,7 @@ class AnswerSetAdmin(admin.ModelAdmin):
 
 
 @admin.register(AnswerSetVersion)
-class AnswerSetVersionAdmin(admin.ModelAdmin):
+class AnswerSetVersionAdmin(SiteAdmin):
     """Versions never change: scores rest on them."""
 
     list_display = ["__str__", "n_processes", "n_participants", "n_steps", "created"]
@@ -34,7 +35,7 @@ class AnswerSetVersionAdmin(admin.ModelAdmin):
 
 
 @admin.register(Submission)
-class SubmissionAdmin(admin.ModelAdmin):
+class SubmissionAdmin(SiteAdmin):
     list_display = [
         "system",
         "version",

@@ -38,7 +38,7 @@ def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
             rows.append(row)
             problems += _action_problems(row, file)
         if len(problems) >= MAX_PROBLEMS:
-            problems.append(_too_many(file))
+            problems.append(too_many(file))
             break
     if not rows and not problems:
         problems.append(
@@ -106,9 +106,9 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
 
     action, before, after = row.action, row.before, row.after
     if action not in ACTIONS:
-        near = get_close_matches(action.strip().upper(), ACTIONS, 1, 0.5)
+        near = get_close_matches(action.strip().upper()[:40], ACTIONS, 1, 0.5)
         hint = f"Did you mean {near[0]}?" if near else f"One of {', '.join(ACTIONS)}."
-        return [problem(4, f"{action!r} is not an action.", hint)]
+        return [problem(4, f"{action[:40]!r} is not an action.", hint)]
     if action == "NONE":
         if before == after:
             return []
@@ -136,7 +136,7 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     return found
 
 
-def _too_many(file: str) -> Problem:
+def too_many(file: str) -> Problem:
     return Problem(file, 0, 0, "too-many", f"Only the first {MAX_PROBLEMS:,} problems are listed.")
 
 
@@ -172,5 +172,5 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
     rows, problems = read_rows(predictions, file)
     if answers is not None:
         found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
-        problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], _too_many(file)]
+        problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], too_many(file)]
     return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))

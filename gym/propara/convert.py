@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from gym.propara.check import MAX_PROBLEMS, too_many
 from gym.propara.errors import ProParaError
 from gym.propara.flags import implied_action
 from gym.propara.grid import ABSENT, ACTIONS, MAX_STEP, UNKNOWN, Grid, Grids, lines_of, token
@@ -65,6 +66,9 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
     rows: list[Row] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
+        if len(problems) >= MAX_PROBLEMS:
+            problems.append(too_many(file))
+            break
         fields = line.strip("\n\r").split("\t")
         if len(fields) != 5:
             message = f"The line has {len(fields)} of 5 columns."

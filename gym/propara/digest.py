@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from gym.propara.averages import harmonic
+from gym.propara.flags import Flag
 from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import confusion, mistakes
 from gym.propara.report import ProcessReport, Report
@@ -36,12 +37,24 @@ def digest(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
             {"process_id": pid, "code": error.code, "message": error.message}
             for pid, error in report.errors.items()
         ],
-        "warnings": [flag.as_dict() for flag in warnings[:MAX_WARNINGS]],
+        "warnings": [flag.as_dict() for flag in _kept(warnings)],
         "warning_counts": dict(Counter(flag.code for flag in warnings)),
         "mistake_counts": dict(kinds),
         "confusion": confusion((one.answer_grid, one.prediction_grid) for one in report.processes),
         "processes": processes,
     }
+
+
+def _kept(warnings: list[Flag]) -> list[Flag]:
+    """At most MAX_WARNINGS in their order; the first of each kind in each process before others of the kind."""
+    seen: set[tuple[str, int | None]] = set()
+    later = []
+    for flag in warnings:
+        key = flag.code, flag.process_id
+        later.append(key in seen)
+        seen.add(key)
+    ranked = sorted(range(len(warnings)), key=lambda k: later[k])[:MAX_WARNINGS]
+    return [warnings[k] for k in sorted(ranked)]
 
 
 def _reference(report: Report) -> dict[str, Any] | None:

@@ -31,6 +31,8 @@ CODES = {
     "literal-token": "a location is literally null or unk and is read as - or ?",
     "chain-break": "a row's location before is not the previous row's location after",
     "action-state": "the action is not what the locations say",
+    "sentences-from-zero": "your sentences begin at 0: the evaluator counts from 1, reads every event one step"
+    " early and loses those of the first sentence",
     "missing-row": "a step has no row and counts as NONE with an unknown location",
     "duplicate-row": "a step has several rows; the last one counts",
     "extra-row": "a step or process that the answers do not have",
@@ -80,6 +82,10 @@ def _row_flags(rows: list[FileRow], answers: dict[int, Grid]) -> Iterator[Flag]:
             yield _at(row, "extra-row", f"The answers have no process {row.process_id}; it is not scored.")
         elif row.step > answers[row.process_id].steps:
             yield _at(row, "extra-row", f"The answers end at step {answers[row.process_id].steps}.")
+    for process_id in sorted({row.process_id for row in rows if row.step == 0}):
+        yield Flag(
+            "sentences-from-zero", f"The sentences of process {process_id} begin at 0.", process_id, step=0
+        )
     for (process_id, participant), track in tracks.items():
         yield from _track_flags(process_id, participant, track, answers)
 

@@ -13,14 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gym.propara.check import check
+from gym.bounded import Refused
+from gym.propara.check import MAX_PROBLEMS, check, too_many
 from gym.propara.convert import json_to_actions, looks_like_states, states_to_actions, template
 from gym.propara.errors import ProParaError
 from gym.propara.grid import Grids, lines_of
 from gym.propara.pairs import loads
 from gym.propara.problem import Problem
 from gym.propara.prompts import read_answer
-from gym.propara.repair import Repair, decode, repair, repair_states
+from gym.propara.repair import LIMITS, Repair, decode, repair, repair_states, too_large
 from gym.propara.stream import grids_of
 
 KINDS = {
@@ -34,6 +35,8 @@ MAX_CELLS = 2_000_000
 MAX_STEPS = 100
 """Of a prediction. Published processes have at most 10 sentences."""
 MAX_SAMPLES = 20
+MAX_OBJECTS = 50_000
+"""Of JSON: processes, or answers about them."""
 Lines = dict[int, int]
 _ANSWER_KEYS = ("answers", "answer", "responses", "response", "output", "completion")
 
@@ -184,6 +187,10 @@ def _json(text: str, grids: Grids, file: str, changed: list[Repair]) -> Intake:
     if not isinstance(items, list) or not items:
         hint = 'Expected {"processes": [...]}, or one object with process_id per line.'
         raise refused(file, "json", "There is no list of processes.", hint)
+    if len(items) > MAX_OBJECTS:
+        raise refused(
+            file, "too-large", f"The file has more than {MAX_OBJECTS:,} objects.", "Split it by process."
+        )
     if any(isinstance(item, Mapping) and _answer_key(item) for item in items) or lines or _repeats(items):
         return _answers(items, grids, file, changed, lines)
     _bound_json(items, file)
@@ -195,22 +202,28 @@ def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
     """What is in the text; of JSON Lines, a list and the line of each item. A file whose first line is JSON by itself
     is taken for JSON Lines, and what is wrong further down is said of the line where it is."""
     try:
-        return loads(text), []
-    except (ValueError, RecursionError) as error:
+        return loads(text, LIMITS), []
+    except Refused as error:
+        raise too_large(error, file) from error
+    except ValueError as error:
         whole = _no_json(error, file)
     items: list[Any] = []
     lines: list[int] = []
     for number, line in enumerate(lines_of(text), 1):
         if line.strip():
             try:
-                items.append(loads(line))
-            except (ValueError, RecursionError) as error:
+                items.append(loads(line, LIMITS))
+            except Refused as error:
+                raise too_large(error, file, number) from error
+            except ValueError as error:
                 raise _no_json(error, file, number) if items else whole from error
             lines.append(number)
+            if len(items) > MAX_OBJECTS:
+                break
     return items, lines
 
 
-def _no_json(error: ValueError | RecursionError, file: str, line: int = 0) -> ProParaError:
+def _no_json(error: ValueError, file: str, line: int = 0) -> ProParaError:
     """`line`: where the text that was read is in the file, if it is not all of it."""
     told, column = getattr(error, "msg", str(error)), getattr(error, "colno", 0)
     where = line or getattr(error, "lineno", 0)
@@ -250,6 +263,9 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
     returned: dict[int, list[str]] = {}
     problems: list[Problem] = []
     for number, item in enumerate(items, 1):
+        if len(problems) >= MAX_PROBLEMS:
+            problems.append(too_many(file))
+            break
         line = lines[number - 1] if lines else 0
         pid = item.get("process_id") if isinstance(item, Mapping) else None
         if not isinstance(pid, int) or isinstance(pid, bool):

@@ -97,9 +97,10 @@ def _of_participant(answer: Grid, prediction: Grid, name: str) -> Iterable[Mista
             message = f"{action} is predicted in step {near}, {_steps(abs(near - step))} too {late}."
             yield Mistake("wrong-step", name, step, message, near - step)
     for step, action in theirs.items():
-        yield Mistake(f"missed-{action.lower()}", name, step, f"{action} is missed.")
+        yield Mistake(f"missed-{action.lower()}", name, step, f"Missed {_event(answer, name, step, action)}.")
     for step, action in mine.items():
-        yield Mistake(f"spurious-{action.lower()}", name, step, f"{action} is not in the answers.")
+        message = f"The answers have no {_event(prediction, name, step, action)}."
+        yield Mistake(f"spurious-{action.lower()}", name, step, message)
 
 
 def _events(grid: Grid, name: str) -> dict[int, str]:
@@ -107,17 +108,27 @@ def _events(grid: Grid, name: str) -> dict[int, str]:
 
 
 def _places_differ(answer: Grid, prediction: Grid, name: str, step: int, action: str) -> str:
-    sides = {"CREATE": (("at", 0),), "DESTROY": (("at", -1),)}.get(action, (("from", -1), ("to", 0)))
     wrong = []
-    for word, shift in sides:
+    for word, shift in _SIDES[action]:
         right, said = location_at(answer, name, step + shift), location_at(prediction, name, step + shift)
         if not same_place(right, said):
             wrong.append(f"{word} {_shown(said)} instead of {_shown(right)}")
     return f"{action} {' and '.join(wrong)}." if wrong else ""
 
 
+_SIDES = {"CREATE": (("at", 0),), "DESTROY": (("at", -1),), "MOVE": (("from", -1), ("to", 0))}
+"""The locations that an event is about: a preposition, and the step relative to the event's own."""
+_NOUNS = {"CREATE": "creation", "DESTROY": "destruction", "MOVE": "move"}
+
+
+def _event(grid: Grid, name: str, step: int, action: str) -> str:
+    """An event in words: move of water from kettle to cup."""
+    where = [f"{word} {_shown(location_at(grid, name, step + shift))}" for word, shift in _SIDES[action]]
+    return f"{_NOUNS[action]} of {name} {' '.join(where)}"
+
+
 def _shown(location: str) -> str:
-    return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(location, f"`{location}`")
+    return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(location, location)
 
 
 def _steps(n: int) -> str:

@@ -125,6 +125,10 @@ class Submission(models.Model):
         default=list, help_text="[{text, failures, precision, recall, f1}]; the first is the one on the board"
     )
 
+    n_samples = models.PositiveSmallIntegerField(
+        default=1, help_text="answers of a language model; files have one"
+    )
+
     evaluator = models.CharField(max_length=20, blank=True)
     report = models.JSONField(default=dict, help_text="see gym.propara.digest")
     f1 = models.FloatField(null=True, blank=True, help_text="of the reference, for sorting")
@@ -160,6 +164,11 @@ class Submission(models.Model):
     @property
     def is_generated(self) -> bool:
         return self.source == self.Source.GENERATED
+
+    @property
+    def is_repaired(self) -> bool:
+        """Its numbers are those of a file that the reference would refuse as it was uploaded."""
+        return bool(self.repairs)
 
     @property
     def reference(self) -> dict[str, Any] | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from gym.bounded import Limits, load
 
-def loads(text: str) -> Any:
+
+def loads(text: str, limits: Limits | None = None) -> Any:
     """The value. Raises ValueError, also for an object in which a key stands twice."""
-    return json.loads(text, object_pairs_hook=_object)
+    return load(text, limits or Limits(), object_pairs_hook=_object)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

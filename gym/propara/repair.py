@@ -11,10 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gym.bounded import Limits, Refused, check
 from gym.propara.errors import ProParaError
 from gym.propara.grid import ACTIONS, Grids, lines_of
 from gym.propara.problem import Problem
 
+LIMITS = Limits(lines=500_000, cells=2_000_000, values=1_500_000)
+"""Of an uploaded file, asked before it is cut into rows or decoded. Blank lines count."""
 _ALIASES = {
     "N/A": "NONE",
     "EXIST": "NONE",
@@ -44,18 +47,29 @@ class Repaired:
 
 
 def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
-    """Bytes of an upload as text: UTF-8, or UTF-16 with its mark."""
+    """Bytes of an upload as text: UTF-8, or UTF-16 with its mark. Raises ProParaError, also for more lines and cells
+    than are read."""
     try:
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            return data.decode("utf-16"), [
-                Repair(1, 0, "encoding", "UTF-16 was read; the reference wants UTF-8.")
-            ]
-        return data.decode("utf-8"), []
+        marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        text = data.decode("utf-16" if marked else "utf-8")
+        check(text, LIMITS, "\t")
+        return text, [
+            Repair(1, 0, "encoding", "UTF-16 was read; the reference wants UTF-8.")
+        ] if marked else []
+    except Refused as error:
+        raise too_large(error, file) from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         hint = "Save the file as UTF-8."
         problem = Problem(file, line, 0, "encoding", f"Byte {error.start} is not UTF-8.", hint)
         raise ProParaError(f"{file} is not UTF-8.", [problem]) from error
+
+
+def too_large(error: Refused, file: str, line: int = 0) -> ProParaError:
+    """What goes past a limit, said of this file."""
+    message = f"{error.message[:1].upper()}{error.message[1:]}."
+    problem = Problem(file, line, 0, "too-large", message, error.hint)
+    return ProParaError(str(problem), [problem])
 
 
 def repair(text: str, answers: Grids | None = None) -> Repaired:

@@ -27,7 +27,7 @@ EVALUATOR = "2018.2"
 if TYPE_CHECKING:
     from gym.propara.corrected import Corrected, ProcessCorrected
     from gym.propara.flags import Flag
-    from gym.propara.trace import Pair
+    from gym.propara.trace import Match, Pair
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class ProcessReport:
 
         return corrected_process(self.answer, self.prediction)
 
-    def unmatched(self, question: str) -> tuple[list[Any], list[Any]]:
-        """Missed answers and spurious predictions of a question."""
-        from gym.propara.trace import unmatched
+    def matches(self, question: str) -> tuple[list[Match], list[Match]]:
+        """Each answer with its best prediction, each prediction with its best answer."""
+        from gym.propara.trace import best_matches
 
-        return unmatched(question, self.answer, self.prediction)
+        return best_matches(question, self.answer, self.prediction)
 
     def pairs(self, question: str) -> list[Pair]:
         """Every prediction against every answer of a question, with the parts of the score and the reason."""

@@ -35,10 +35,14 @@ def read_sentences(text: str, file: str) -> Sentences:
 
 def sentence_problems(text: str, file: str) -> list[Problem]:
     """All malformed rows, not only the first as `read_sentences` has it."""
+    from gym.propara.check import MAX_PROBLEMS, too_many
     from gym.propara.problem import Problem
 
     found: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
+        if len(found) >= MAX_PROBLEMS:
+            found.append(too_many(file))
+            break
         fields = line.strip().split("\t", 3)
         if len(fields) < 3:
             hint = "Three: process, number, sentence; separated by tabs."

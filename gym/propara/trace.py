@@ -68,20 +68,34 @@ def _in_one_step(answers: Sequence[Any], predictions: Sequence[Any]) -> Iterator
     yield from ((a, p) for p in predictions for a in found.get(p.step, ()))
 
 
-def unmatched(question: str, answer: Summary, prediction: Summary) -> tuple[list[Any], list[Any]]:
-    """Missed answers and spurious predictions: those without a partner that scores above 0."""
+@dataclass(frozen=True)
+class Match:
+    """The partner with which an item scores best; no partner and 0 where every pair scores 0."""
+
+    item: Any
+    partner: Any = None
+    score: float = 0.0
+
+
+def best_matches(question: str, answer: Summary, prediction: Summary) -> tuple[list[Match], list[Match]]:
+    """For each answer its best prediction, and for each prediction its best answer. Several may share a partner."""
     theirs, mine = answer.items(question), prediction.items(question)
-    hits = [(a, p) for a, p in _in_one_step(theirs, mine) if _scores(question, a, p)]
-    found, right = {a for a, _ in hits}, {p for _, p in hits}
-    return [item for item in theirs if item not in found], [item for item in mine if item not in right]
+    found, right = {item: Match(item) for item in theirs}, {item: Match(item) for item in mine}
+    for a, p in _in_one_step(theirs, mine):
+        score = _score(question, a, p)
+        if score > found[a].score:
+            found[a] = Match(a, p, score)
+        if score > right[p].score:
+            right[p] = Match(p, a, score)
+    return [found[item] for item in theirs], [right[item] for item in mine]
 
 
-def _scores(question: str, answer: Any, prediction: Any) -> bool:
-    """Is the score of this pair above 0?"""
+def _score(question: str, answer: Any, prediction: Any) -> float:
+    """0 where the reference divides by zero."""
     try:
-        return PAIR_SCORES[question](answer, prediction) > 0
+        return PAIR_SCORES[question](answer, prediction)
     except ProcessFailure:
-        return False
+        return 0.0
 
 
 def _pair(question: str, answer: Any, prediction: Any) -> Pair:

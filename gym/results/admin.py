@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.results.models import Collection, CollectionEntry, RunScore
 
 
 @admin.register(RunScore)
-class RunScoreAdmin(admin.ModelAdmin):
+class RunScoreAdmin(SiteAdmin):
     list_display = ["run", "rule", "n", "passed", "judged", "rate", "chance"]
     list_filter = ["rule"]
     list_select_related = ["run__model", "run__revision__suite"]
@@ -26,7 +27,7 @@ class CollectionEntryInline(admin.TabularInline):
 
 
 @admin.register(Collection)
-class CollectionAdmin(admin.ModelAdmin):
+class CollectionAdmin(SiteAdmin):
     """Published, a collection never changes; its owner may."""
 
     list_display = ["slug", "title", "owner", "published_at"]

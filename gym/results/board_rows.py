@@ -9,11 +9,8 @@ from dataclasses import replace
 from gym.results.cells import Cell, Column, Mean, Row
 from gym.results.stats import spread
 from models_registry.models import RegisteredModel
-from models_registry.names import told_apart
+from models_registry.names import GROUP, told_apart
 from suites.models import SuiteRevision
-
-GROUP = "group:"
-"""A model's tag `group:NAME` says: this is a seed or checkpoint of the model NAME."""
 
 
 def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
@@ -61,6 +58,7 @@ def _merged(name: str, rows: Sequence[Row]) -> Row:
         tuple(_merged_cell(cells) for cells in zip(*(row.cells for row in rows), strict=True)),
         _merged_mean([row.score for row in rows]),
         tuple(_merged_mean(means) for means in zip(*(row.tags for row in rows), strict=True)),
+        tuple(gap for row in rows for gap in row.gaps),
     )
 
 

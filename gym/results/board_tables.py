@@ -6,6 +6,7 @@ from typing import Any
 
 from gym.evaluations.shown import MASKED_WORDS
 from gym.results.cells import Board, Cell, Column, Mean, Row
+from gym.results.gaps import by_model, in_words, some
 from gym.results.rules import rule_json
 from gym.results.stats import Spread
 from gym.results.tables import Table
@@ -13,10 +14,8 @@ from gym.results.tables import Table
 LONG_HEADER = (
     "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", "n_items",
     "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "p_above_chance_uncorrected", "p_holm", "ties",
-    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind",
+    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind", "missing",
 )  # fmt: skip
-MOST_NAMED = 5
-"""Cells, rows or weights that a note names; of more it says how many there are."""
 
 
 def note(board: Board) -> str:
@@ -33,10 +32,15 @@ def note(board: Board) -> str:
         parts.append("Rows with several seeds: mean over seeds, no interval.")
     if board.other_policies:
         cells = [f"{row.label} on {column.key} ({policy})" for row, column, policy in board.other_policies]
-        parts.append(f"Not under the default policy: {_some(cells)}.")
+        parts.append(f"Not under the default policy: {some(cells)}.")
     if board.masked:
         names = [row.label for row in board.masked]
-        parts.append(f"Not surprisals: {_some(names)}. {MASKED_WORDS}")
+        parts.append(f"Not surprisals: {some(names)}. {MASKED_WORDS}")
+    if board.gaps:
+        parts.append(in_words(board.gaps))
+    if board.dropped:
+        cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
+        parts.append(f"Not among the suites that all have: {some(cells)}.")
     return " ".join(parts)
 
 
@@ -51,11 +55,6 @@ def _weights(board: Board) -> str:
     named = weights_said(board).get("weights")
     others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
     return f" (weights {named}{others})" if named else ""
-
-
-def _some(names: list[str]) -> str:
-    left = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def wide(board: Board) -> Table:
@@ -88,6 +87,13 @@ def _policies(row: Row, board: Board) -> str:
     return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
 
 
+def missing_said(row: Row) -> str:
+    """For wide files: every suite without a rate, and why: "a, b (not run)"."""
+    whose = len(row.models) > 1
+    found = by_model(row.gaps, most=len(row.gaps))
+    return "; ".join(f"{label}: {words}" if whose else words for label, words in found.items())
+
+
 def members(row: Row) -> str:
     """Short names of the models that a row stands for."""
     return " ".join(model.slug for model in row.models)
@@ -107,7 +113,35 @@ def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
 
 
 def long_rows(board: Board) -> list[tuple[Any, ...]]:
-    """One row per model and suite that has a result; see LONG_HEADER."""
+    """One row per model and suite that has a result, see LONG_HEADER; where the result has no rate under the rule,
+    `missing` says why, and there are no numbers."""
+    return [*_rated(board), *_unrated(board)]
+
+
+def _unrated(board: Board) -> list[tuple[Any, ...]]:
+    columns = {column.key: column for column in board.columns}
+    return [
+        (
+            gap.model,
+            row.name,
+            column.suite.slug,
+            column.revision.number,
+            column.revision.sha256,
+            " ".join(column.tags),
+            column.weight,
+            board.options.rule.key,
+            gap.run,
+            "uploaded" if gap.uploaded else "computed",
+            *[None] * (len(LONG_HEADER) - 11),
+            gap.why,
+        )
+        for row in board.rows
+        for gap in row.gaps
+        if gap.run and (column := columns[gap.suite])
+    ]
+
+
+def _rated(board: Board) -> list[tuple[Any, ...]]:
     return [
         (
             members(row),
@@ -134,6 +168,7 @@ def long_rows(board: Board) -> list[tuple[Any, ...]]:
             *seeds(cell.spread),
             cell.said_policy,
             score_kind(row, cell),
+            "",
         )
         for row in board.rows
         for column, cell in zip(board.columns, row.cells, strict=True)
@@ -190,6 +225,7 @@ def row_json(board: Board, row: Row) -> dict[str, Any]:
             column.key: cell_json(board, row, cell)
             for column, cell in zip(board.columns, row.cells, strict=True)
         },
+        "missing": [gap.as_json() for gap in row.gaps],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from gym.results.gaps import Gap
 from gym.results.options import Options
 from gym.results.stats import Spread, holm_of_known
 from models_registry.models import RegisteredModel
@@ -84,13 +85,14 @@ class Column:
 @dataclass(frozen=True)
 class Row:
     """`models` has several members when the row stands for seeds of one model. `label` is the name, told apart from
-    other rows of the same name."""
+    other rows of the same name. `gaps`: cells of each of the models that have no rate."""
 
     name: str
     models: tuple[RegisteredModel, ...]
     cells: tuple[Cell | None, ...]
     score: Mean | None
     tags: tuple[Mean | None, ...]
+    gaps: tuple[Gap, ...] = ()
     label: str = ""
 
     @property
@@ -117,6 +119,8 @@ class Board:
     all_models: tuple[RegisteredModel, ...] = ()
     unknown: tuple[str, ...] = ()
     has_groups: bool = False
+    dropped: tuple[Gap, ...] = ()
+    """Why `common` leaves out suites that its models have run."""
 
     @property
     def n_cells(self) -> int:
@@ -139,6 +143,16 @@ class Board:
             for column, cell in zip(self.columns, row.cells, strict=True)
             if cell is not None and cell.policy
         ]
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """Everything that has no rate here."""
+        return [gap for row in self.rows for gap in row.gaps]
+
+    @cached_property
+    def lacking(self) -> list[Gap]:
+        """What was run and has no rate under the rule."""
+        return [gap for gap in self.gaps if gap.run]
 
     @cached_property
     def masked(self) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.results.collections import TAKEN, frozen_revision
+from gym.results.collections import TAKEN, frozen_revision, why_not_found
 from gym.results.models import Collection
 from suites.models import SuiteRevision
 
@@ -22,7 +22,7 @@ class CollectionForm(forms.ModelForm):
         widget=forms.Textarea(attrs={"rows": 12, "class": "mono", "spellcheck": "false"}),
         label="Suites",
         help_text="One per line: the suite's short name, and the revision, e.g. npi_orc r2. Without a revision the "
-        "newest frozen one is taken.",
+        "newest frozen one is taken. What follows # is a comment.",
     )
 
     class Meta:
@@ -59,19 +59,27 @@ class CollectionForm(forms.ModelForm):
         found: dict[int, SuiteRevision] = {}
         problems = []
         for number, line in enumerate(text.splitlines()[:1000], start=1):
-            if not line.strip():
+            said = line.partition("#")[0].strip()
+            if not said:
                 continue
-            match = _LINE.match(line.strip())
-            wanted = int(match["number"]) if match and match["number"] else None
-            row = frozen_revision(self.user, match["slug"], wanted) if match else None
-            if row is None:
+            match = _LINE.match(said)
+            if match is None:
                 problems.append(
-                    f"Line {number}: there is no frozen revision “{line.strip()[:80]}” that you may see."
+                    f"Line {number}: “{said[:80]}” is no short name with a revision, as npi_orc r2."
                 )
+                continue
+            wanted = int(match["number"]) if match["number"] else None
+            row = frozen_revision(self.user, match["slug"], wanted)
+            if row is None:
+                problems.append(f"Line {number}: {why_not_found(self.user, match['slug'][:80], wanted)}")
             else:
                 found.setdefault(row.pk, row)
         return list(found.values()), problems[:20]
 
 
 def as_lines(revisions: list[SuiteRevision]) -> str:
-    return "".join(f"{row.suite.slug} r{row.number}\n" for row in revisions)
+    """A line each, with title and owner as a comment."""
+    return "".join(
+        f"{row.suite.slug} r{row.number}  # {row.suite.title}, by {row.suite.owner.display_name}\n"
+        for row in revisions
+    )

@@ -12,7 +12,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.evaluations.selectors import newest_done
 from gym.evaluations.selectors import visible_to as visible_runs
@@ -31,12 +31,16 @@ from gym.results.options import Options, read_options
 from gym.results.rules import RULES
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
+from suites.models import SuiteRevision
 
 ROOM = Room("collection", "api-collection", "collection-list", "Collections", collections.visible_collections)
 
 BY_SUITE = (
     "Take the tables suite by suite as CSV, which has no limit: /exports/tokens.csv?suite=NAME and so on."
 )
+
+MOST_TOLD = 10
+"""Suites that a message names after they were added."""
 
 
 @require_safe
@@ -48,14 +52,17 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """The collection's own leaderboard. Context: collection, revisions, may_change, may_manage, may_see_people,
-    citation, and board_context."""
+    """The collection's own leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
+    reader cannot list), may_change, may_manage, may_see_people, citation, and board_context."""
     collection = _visible(request, slug)
     revisions = collections.revisions_of(collection, request.user)
+    n_entries = collection.entries.count()
     board = leaderboard(request.user, read_options(request.GET), revisions)
     context = {
         "collection": collection,
         "revisions": revisions,
+        "n_entries": n_entries,
+        "n_hidden": n_entries - len(revisions),
         "may_change": collections.can_change(request.user, collection),
         "may_manage": collections.can_manage(request.user, collection),
         "may_see_people": not collection.is_published and may_read(request.user, collection),
@@ -78,6 +85,7 @@ def collection_new(request: HttpRequest) -> HttpResponse:
             **{name: given[name] for name in ("title", "description", "reference")},
         )
         messages.success(request, "The collection is made. Only you see it until you publish it.")
+        _tell_taken(request, form.revisions)
         return redirect(collection)
     return render(request, "results/collection_form.html", {"form": form}, status=_status(request))
 
@@ -86,7 +94,8 @@ def collection_new(request: HttpRequest) -> HttpResponse:
 def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: form, collection, n_hidden (entries that this user cannot list, which stay)."""
     collection = _changeable(request, slug)
-    initial = {"suites": as_lines(collections.revisions_of(collection, request.user))}
+    before = collections.revisions_of(collection, request.user)
+    initial = {"suites": as_lines(before)}
     data = request.POST if request.method == "POST" else None
     form = CollectionForm(data, instance=collection, initial=initial, user=request.user)
     n_hidden = len(collections.hidden_revisions(collection, request.user))
@@ -100,15 +109,24 @@ def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
             **given,
         )
         messages.success(request, "Saved.")
+        there = {row.pk for row in before}
+        _tell_taken(request, [row for row in form.revisions if row.pk not in there])
         return redirect(collection)
     context = {"form": form, "collection": collection, "n_hidden": n_hidden}
     return render(request, "results/collection_form.html", context, status=_status(request))
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def collection_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET asks: context: collection, revisions, n_hidden."""
     collection = _changeable(request, slug)
+    collections.require_manage(collection, request.user)  # type: ignore[arg-type]
+    if request.method != "POST":
+        revisions = collections.revisions_of(collection, request.user)
+        n_hidden = len(collections.hidden_revisions(collection, request.user))
+        context = {"collection": collection, "revisions": revisions, "n_hidden": n_hidden}
+        return render(request, "results/collection_publish.html", context)
     try:
         collections.publish_collection(collection, actor=request.user)  # type: ignore[arg-type]
     except ValidationError as error:
@@ -169,6 +187,7 @@ def bundle_of(request: HttpRequest, collection: Collection) -> Any:
         "title": collection.title,
         "address": request.build_absolute_uri(collection.get_absolute_url()),
         "published": collection.published_at.isoformat() if collection.published_at else None,
+        "n_suites_of_list": collection.entries.count(),
         "sha256_of_list": collection.sha256 or collections.digest(revisions),
     }
     boards = [leaderboard(request.user, Options(rule=rule), revisions) for rule in RULES.values()]
@@ -181,7 +200,7 @@ def citation_of(request: HttpRequest, collection: Collection) -> str:
     return bibtex(
         key=collection.slug,
         title=collection.title,
-        author=collection.owner.display_name,
+        author=collection.owner.author_name,
         year=when.year,
         address=request.build_absolute_uri(reverse("collection-detail", args=[collection.slug])),
         note=f"Collection of test suites on LM Gym, sha256 {collection.sha256 or 'not published yet'}",
@@ -190,6 +209,16 @@ def citation_of(request: HttpRequest, collection: Collection) -> str:
 
 def _visible(request: HttpRequest, slug: str) -> Collection:
     return get_object_or_404(collections.visible_collections(request.user), slug=slug)
+
+
+def _tell_taken(request: HttpRequest, added: list[SuiteRevision]) -> None:
+    """What the lines that are new stand for, and which suites of the same name they do not."""
+    if added:
+        more = f"; and {len(added) - MOST_TOLD} more" if len(added) > MOST_TOLD else ""
+        taken = "; ".join(collections.described(row) for row in added[:MOST_TOLD])
+        messages.success(request, f"Added: {taken}{more}.")
+    for sentence in collections.ambiguities(request.user, added)[:MOST_TOLD]:
+        messages.warning(request, sentence)
 
 
 def _changeable(request: HttpRequest, slug: str) -> Collection:

@@ -18,8 +18,8 @@ from django.utils import timezone
 from gym.results.models import Collection, CollectionEntry
 from gym.sharing.permissions import may_edit, owns
 from gym.sharing.selectors import worked_on_by
-from suites.models import SuiteRevision, Visibility
-from suites.selectors import listed_for, revisions_for
+from suites.models import Suite, SuiteRevision, Visibility
+from suites.selectors import known_to, listed_for, revisions_for
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -48,7 +48,7 @@ def revisions_of(collection: Collection, user: User | AnonymousUser) -> list[Sui
     """The collection's revisions whose suites are in this user's lists, in its order, with suite and tags. A list never
     tells the address of somebody else's unlisted suite."""
     rows = SuiteRevision.objects.filter(collection_entries__collection=collection, suite__in=listed_for(user))
-    ordered = rows.select_related("suite").order_by("collection_entries__position")
+    ordered = rows.select_related("suite__owner").order_by("collection_entries__position")
     return list(ordered.prefetch_related("suite__tags"))
 
 
@@ -138,35 +138,113 @@ def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: U
 
 
 def frozen_revision(user: User | AnonymousUser, slug: str, number: int | None = None) -> SuiteRevision | None:
-    """A frozen revision of a suite this user may see, the newest one without a number."""
-    rows = revisions_for(user).filter(suite__slug=slug, state=SuiteRevision.State.FROZEN)
+    """A frozen revision of a suite in this user's lists, the newest one without a number."""
+    rows = _listed_frozen(user).filter(suite__slug=slug)
     if number is not None:
         rows = rows.filter(number=number)
-    return rows.select_related("suite").order_by("-number").first()
+    return rows.order_by("-number").first()
+
+
+def why_not_found(user: User | AnonymousUser, slug: str, number: int | None = None) -> str:
+    """Of a slug that `frozen_revision` finds nothing for: what there is instead, in the user's lists."""
+    known = frozen_revision(user, slug)
+    if known is not None:
+        return f"{described(known)} has no frozen revision r{number}."
+    others = _by_name(user, [slug]).get(slug, [])
+    if others:
+        return f"No suite has the short name “{slug}”. By that name in the file: {_some(others)}."
+    if listed_for(user).filter(slug=slug).exists():
+        return f"“{slug}” has no frozen revision. Freeze its draft first."
+    return f"There is no suite with the short name “{slug}” in your lists."
+
+
+def same_name(
+    user: User | AnonymousUser, revisions: Sequence[SuiteRevision]
+) -> dict[int, list[SuiteRevision]]:
+    """Revision id -> the newest frozen revisions of other listed suites whose files say the same name."""
+    by_name = _by_name(user, [row.name for row in revisions])
+    found = {
+        row.pk: [o for o in by_name.get(row.name, []) if o.suite_id != row.suite_id] for row in revisions
+    }
+    return {pk: others for pk, others in found.items() if others}
+
+
+def described(revision: SuiteRevision) -> str:
+    """What a slug stands for: “Centre embedding” (center_embed r1), by Demo."""
+    suite = revision.suite
+    return f"“{suite.title}” ({suite.slug} r{revision.number}), by {suite.owner.display_name}"
+
+
+def ambiguities(user: User | AnonymousUser, revisions: Sequence[SuiteRevision]) -> list[str]:
+    """A sentence for each of these beside which there are suites of the same name."""
+    others = same_name(user, revisions)
+    return [
+        f"Several suites are called “{row.name}”. Taken: {described(row)}. Not taken: {_some(others[row.pk])}."
+        for row in revisions
+        if row.pk in others
+    ]
+
+
+NAMED = 5
+"""Suites that a sentence names."""
+
+
+def _some(revisions: Sequence[SuiteRevision]) -> str:
+    more = f" and {len(revisions) - NAMED} more" if len(revisions) > NAMED else ""
+    return "; ".join(described(row) for row in revisions[:NAMED]) + more
+
+
+def _by_name(user: User | AnonymousUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
+    """Name in the file -> the newest frozen revision of each listed suite that has it."""
+    newest: dict[tuple[str, int], SuiteRevision] = {}
+    for row in _listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
+        newest[row.name, row.suite_id] = row
+    found: dict[str, list[SuiteRevision]] = {}
+    for (name, _), row in newest.items():
+        found.setdefault(name, []).append(row)
+    return found
+
+
+def _listed_frozen(user: User | AnonymousUser) -> QuerySet[SuiteRevision]:
+    rows = revisions_for(user).filter(suite__in=listed_for(user), state=SuiteRevision.State.FROZEN)
+    return rows.select_related("suite__owner")
 
 
 def publish_collection(collection: Collection, *, actor: User) -> None:
     """Make it public and unchangeable."""
-    _require_manage(collection, actor)
+    require_manage(collection, actor)
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)
         if locked.is_published:
             return
+        suites = Suite.objects.filter(revisions__collection_entries__collection=locked)
+        list(suites.order_by("pk").select_for_update())  # nobody hides one meanwhile
         rows = [entry.revision for entry in locked.entries.select_related("revision__suite")]
         if not rows:
             raise ValidationError("An empty collection cannot be published.")
-        hidden = [row.suite.slug for row in rows if row.suite.visibility != Visibility.PUBLIC]
-        if hidden:
-            raise ValidationError(
-                f"These suites are not public, so that others could not see them: {', '.join(hidden)}."
-            )
+        _require_public([row.suite for row in rows], actor)
         locked.sha256 = digest(rows)
         locked.published_at = timezone.now()
         locked.save(update_fields=["sha256", "published_at"])
 
 
+def _require_public(suites: Sequence[Suite], actor: User) -> None:
+    """Names the suites that the actor may be told of, and counts the others."""
+    hidden = {suite.slug: suite.pk for suite in suites if suite.visibility != Visibility.PUBLIC}
+    if not hidden:
+        return
+    known = set(known_to(actor).filter(pk__in=hidden.values()).values_list("pk", flat=True))
+    named = [slug for slug, pk in hidden.items() if pk in known]
+    if unnamed := len(hidden) - len(known):
+        others = "other " if named else ""
+        named.append(f"{unnamed} {others}suite{'' if unnamed == 1 else 's'} that you may not see")
+    raise ValidationError(
+        f"Not everybody can see these suites, because they are not public: {', '.join(named)}."
+    )
+
+
 def delete_collection(collection: Collection, *, actor: User) -> None:
-    _require_manage(collection, actor)
+    require_manage(collection, actor)
     with transaction.atomic():
         _locked(collection).delete()
 
@@ -212,7 +290,7 @@ def _require_change(collection: Collection, actor: User) -> None:
         raise PermissionDenied("a published collection stays as it is; others are their owner's")
 
 
-def _require_manage(collection: Collection, actor: User) -> None:
+def require_manage(collection: Collection, actor: User) -> None:
     if not can_manage(actor, collection):
         raise PermissionDenied(
             "its owner publishes and deletes a collection, and a published one stays as it is"

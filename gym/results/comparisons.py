@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,10 @@ from gym.results.compare import (
     suite_rows,
     totals_of,
 )
+from gym.results.gaps import Gap, by_model
 from gym.results.leaderboard import newest_revisions
 from gym.results.rules import Rule
+from gym.results.selectors import scored
 from gym.results.stats import Correction
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -47,12 +49,18 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class OnAllSuites:
     """`models`: the baseline first. `totals`: the others against it. `unknown`: suites asked for that are not there, or
-    have nothing to pass."""
+    have nothing to pass. `gaps`: of suites that one of the models has run."""
 
     models: list[RegisteredModel]
     rows: list[SuiteRow]
     totals: list[Total]
     unknown: list[str]
+    gaps: list[Gap]
+
+    @cached_property
+    def missing(self) -> Mapping[str, str]:
+        """Label of a model -> what it lacks, in words."""
+        return by_model(self.gaps)
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -61,7 +69,8 @@ class OnAllSuites:
 
 @dataclass(frozen=True)
 class OnASuite:
-    """`not_run`: what was asked for and has no finished run; `left_out`: runs beyond MAX_SIDES."""
+    """`not_run`: what was asked for and has no finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: of runs without
+    a rate under the rule."""
 
     revisions: list[SuiteRevision]
     sides: list[Side]
@@ -69,6 +78,7 @@ class OnASuite:
     left_out: list[str]
     pairs: list[Pair]
     items: list[ItemRow]
+    gaps: list[Gap]
 
     @property
     def n_differ(self) -> int:
@@ -115,8 +125,32 @@ def on_all_suites(
     if tag:
         revisions = [row for row in revisions if tag in {one.name for one in row.suite.tags.all()}]
     by_cell = _with_results(user, revisions, models)
-    rows = suite_rows(revisions, models, by_cell, rule, _predictions(revisions), correction)
-    return OnAllSuites(list(models), rows, totals_of(rows, models[1:]), unknown)
+    expected = _predictions(revisions)
+    rows = suite_rows(revisions, models, by_cell, rule, expected, correction)
+    gaps = _gaps(revisions, models, by_cell, rule, expected)
+    return OnAllSuites(list(models), rows, totals_of(rows, models[1:]), unknown, gaps)
+
+
+def _gaps(
+    revisions: Sequence[SuiteRevision],
+    models: Sequence[RegisteredModel],
+    runs: dict[tuple[int, int], SuiteRun],
+    rule: Rule,
+    expected: dict[int, int],
+) -> list[Gap]:
+    """Models without a rate on revisions that one of them has run."""
+    ran = {revision for revision, _ in runs}
+    found = []
+    for revision, model in [(row, model) for row in revisions if row.pk in ran for model in models]:
+        run = runs.get((revision.pk, model.pk))
+        if run is None:
+            found.append(Gap(model.slug, model.label, revision.suite.slug, rule))
+        elif scored(run, rule).rate is None:
+            held = len(run.prediction_results.all())
+            of = expected.get(revision.pk, 0)
+            key = revision.suite.slug
+            found.append(Gap(model.slug, model.label, key, rule, run.key, run.is_uploaded, held, of))
+    return found
 
 
 def chosen_revisions(suite: Suite, numbers: Sequence[int]) -> list[SuiteRevision]:
@@ -165,7 +199,8 @@ def on_a_suite(
         if (revision.pk, model.pk) not in by_cell
     ]
     pairs = pairs_of(sides, correction, baseline)
-    return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides))
+    gaps = [gap for gap in _gaps(revisions, models, by_cell, rule, expected) if gap.run]
+    return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides), gaps)
 
 
 def others_on(user: Reader, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from gym.evaluations import report
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import listed_runs, newest_done
+from gym.evaluations.selectors import listed_runs, newest_done, run_at
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import csv_stream, download, file_download
 from gym.results.exports.cite import citation
@@ -26,7 +26,8 @@ from gym.results.exports.limits import Budget, TooMuch, require_room, rows_at_le
 from gym.results.exports.pairs import blimp_jsonl, lm_eval_files
 from gym.results.exports.refusal import Refused
 from suites.models import SuiteRevision
-from suites.selectors import document_of, revisions_for
+from suites.permissions import may_know_owner
+from suites.selectors import document_of, export_document, revisions_for
 
 AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model= or ?run=."
 SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
@@ -57,8 +58,7 @@ def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every:
     """`given`: run, suite, r, model, as far as they are said. Raises TooMuch."""
     key = given.get("run", "")
     if key:
-        done = visible_runs(user).filter(completed_at__isnull=False)
-        return run_table(get_object_or_404(done, key=key[:24]), what, form)
+        return run_table(finished_run(user, key[:24]), what, form)
     runs, stem = _runs(user, given, every)
     found = runs.iterator(chunk_size=100)
     if form == "csv":
@@ -109,16 +109,16 @@ def export_evaluated(request: HttpRequest, key: str) -> HttpResponse:
     """The run as evaluated suite JSON for syntaxgym-core."""
     run = finished_run(request.user, key)
     try:
-        return evaluated_file(run)
+        return evaluated_file(run, request.user)
     except Refused as refusal:
         return _refuse(request, refusal, run.revision)
 
 
 def finished_run(user: Any, key: str) -> SuiteRun:
-    return get_object_or_404(visible_runs(user).filter(completed_at__isnull=False), key=key)
+    return get_object_or_404(run_at(user, key), completed_at__isnull=False)
 
 
-def evaluated_file(run: SuiteRun) -> HttpResponse:
+def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
     """Raises Refused."""
     if run.filling:
         raise Refused(
@@ -127,7 +127,10 @@ def evaluated_file(run: SuiteRun) -> HttpResponse:
         )
     metric = str(run.policy.get("metric", "sum"))
     text = evaluated_json(
-        document_of(run.revision), report.result_of(run), metric=metric, model=run.model.name
+        export_document(run.revision, names_author=may_know_owner(user, run.revision.suite)),
+        report.result_of(run),
+        metric=metric,
+        model=run.model.name,
     )
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     return download(text, f"{stem}-evaluated.json", "application/json")

@@ -15,6 +15,7 @@ from gym.results.draw.heat import heat_chart
 from gym.results.draw.rows import RowMark, interval_rows
 from gym.results.draw.xy import Point, xy_chart
 from gym.results.figures import Figure
+from gym.results.heatmap import missing_words
 from gym.results.leaderboard import leaderboard
 from gym.results.options import Options
 from gym.results.profile import (
@@ -234,7 +235,8 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
     """For a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most five each,
-    and never the same suite twice), pairs (RobustPair of this model), own (its row of the leaderboard)."""
+    and never the same suite twice), pairs (RobustPair of this model), own (its row of the leaderboard), missing (what
+    its score lacks, in words)."""
     board = leaderboard(user, Options(rule=rule))
     own = row_of(board, model)
     if own is None:
@@ -248,6 +250,7 @@ def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, A
             figures.append(size_figure(board, model, by))
     return {
         "own": own,
+        "missing": missing_words(own),
         "figures": figures,
         "strengths": strengths,
         "weaknesses": weaknesses,

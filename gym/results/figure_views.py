@@ -15,7 +15,7 @@ from gym.conversations.selectors import visible_to as visible_agent_suites
 from gym.conversations.trend import KIND as AGENT_TREND
 from gym.conversations.trend import suite_trend
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import latest_done
+from gym.evaluations.selectors import latest_done, run_at
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.evaluations.shown import shown_sentence
 from gym.lmchallenge.site import compare_views as lmc
@@ -37,8 +37,8 @@ from suites.shown import critical_regions
 
 
 def _run(request: HttpRequest) -> SuiteRun:
-    runs = visible_runs(request.user).filter(completed_at__isnull=False)
-    return get_object_or_404(runs, key=request.GET.get("run", "").replace("\0", "")[:24])
+    runs = run_at(request.user, request.GET.get("run", "").replace("\0", "")[:24])
+    return get_object_or_404(runs, completed_at__isnull=False)
 
 
 def _regions(request: HttpRequest) -> Figure:

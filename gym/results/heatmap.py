@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.urls import reverse
 
 from gym.evaluations.svg import Markup, element
-from gym.results.cells import Board, Cell, Column, Mean, Row
+from gym.results.cells import Board, Cell, Mean, Row
+from gym.results.gaps import Gap, by_model
 from gym.templatetags.gym import rate_step
 from gym.templatetags.numbers import percent
 
@@ -21,19 +22,38 @@ def body_rows(board: Board) -> list[tuple[Row, Markup]]:
 
 
 def _cells(row: Row, board: Board, link: str, *, dense: bool) -> list[Markup]:
-    cells = [_mean_cell(row.score, strong=True), *(_mean_cell(mean, strong=False) for mean in row.tags)]
+    missing = missing_words(row)
+    cells = [
+        _mean_cell(row.score, strong=True, missing=missing),
+        *(_mean_cell(mean, strong=False) for mean in row.tags),
+    ]
+    gaps = {gap.suite: gap for gap in row.gaps if gap.run}
     for column, cell in zip(board.columns, row.cells, strict=True):
-        cells.append(_missing(row, column) if cell is None else _cell(cell, row, link, dense=dense))
+        cells.append(
+            _missing(gaps.get(column.key), link) if cell is None else _cell(cell, row, link, dense=dense)
+        )
     return cells
 
 
-def _mean_cell(mean: Mean | None, *, strong: bool) -> Markup:
+def missing_words(row: Row) -> str:
+    """What the row's score lacks, and why."""
+    found = by_model(row.gaps)
+    if len(row.models) == 1:
+        return "".join(found.values())
+    return "; ".join(f"{label}: {words}" for label, words in found.items())
+
+
+def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
     kind = "hm-score" if strong else "hm-tag"
     if mean is None:
-        return element("td", {"class": f"num {kind}", "data-copy": "", "data-words": "no suite run"}, "–")
+        return element(
+            "td", {"class": f"num {kind}", "data-copy": "", "data-words": missing or "no suite run"}, "–"
+        )
     how = _over(mean)
     words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
-    note = [] if mean.is_complete else [element("small", None, f"{mean.n} of {mean.of}")]
+    words += f"; missing: {missing}" if missing else ""
+    title: dict[str, object] = {"title": f"Missing: {missing}"} if missing else {}
+    note = [] if mean.is_complete else [element("small", title, f"{mean.n} of {mean.of}")]
     interval = (
         f"{_whole(mean.low)}–{_whole(mean.high)}"
         if mean.spread is None
@@ -113,7 +133,14 @@ def _policy(cell: Cell) -> str:
     return f", not the default policy: {cell.policy}" if cell.policy else ""
 
 
-def _missing(row: Row, column: Column) -> Markup:
+def _missing(gap: Gap | None, link: str) -> Markup:
+    """`gap`: of what was run and has no rate; None for what was not run."""
+    if gap is not None:
+        words = f"no pass rate under this rule: {gap.why}"
+        dash = element(
+            "a", {"class": "cell cell-empty", "href": link.replace("KEY", gap.run), "title": words}, "–"
+        )
+        return element("td", {"data-copy": "", "data-words": words}, dash)
     dot = element("span", {"class": "cell cell-empty"}, element("span", {"aria-hidden": "true"}, "·"))
     return element("td", {"data-copy": "", "data-words": "not run"}, dot)
 

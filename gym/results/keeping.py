@@ -1,17 +1,20 @@
-"""Runs that a published collection shows are not deleted: its leaderboard is permanent."""
+"""What a published collection holds stays where it is: its suites stay public, the runs it shows are not deleted."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from django.dispatch import receiver
 
-from gym.evaluations.graves import Kept, public
+from gym.evaluations.graves import public
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import newest_done
 from gym.evaluations.signals import runs_deleting
 from gym.results.models import Collection
+from suites.models import Suite
+from suites.signals import Kept, address_leaving
 
 NAMED = 3
 """Collections that a refusal names."""
@@ -30,10 +33,30 @@ def _keep(runs: QuerySet[SuiteRun], **kwargs: Any) -> None:
     titles = list(collections_showing(runs).values_list("title", flat=True))
     if not titles:
         return
-    names = ", ".join(f"“{title}”" for title in titles[:NAMED])
-    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
-    many = "s" if len(titles) > 1 else ""
     raise Kept(
-        f"The published collection{many} {names}{more} show{'' if many else 's'} these results, and what is published "
+        f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, and what is published "
         "stays. They can be deleted once another run counts in their place."
     )
+
+
+@receiver(address_leaving, dispatch_uid="gym.results.keeping.suites")
+def _keep_public(suite: Suite, **kwargs: Any) -> None:
+    titles = list(published_with(suite).values_list("title", flat=True))
+    if titles:
+        raise Kept(
+            f"{_named(titles)} hold{'' if len(titles) > 1 else 's'} this suite, and what is published stays: it cannot "
+            "be made private or unlisted, get another address, or be deleted. A correction belongs in a new revision "
+            "or in the errata."
+        )
+
+
+def published_with(suite: Suite) -> QuerySet[Collection]:
+    """Published collections that hold a revision of this suite."""
+    published = Collection.objects.filter(published_at__isnull=False)
+    return published.filter(entries__revision__suite=suite).distinct().order_by("title")
+
+
+def _named(titles: Sequence[str]) -> str:
+    names = ", ".join(f"“{title}”" for title in titles[:NAMED])
+    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
+    return f"The published collection{'s' if len(titles) > 1 else ''} {names}{more}"

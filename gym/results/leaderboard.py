@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
 
-from gym.evaluations.models import SuiteRun
+from gym.evaluations.models import PredictionResult, SuiteRun
 from gym.evaluations.policies import departures
 from gym.evaluations.statistics import Interval
 from gym.results.board_rows import column_keys, group_of, grouped, in_order, labelled
 from gym.results.cells import Board, Cell, Column, Mean, Row
+from gym.results.gaps import Gap
 from gym.results.models import RunScore
 from gym.results.options import Options
+from gym.results.rules import Rule
 from gym.results.stats import weighted_mean
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -40,18 +44,21 @@ def leaderboard(
     tags = {row.pk: tuple(tag.name for tag in row.suite.tags.all()) for row in offered}
     chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
     models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
-    found = _scores(chosen, models, options)
-    shown = _shown_models(found, models, options)
+    found, lacking = _scores(chosen, models, options)
+    shown = _shown_models(found if options.common else {**found, **lacking}, models, options)
     tell_apart(shown)
+    dropped: tuple[Gap, ...] = ()
     if options.common:
-        chosen = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
+        common = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
+        dropped = _dropped([row for row in chosen if row not in common], shown, lacking)
+        chosen = common
     chance = {revision: cell.chance for (revision, _), cell in found.items()}
     columns = tuple(
         Column(row, key, tags[row.pk], options.weight(row.suite.slug), chance.get(row.pk))
         for row, key in zip(chosen, column_keys(chosen), strict=True)
     )
     column_tags = _tag_columns(columns)
-    rows = [_row(model.name, (model,), columns, column_tags, found) for model in shown]
+    rows = [_row(model, columns, column_tags, found, lacking, options.rule) for model in shown]
     if options.group:
         rows = grouped(rows)
     return Board(
@@ -64,6 +71,7 @@ def leaderboard(
         all_models=tuple(sorted(models.values(), key=lambda model: model.name.lower())),
         unknown=_unknown(options, offered, models.values()),
         has_groups=any(group_of(model) for model in shown),
+        dropped=dropped,
     )
 
 
@@ -73,8 +81,8 @@ def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRev
     frozen = SuiteRevision.objects.filter(suite__in=suites, state=SuiteRevision.State.FROZEN)
     judged = frozen.annotate(judged=Exists(Prediction.objects.filter(revision=OuterRef("pk"))))
     light = judged.select_related("suite").only(
-        "number", "sha256", "state", "join_policy", "metric", "suite__slug", "suite__title", "suite__visibility",
-        "suite__owner_id",
+        "number", "name", "sha256", "state", "join_policy", "metric", "suite__slug", "suite__title",
+        "suite__visibility", "suite__owner_id", "suite__without_modifier_id",
     )  # fmt: skip
     newest = {row.suite_id: row for row in light.order_by("number")}
     found = [row for row in newest.values() if row.judged]
@@ -105,8 +113,9 @@ _OTHER_POLICY = Case(
 
 def _scores(
     revisions: Sequence[SuiteRevision], models: dict[int, RegisteredModel], options: Options
-) -> dict[tuple[int, int], Cell]:
-    """(revision, model) -> the run that counts (evaluations.policies), if it has a rate under the rule."""
+) -> tuple[dict[tuple[int, int], Cell], dict[tuple[int, int], Gap]]:
+    """(revision, model) -> the run that counts (evaluations.policies), if it has a rate under the rule; and the gaps
+    where it has none."""
     by_pk = {row.pk: row for row in revisions}
     rows = RunScore.objects.filter(
         rule=options.rule.key, run__revision__in=by_pk, run__completed_at__isnull=False
@@ -120,7 +129,7 @@ def _scores(
     ):
         if model in models:
             last[revision, model] = tuple(values)
-    return {
+    cells = {
         (revision, model): Cell(
             *row[:-2],
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
@@ -129,6 +138,42 @@ def _scores(
         for (revision, model), row in last.items()
         if row[_RATE] is not None
     }
+    return cells, _lacking({place: row for place, row in last.items() if row[_RATE] is None}, models, options)
+
+
+def _lacking(
+    rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
+) -> dict[tuple[int, int], Gap]:
+    """Of runs without a rate: how many of the suite's predictions they hold. Asks nothing where there are none."""
+    if not rows:
+        return {}
+    results = PredictionResult.objects.filter(run__key__in=[row[0] for row in rows.values()])
+    held = Counter(results.values_list("run__key", flat=True))
+    expected = Counter(
+        Prediction.objects.filter(revision__in={revision for revision, _ in rows}).values_list(
+            "revision", flat=True
+        )
+    )
+    return {
+        (revision, model): Gap(
+            models[model].slug, "", "", options.rule, row[0], row[-2] == SuiteRun.Source.UPLOADED,
+            held[row[0]], expected[revision],
+        )
+        for (revision, model), row in rows.items()
+    }  # fmt: skip
+
+
+def _dropped(
+    revisions: Sequence[SuiteRevision],
+    models: Sequence[RegisteredModel],
+    lacking: dict[tuple[int, int], Gap],
+) -> tuple[Gap, ...]:
+    return tuple(
+        replace(lacking[row.pk, model.pk], label=model.label, suite=row.suite.slug)
+        for row in revisions
+        for model in models
+        if (row.pk, model.pk) in lacking
+    )
 
 
 def _shown_models(
@@ -164,17 +209,26 @@ def _counted(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, int], ...]:
 
 
 def _row(
-    name: str,
-    models: tuple[RegisteredModel, ...],
+    model: RegisteredModel,
     columns: Sequence[Column],
     tags: Sequence[str],
     found: dict[tuple[int, int], Cell],
+    lacking: dict[tuple[int, int], Gap],
+    rule: Rule,
 ) -> Row:
-    cells = tuple(found.get((column.revision.pk, models[0].pk)) for column in columns)
+    cells = tuple(found.get((column.revision.pk, model.pk)) for column in columns)
+    gaps = tuple(
+        replace(gap, label=model.label, suite=column.key)
+        if (gap := lacking.get((column.revision.pk, model.pk)))
+        else Gap(model.slug, model.label, column.key, rule)
+        for column, cell in zip(columns, cells, strict=True)
+        if cell is None
+    )
     means = [
         mean_over([(c, cell) for c, cell in zip(columns, cells, strict=True) if t in c.tags]) for t in tags
     ]
-    return Row(name, models, cells, mean_over(list(zip(columns, cells, strict=True))), tuple(means))
+    score = mean_over(list(zip(columns, cells, strict=True)))
+    return Row(model.name, (model,), cells, score, tuple(means), gaps)
 
 
 def mean_over(pairs: Sequence[tuple[Column, Cell | None]]) -> Mean | None:

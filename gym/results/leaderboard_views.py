@@ -16,7 +16,7 @@ from gym.results import board_tables, services
 from gym.results.cells import Board
 from gym.results.exports.cite import EXPORT_TABLES
 from gym.results.field_figures import heat_figure, scores_figure
-from gym.results.heatmap import DENSE, body_rows
+from gym.results.heatmap import DENSE, body_rows, missing_words
 from gym.results.leaderboard import leaderboard
 from gym.results.options import Options, read_options
 from gym.results.rules import RULES
@@ -47,6 +47,7 @@ def board_context(request: HttpRequest, board: Board, address: str, **of: str) -
         "rules": list(RULES.values()),
         "note": board_tables.note(board),
         "dense": board.n_cells > DENSE,
+        "missing": {row.label: words for row in board.rows if (words := missing_words(row))},
         "n_runnable": len(services.missing_pairs(board, request.user)),
         "heads": _heads(board),
         "sorts": _sorts(options),
@@ -115,8 +116,13 @@ def board_file(board: Board, form: str, address: str, stem: str = "leaderboard")
     table = board_tables.wide(board)
     if form == "csv":
         said = {"rule": board.options.rule.key} | board_tables.weights_said(board)
-        rows = ((*said.values(), *row) for row in table.rows)
-        return csv_download(f"{stem}.csv", (*said, *table.header), rows)
+        missing = [board_tables.missing_said(row) for row in board.rows]
+        last = ("missing",) if any(missing) else ()
+        rows = (
+            (*said.values(), *row, *([words] if last else []))
+            for row, words in zip(table.rows, missing, strict=True)
+        )
+        return csv_download(f"{stem}.csv", (*said, *table.header, *last), rows)
     if form == "md":
         return download(markdown(table), f"{stem}.md", "text/markdown")
     return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")

@@ -10,12 +10,11 @@ from functools import cached_property
 from gym.evaluations.statistics import Interval
 from gym.results.board_rows import group_of, tagged
 from gym.results.cells import Board, Cell, Column, Mean, Row
+from gym.results.modified import pairs_of
 from gym.results.stats import rate_difference, weighted_mean
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
-MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
-"""Suites with a modifier are called like the suite without it, and `_mod` or `_modifier`."""
 STEP = "step:"
 """A model's tag `step:1000` says after how many steps of training this checkpoint was taken."""
 
@@ -129,18 +128,13 @@ def strengths_and_weaknesses(
 
 def robust_pairs(board: Board, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
     """Pairs of suites without and with modifier that the same model has run."""
-    places = {column.key: k for k, column in enumerate(board.columns)}
     wanted = {model.pk for model in models} if models is not None else None
     pairs = []
-    for key, k in places.items():
-        match = MODIFIED.match(key)
-        if match is None or match["plain"] not in places:
-            continue
-        plain = places[match["plain"]]
+    for plain, modified in pairs_of([column.revision for column in board.columns]):
         for row in board.rows:
-            before, after = row.cells[plain], row.cells[k]
+            before, after = row.cells[plain], row.cells[modified]
             if before and after and (wanted is None or row.model.pk in wanted):
-                pairs.append(RobustPair(row, board.columns[plain], board.columns[k], before, after))
+                pairs.append(RobustPair(row, board.columns[plain], board.columns[modified], before, after))
     return pairs
 
 

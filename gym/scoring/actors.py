@@ -18,7 +18,7 @@ from models_registry.backends import BackendError
 from models_registry.engine import ScoringFailure, ScoringPolicy
 
 
-@handler(KIND)
+@handler(KIND, seconds=3600)
 def score(context: JobContext) -> None:
     from models_registry.warm import borrow
 

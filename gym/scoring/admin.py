@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from gym.admin import SiteAdmin
 from gym.scoring.models import ScoreRequest
 
 
 @admin.register(ScoreRequest)
-class ScoreRequestAdmin(admin.ModelAdmin):
+class ScoreRequestAdmin(SiteAdmin):
     list_display = ["key", "owner", "model", "n_sentences", "created", "completed_at"]
     list_filter = ["created"]
     search_fields = ["key", "owner__username", "model__slug"]

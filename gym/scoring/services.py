@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from django.utils import timezone
 
 from gym.evaluations import limits
 from gym.jobs import services as jobs
-from gym.jobs.models import FINAL_STATES, Job
+from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
 from gym.scoring.models import KEEP, ScoreRequest
 from models_registry import permissions
 from models_registry.backends.policies import refusal
@@ -26,8 +25,6 @@ KIND, QUEUE = "score", "preview"
 MAX_TEXTS = 1_000
 MAX_TEXT_CHARACTERS = 10_000
 MAX_CHARACTERS = 200_000
-WAIT_SECONDS = 3.0
-LOOK_SECONDS = 0.03
 
 
 def queue_scores(
@@ -38,7 +35,9 @@ def queue_scores(
     Raises ValidationError, TooManySentences, TooManyJobs."""
     if not permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model")
-    if not model.is_hosted or not model.is_ready:
+    if not model.is_hosted:
+        raise ValidationError(model.not_hosted)
+    if not model.is_ready:
         raise ValidationError(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
         )
@@ -68,11 +67,6 @@ def queue_scores(
 
 
 def wait_for(request: ScoreRequest, seconds: float = WAIT_SECONDS) -> ScoreRequest:
-    """The request as it is when its job has ended, or when the time is up."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        state = Job.objects.filter(pk=request.job_id).values_list("state", flat=True).first()
-        if state is None or state in FINAL_STATES:
-            break
-        time.sleep(LOOK_SECONDS)
+    """The request as it is when its job has ended, or as it is now where nobody may wait any longer."""
+    wait_for_job(request.job_id, seconds)
     return ScoreRequest.objects.select_related("model", "job").get(pk=request.pk)

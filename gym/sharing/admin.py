@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from gym.jobs.admin import ReadOnlyAdmin
+from gym.admin import ReadOnlyAdmin
 from gym.sharing.models import THINGS, Collaboration
 from gym.sharing.services import noun_of, remove_collaborator
 

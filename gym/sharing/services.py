@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
+from gym.conflicts import Conflict
 from gym.secrets import SecretsField
 from gym.sharing.models import Role
 from gym.sharing.permissions import owns
@@ -26,22 +27,25 @@ def add_collaborator(thing: Any, username: str, role: str, *, actor: User) -> An
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
     if user is None:
         raise ValidationError(f"There is no account called {username.strip()}.")
-    if user.pk == thing.owner_id:
-        raise ValidationError(f"{user.username} owns this {noun_of(thing)}.")
-    if thing.collaborations.count() >= MAX_COLLABORATORS:
-        raise ValidationError(f"There are {MAX_COLLABORATORS} collaborators already; more are not possible.")
-    try:
-        with transaction.atomic():
-            return thing.collaborations.create(user=user, role=role)
-    except IntegrityError as error:
-        raise ValidationError(f"{user.username} is a collaborator already.") from error
+    with transaction.atomic():
+        _hold(thing)
+        if user.pk == thing.owner_id:
+            raise ValidationError(f"{user.username} owns this {noun_of(thing)}.")
+        if thing.collaborations.filter(user=user).exists():
+            raise ValidationError(f"{user.username} is a collaborator already.")
+        if thing.collaborations.count() >= MAX_COLLABORATORS:
+            raise ValidationError(
+                f"There are {MAX_COLLABORATORS} collaborators already; more are not possible."
+            )
+        return thing.collaborations.create(user=user, role=role)
 
 
 def set_role(thing: Any, collaboration: Any, role: str, *, actor: User) -> None:
     require_owner(actor, thing)
     _require_role(role)
+    if not thing.collaborations.filter(pk=collaboration.pk).update(role=role):
+        raise Conflict
     collaboration.role = role
-    collaboration.save(update_fields=["role"])
 
 
 def remove_collaborator(thing: Any, collaboration: Any, *, actor: User) -> None:
@@ -55,17 +59,28 @@ def hand_over(thing: Any, collaboration: Any, *, actor: User) -> None:
     """Make an editing collaborator the owner. The owner of before stays as somebody who may edit; secrets (keys of
     other servers, variables) do not change hands and are forgotten."""
     require_owner(actor, thing)
-    if collaboration.role != Role.EDIT:
-        raise ValidationError(f"Only somebody who may edit the {noun_of(thing)} can become its owner.")
     with transaction.atomic():
+        _hold(thing)
+        collaboration = thing.collaborations.select_related("user").filter(pk=collaboration.pk).first()
+        if collaboration is None:
+            raise Conflict
+        if collaboration.role != Role.EDIT:
+            raise ValidationError(f"Only somebody who may edit the {noun_of(thing)} can become its owner.")
         before, thing.owner = thing.owner, collaboration.user
         collaboration.delete()
         changed = [name for name in ("owner", "updated") if hasattr(thing, name)]
         thing.save(update_fields=changed)
-        for part in (thing, getattr(thing, "agent_server", None)):
-            _forget_secrets(part)
+        forget_secrets(thing)
         if before.is_active:
             thing.collaborations.create(user=before, role=Role.EDIT)
+
+
+def _hold(thing: Any) -> None:
+    """The thing as it is now, locked. Raises Conflict when it has got another owner meanwhile."""
+    owner = thing.owner_id
+    thing.refresh_from_db(from_queryset=type(thing)._base_manager.select_for_update())
+    if thing.owner_id != owner:
+        raise Conflict
 
 
 def require_owner(actor: User, thing: Any) -> None:
@@ -77,12 +92,14 @@ def noun_of(thing: Any) -> str:
     return str(thing._meta.verbose_name)
 
 
-def _forget_secrets(thing: Any) -> None:
-    names = [field.name for field in thing._meta.fields if isinstance(field, SecretsField)] if thing else []
-    for name in names:
-        setattr(thing, name, {})
-    if names:
-        thing.save(update_fields=names)
+def forget_secrets(thing: Any) -> None:
+    """Keys of other servers and variables, of the thing and of its agent server."""
+    for part in (thing, getattr(thing, "agent_server", None)):
+        names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
+        for name in names:
+            setattr(part, name, {})
+        if names:
+            part.save(update_fields=names)
 
 
 def _require_role(role: str) -> None:

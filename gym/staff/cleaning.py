@@ -25,7 +25,7 @@ BATCH = 200
 SHOWN = 20
 _REASONS = (
     "suite_run", "agent_run", "agent_naming", "propara_submission", "lmc_game", "lmc_guess", "score_request",
-    "checked_models",
+    "checked_models", "result_upload",
 )  # fmt: skip
 """What may point to a job. A failed or cancelled one says there why there is no result, and stays."""
 

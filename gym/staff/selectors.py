@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from gym.api.filters import MOST_CHARACTERS, MOST_WORDS
 from gym.evaluations.limits import run_limit, sentence_limit, use_columns
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
@@ -64,7 +65,7 @@ def job_counts() -> dict[str, int]:
 def listed_jobs(state: str, words: str = "") -> QuerySet[Job]:
     """Jobs in a state, the newest first; each word is part of title, kind, message, owner or number."""
     rows = Job.objects.filter(state=state).select_related("owner").order_by("-created")
-    for word in words.split()[:8]:
+    for word in words[:MOST_CHARACTERS].split()[:MOST_WORDS]:
         found = Q(title__icontains=word) | Q(kind__icontains=word) | Q(error__icontains=word)
         found |= Q(owner__username__icontains=word)
         number = _number(word)

@@ -33,6 +33,7 @@ from gym.templatetags.numbers import (
 )
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_view
+from suites.shown import author_name
 from suites.shown import owner_name as owner_of_suite
 
 register = template.Library()
@@ -63,6 +64,12 @@ def seen_by(model: RegisteredModel | None, user: Any) -> RegisteredModel | None:
 def owner_for(thing: Any, user: Any) -> str:
     """Whose a suite or a run is, as far as this user may know; empty when the account is gone"""
     return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
+
+
+@register.filter
+def author_for(suite: Any, user: Any) -> str:
+    """Whom a suite names as its author, as far as this user may know"""
+    return author_name(suite, user)
 
 
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps

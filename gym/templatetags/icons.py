@@ -6,6 +6,7 @@ from gym.evaluations.svg import Markup, element
 
 PATHS: dict[str, str] = {
     "alert": "M12 4 2.5 20h19zM12 10v4.5M12 17.4v.1",
+    "approximate": "M4 14c2.5-6 5.5-6 8-2s5.5 4 8-2",
     "arrow-left": "M19 12H5M11 6l-6 6 6 6",
     "arrow-right": "M5 12h14M13 6l6 6-6 6",
     "ban": "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM5.6 5.6l12.8 12.8",

@@ -107,8 +107,19 @@ class ModelCard(Body):
     bibtex = serializers.CharField(max_length=100_000, allow_blank=True, required=False)
 
 
+class ModelChanges(ModelCard):
+    backend = serializers.ChoiceField(sorted(BACKENDS), required=False, help_text="together with config")
+    config = serializers.DictField(
+        required=False,
+        help_text="all of it, as the backend's schema says; not while results rest on the model",
+    )
+
+
 class NewModel(ModelCard):
     slug = serializers.SlugField(max_length=80)
     name = serializers.CharField(max_length=200)
+    visibility = serializers.ChoiceField(
+        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PRIVATE
+    )
     backend = serializers.ChoiceField(sorted(BACKENDS))
     config = serializers.DictField(help_text="as the backend's schema says")

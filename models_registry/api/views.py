@@ -1,4 +1,4 @@
-"""Models: list, register, read, change, check, approve; backends."""
+"""Models: list, register, read, change, correct, delete, check, approve; backends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.api.base import ApiView, ListView, etag_of, held, one
-from gym.api.errors import Trouble, invalid
+from gym.api.errors import Refusal, Trouble, answers, invalid
 from gym.api.operations import operation
 from models_registry import permissions, services
 from models_registry.api.shown import (
@@ -19,7 +19,7 @@ from models_registry.api.shown import (
     MODEL,
     NEW,
     BackendSerializer,
-    ModelCard,
+    ModelChanges,
     ModelDetailSerializer,
     ModelSerializer,
     NewModel,
@@ -46,6 +46,17 @@ def shown(request: Request, model: RegisteredModel) -> dict[str, Any]:
     return dict(ModelDetailSerializer(model, context={"request": request}).data)
 
 
+def require_fitting(backend: str, config: dict[str, Any]) -> None:
+    wrong = services.config_errors(backend, config) if backend in BACKENDS else ()
+    if wrong:
+        raise invalid(*(Trouble(f"$.config{path[1:]}", message) for path, message in wrong))
+
+
+@answers(services.InUse)
+def _in_use(error: services.InUse) -> Refusal:
+    return Refusal(409, " ".join(error.messages), "in-use")
+
+
 class ModelList(ListView):
     filterset_class = ModelFilter
 
@@ -64,11 +75,10 @@ class ModelList(ListView):
     )
     def post(self, request: Request) -> Response:
         """`config` is held against the JSON schema of the backend. A model that reads files waits for staff; others
-        are checked at once: ask the model until its status is ready or broken."""
+        are checked at once: ask the model until its status is ready or broken. It is private unless `visibility` says
+        otherwise."""
         given = self.given()
-        wrong = services.config_errors(given["backend"], given["config"])
-        if wrong:
-            raise invalid(*(Trouble(f"$.config{path[1:]}", message) for path, message in wrong))
+        require_fitting(given["backend"], given["config"])
         model = services.register_model(actor=request.user, **given)
         place = reverse("api-model", args=[model.slug], request=request)
         return Response(shown(request, model), status=201, headers={"Location": place})
@@ -77,25 +87,43 @@ class ModelList(ListView):
 class ModelDetail(ApiView):
     @operation("Read a model", answers=ModelDetailSerializer, example=DETAIL)
     def get(self, request: Request, slug: str) -> Response:
-        """Its card, its state, and what the check found."""
+        """Its card, its state, and what the check found. An agent (`backend` is `agent`) has its card here; what it is
+        and which agents its server has is read, and checked, at `agents/`."""
         return Response(shown(request, model_of(request, slug)))
 
     @operation(
-        "Change a model's card",
-        takes=ModelCard,
+        "Change a model",
+        takes=ModelChanges,
         sends={"licence": "MIT", "corpus": "WebText"},
         answers=ModelDetailSerializer,
         example=DETAIL,
-        also=[412],
+        also=[409, 412],
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Only the fields sent are changed; what the model is stays as registered."""
+        """Only the fields sent are changed. `backend` and `config` say what the model is: its owner corrects them as
+        long as no results rest on it (else 409, `in-use`: register a new model), and it is checked and approved like a
+        new one. A stored secret stays unless the `base_url` changes."""
         model = editable(request, slug)
         given = self.given()
+        backend, config = given.pop("backend", model.backend), given.pop("config", None)
+        if config is None and backend != model.backend:
+            raise invalid(Trouble("$.config", "This is needed for another backend."))
         with held(request, model, lambda: shown(request, model)):
+            if config is not None:
+                if not permissions.can_manage(request.user, model):
+                    raise PermissionDenied("only its owner corrects a model")
+                require_fitting(backend, config)
+                services.correct_model(model, actor=request.user, backend=backend, config=config)
             services.edit_card(model, actor=request.user, **given)
             data = shown(request, model_of(request, slug))
         return Response(data, headers={"ETag": etag_of(data)})
+
+    @operation("Delete a model", status=204, also=[409])
+    def delete(self, request: Request, slug: str) -> Response:
+        """With its card and its secrets. One that results rest on stays (409, `in-use`). Agents are deleted at
+        `agents/`."""
+        services.delete_model(editable(request, slug), actor=request.user)
+        return Response(status=204)
 
 
 class ModelCheck(ApiView):

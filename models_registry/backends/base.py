@@ -32,6 +32,10 @@ class BackendUnavailable(BackendError):
     """It may work another time as it is: the server is busy, or not there just now."""
 
 
+class FilesMissing(BackendError):
+    """Its files are not on this machine; a worker on another may have them."""
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What a site lends to models that answer from elsewhere.

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from models_registry.backends.base import BackendError
+from models_registry.backends import headers
+from models_registry.backends.base import BackendError, FilesMissing
 
 KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
 """The files of a model that are fetched, loaded and hashed."""
@@ -30,7 +31,8 @@ _CONVERT = (
 def inside(model_dir: Path, name: str) -> Path:
     """The file or folder `name` below `model_dir`, fully resolved.
 
-    Raises BackendError for absolute names, `..`, hidden or odd names, links that lead out, and missing files.
+    Raises BackendError for absolute names, `..`, hidden or odd names and links that lead out, FilesMissing where
+    nothing of that name is.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
         raise BackendError(
@@ -44,7 +46,7 @@ def inside(model_dir: Path, name: str) -> Path:
             f"{name!r} leads out of the model directory.", "Copy the model into it; links may not leave."
         )
     if not found.exists():
-        raise BackendError(
+        raise FilesMissing(
             f"There is no {name!r} in the model directory.", "Check the name, or copy the model there."
         )
     return found
@@ -77,7 +79,7 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
     for name in ("tokenizer_config.json", "generation_config.json"):
         if (folder / name).exists():
             _refuse_code(_read_json(folder / name), name)
-    _check_weights(folder)
+    headers.compare(config, headers.read_shapes(_weights(folder)))
     return config
 
 
@@ -128,11 +130,11 @@ def _refuse_code(data: dict[str, Any], name: str) -> None:
             raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
 
 
-def _check_weights(folder: Path) -> None:
+def _weights(folder: Path) -> list[Path]:
     """Safetensors, single or with an index whose shards lie beside it."""
     index = folder / "model.safetensors.index.json"
     if (folder / "model.safetensors").is_file():
-        return
+        return [folder / "model.safetensors"]
     if not index.is_file():
         pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
         if pickles:
@@ -154,6 +156,7 @@ def _check_weights(folder: Path) -> None:
             raise BackendError(
                 f"The weights are not complete: {shard} is missing.", "Copy all parts of the model."
             )
+    return [folder / shard for shard in sorted(map(str, shards))]
 
 
 def digest(folder: Path) -> str:

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from models_registry.backends.base import BackendError
+from models_registry.backends.base import BackendError, FilesMissing
 from models_registry.backends.files import KEPT
 
 MAX_BYTES = 40 * 10**9
@@ -168,7 +168,7 @@ def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
     if isinstance(error, errors.DisabledRepoError):
         return BackendError(f"The Hub has disabled {repo}.")
     if isinstance(error, errors.OfflineModeIsEnabled | errors.LocalEntryNotFoundError):
-        return BackendError(
+        return FilesMissing(
             f"{repo} at {revision} is not in the local cache and the Hub cannot be asked.",
             "Unset HF_HUB_OFFLINE, check the network, or put the model into the model directory.",
         )

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gym.lib.text import BLANKS
 from models_registry.engine.token_rules import TokenRules
 
 MAX_STEPS = 50_000
@@ -109,13 +110,17 @@ class _Text:
         self.character: list[int] = []
         self.first: list[bool] = []  # does a character begin at this byte?
         blank: list[bool] = []
+        space: list[
+            bool
+        ] = []  # with the spaces that do not break: some tokenizers read those, others drop them
         dropped: list[bool] = []
         for place, character in enumerate(text):
             piece = (character if rules.cased else character.lower()).encode("utf-8", "surrogatepass")
             data += piece
             self.character += [place] * len(piece)
             self.first += [True] + [False] * (len(piece) - 1)
-            blank += [character.isspace()] * len(piece)
+            blank += [character in BLANKS] * len(piece)
+            space += [character.isspace()] * len(piece)
             dropped += [rules.dropped is not None and rules.dropped(character)] * len(piece)
         self.data = bytes(data)
         self.size = len(data)
@@ -123,22 +128,20 @@ class _Text:
         self.first.append(True)
         n = self.size
         self._solid = list(range(n + 1))  # the next byte that is not blank
-        self._kept = list(range(n + 1))  # the next byte that is neither blank nor left out
+        self._kept = list(range(n + 1))  # the next byte that is neither space nor left out
         self._word_end = [n] * (n + 1)
         for place in range(n - 1, -1, -1):
             if blank[place]:
                 self._solid[place] = self._solid[place + 1]
-                self._word_end[place] = place
-            else:
-                self._word_end[place] = self._word_end[place + 1]
-            if blank[place] or dropped[place]:
+            self._word_end[place] = place if space[place] else self._word_end[place + 1]
+            if space[place] or dropped[place]:
                 self._kept[place] = self._kept[place + 1]
 
     def after_blanks(self, place: int) -> int:
         return self._solid[place]
 
     def after_dropped(self, place: int) -> int:
-        """Behind a run of blanks and characters that the tokenizer leaves out."""
+        """Behind a run of spaces of any kind and characters that the tokenizer leaves out."""
         return self._kept[place]
 
     def end_of_word(self, place: int) -> int:
@@ -173,7 +176,7 @@ def walk(
         if leading and token in rules.prefix and known[k] is None:
             yield _Move(place, place, place, special=True)
         places = [here]
-        if rules.dropped is not None and (behind := laid.after_dropped(here)) > here:
+        if (behind := laid.after_dropped(here)) > here:
             places.append(behind)
         for start in places:
             for form in forms[k]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gym.lib.text import BLANKS
 from models_registry.engine.scores import TokenScores
 
 BLANK_MARKS = ("Ġ", "Ċ", "ĉ", "č", "▁", " ", "\n", "\t", "\r", "\u00a0", "\u3000")
@@ -86,5 +87,5 @@ def region_terms(text: str, spans: Sequence[tuple[int, int]], scores: TokenScore
 
 def _owned(text: str, a: int, b: int, start: int, end: int) -> bool:
     """Whether the token's first non-blank character (its first, if it has none) lies in the region."""
-    visible = next((at for at in range(a, b) if not text[at].isspace()), a)
+    visible = next((at for at in range(a, b) if text[at] not in BLANKS), a)
     return start <= visible < end

@@ -7,13 +7,19 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gym.lib.text import BLANKS
+from suites.regions import ATTACHED
+
 from .findings import Cell, Design, Finding, items_phrase, quoted
 
 FEW_ITEMS = 10
-_BLANKS = " \t\r\n\v\f"
+_INNER = re.compile(f"[{BLANKS}]{{2}}|[{BLANKS[1:]}]")
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m|t)\b|n['’]t\b|[-‐‑]\w)", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?…)]}”»%"
-_INVISIBLE = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
+# French sets no-break spaces inside « » and before double marks; those are no accidents.
+_INVISIBLE = re.compile(
+    "(?<!«)\u00a0(?![;:!?»%])|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]"
+)
 # Words that never stand twice in a row in well-formed English; "that that" and "had had" do.
 _DOUBLED = re.compile(
     r"\b(the|a|an|of|at|with|and|or|but|as|were|are|be|been|these|those|my|our|their|who|which|will|would)\s+\1\b",
@@ -52,11 +58,11 @@ def check_blanks(design: Design) -> Iterator[Finding]:
     for sentence in design.doc.sentences:
         for number, raw in enumerate(sentence.raw or (), start=1):
             cell = (sentence.item, sentence.condition, number)
-            if raw[:1] and raw[0] in _BLANKS:
+            if raw[:1] and raw[0] in BLANKS:
                 kinds["leading"].append(cell)
-            if raw[:1] and raw[-1] in _BLANKS:
+            if raw[:1] and raw[-1] in BLANKS:
                 kinds["trailing"].append(cell)
-            if re.search(r"[ \t\r\n\v\f]{2}|[\t\r\n\v\f]", raw.strip(_BLANKS)):
+            if _INNER.search(raw.strip(BLANKS)):
                 kinds["inner"].append(cell)
     for kind, cells in kinds.items():
         what = "repeated blanks, a tab or a line break inside" if kind == "inner" else f"a {kind} blank"
@@ -103,7 +109,11 @@ def check_joins(design: Design) -> Iterator[Finding]:
         message = (
             f"begins with punctuation in {len(cells)} of {total} sentences, such as {quoted(example, 30)}"
         )
-        hint = "With the join policy “space” models read “ ,”; “natural” leaves the blank out."
+        found = dict.fromkeys(design.table[cell[:2]].contents[number - 1][0] for cell in cells)
+        natural = all(mark in ATTACHED for mark in found)
+        spelled = " or ".join(f"“ {mark}”" for mark in found)
+        remedy = "“natural” leaves the blank out" if natural else "join it to the region before"
+        hint = f"With the join policy “space” models read {spelled}; {remedy}."
         yield Finding("straddle-risk", "info", design.region(number), message, hint, tuple(cells))
     if unspaced:
         number = len({cell[:2] for cell in unspaced})
@@ -136,7 +146,8 @@ def check_characters(design: Design) -> Iterator[Finding]:
     for character, cells in invisible.items():
         name = unicodedata.name(character, "unnamed").lower()
         message = f"contains U+{ord(character):04X} ({name}), which cannot be seen, in {len(cells)} regions"
-        yield Finding("invisible-character", "warning", _place(cells), message, "Remove it.", tuple(cells))
+        hint = "Write an ordinary blank, unless it is meant." if character == "\u00a0" else "Remove it."
+        yield Finding("invisible-character", "warning", _place(cells), message, hint, tuple(cells))
     if decomposed:
         message = (
             f"{len(decomposed)} regions are not in Unicode's composed form: the same letters, other tokens"

@@ -62,10 +62,12 @@ SUITE = {
     "updated": "2026-03-01T09:30:00Z",
 }
 DETAIL = SUITE | {
+    "author": "A. Linguist",
     "description": "",
     "reference": "",
     "bibtex": "",
     "comment": "",
+    "without_modifier": None,
     "revisions": [REVISION],
 }
 DRAFT = {

@@ -25,7 +25,8 @@ from suites.api.shown import (
 from suites.api.views import editable, revision_of, suite_of
 from suites.diff import diff
 from suites.models import Suite, SuiteRevision
-from suites.selectors import document_of, revisions_for
+from suites.selectors import revisions_for
+from suites.shown import document_for
 from suites.views import DOWNLOADS, export_text
 
 OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"}
@@ -99,7 +100,7 @@ class Export(ApiView):
         decides the media type. 409 where a format cannot say what the suite says."""
         revision = revision_of(request, suite_of(request, slug), number)
         if form in DOWNLOADS:
-            return export_text(revision, form)
+            return export_text(revision, form, request.user)
         if form not in OTHER_PROGRAMS or not revision.is_frozen:
             raise Http404
         address = request.build_absolute_uri(revision.get_absolute_url())
@@ -111,7 +112,7 @@ class Diff(ApiView):
     def get(self, request: Request, slug: str, a: int, b: int) -> Response:
         """What changed from revision `a` to revision `b`."""
         suite = suite_of(request, slug)
-        old, new = (document_of(revision_of(request, suite, number)) for number in (a, b))
+        old, new = (document_for(revision_of(request, suite, number), request.user) for number in (a, b))
         found = diff(old, new)
         data = asdict(found)
         data["predictions"] = [

@@ -19,6 +19,7 @@ from suites.formulas import FormulaError
 from suites.models import FrozenRevision, JoinPolicy, Suite, Visibility
 from suites.new_forms import read_file
 from suites.services import NothingToFreeze
+from suites.signals import Kept
 
 _LANGUAGE = Suite._meta.get_field("language")
 _MOST = 100_000
@@ -30,6 +31,9 @@ class CardBody(Body):
     title = serializers.CharField(max_length=200, required=False)
     visibility = serializers.ChoiceField(Visibility.choices, required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
+    author = serializers.CharField(
+        max_length=_MOST, allow_blank=True, required=False, help_text="who made the stimuli, for citations"
+    )
     language = serializers.RegexField(
         _LANGUAGE.validators[0].regex.pattern,
         max_length=35,
@@ -41,6 +45,12 @@ class CardBody(Body):
     bibtex = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
     description = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
     comment = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
+    without_modifier = serializers.SlugField(
+        max_length=80,
+        allow_null=True,
+        required=False,
+        help_text="slug of the suite without this one's modifier; null: found by the name in the file",
+    )
 
 
 class DocumentBody(Body):
@@ -179,6 +189,11 @@ def _no_edits(error: BadEdits) -> Refusal:
 @answers(FrozenRevision)
 def _frozen(error: FrozenRevision) -> Refusal:
     return Refusal(409, f"{error}.", "frozen")
+
+
+@answers(Kept)
+def _kept(error: Kept) -> Refusal:
+    return Refusal(409, " ".join(error.messages), "kept")
 
 
 @answers(NothingToFreeze)

@@ -6,8 +6,8 @@ from rest_framework import serializers
 
 from suites.models import Sentence, Suite, SuiteRevision, Tag
 from suites.permissions import may_know_owner
-
-CARD = ("title", "language", "licence", "reference", "bibtex", "description", "comment")
+from suites.selectors import listed_for
+from suites.shown import author_name
 
 
 class RevisionSerializer(serializers.ModelSerializer):
@@ -73,18 +73,33 @@ class SuiteSerializer(serializers.ModelSerializer):
 
 
 class SuiteDetailSerializer(SuiteSerializer):
+    author = serializers.SerializerMethodField(
+        help_text="who made the stimuli; empty in an unlisted suite of others"
+    )
+    without_modifier = serializers.SerializerMethodField(
+        help_text="slug of the suite without the modifier, as named by hand; null where none is named or listed for you"
+    )
     revisions = RevisionSerializer(many=True, help_text="newest first")
 
     class Meta(SuiteSerializer.Meta):
         fields = [
             *SuiteSerializer.Meta.fields,
+            "author",
             "description",
             "reference",
             "bibtex",
             "comment",
+            "without_modifier",
             "revisions",
         ]
         read_only_fields = fields
+
+    def get_author(self, suite: Suite) -> str:
+        return author_name(suite, self.context["request"].user)
+
+    def get_without_modifier(self, suite: Suite) -> str | None:
+        named = listed_for(self.context["request"].user).filter(pk=suite.without_modifier_id)
+        return named.values_list("slug", flat=True).first()
 
 
 class SentenceSerializer(serializers.ModelSerializer):

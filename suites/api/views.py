@@ -89,7 +89,8 @@ class SuiteList(ListView):
             tags=given.get("tags", ()),
             join_policy=given.get("join_policy", "space"),
         )
-        card = {name: given[name] for name in services.CARD if name in given and name != "title"}
+        names = (*services.CARD[1:], "without_modifier")
+        card = {name: given[name] for name in names if name in given}
         if card:
             services.edit_card(suite, actor=request.user, **card)
         return created(request, suite)
@@ -161,7 +162,7 @@ class SuiteAddress(ApiView):
         example=examples.DETAIL,
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Links to the old address stop working."""
+        """Its runs get new ids, too. The old address stops working, and the old ids for everybody but its people."""
         suite = editable(request, slug)
         services.new_secret_address(suite, actor=request.user)
         return created(request, suite)

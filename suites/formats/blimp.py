@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from gym.bounded import Refused, check
+
 from .assemble import RawRegion, RawSentence, assemble
 from .documents import (
+    LIMITS,
     MAX_CELL_CHARACTERS,
     MAX_NAME_CHARACTERS,
+    MAX_SENTENCES,
     PredictionDoc,
     Report,
     SuiteDocument,
@@ -71,6 +75,10 @@ def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
 
 def _pairs(text: str, report: Report) -> list[tuple[int, dict[str, Any]]]:
     pairs: list[tuple[int, dict[str, Any]]] = []
+    try:
+        check(text, LIMITS)
+    except Refused as error:
+        report.refuse(error)
     for line, source in enumerate(text.split("\n"), start=1):
         if not source.strip():
             continue
@@ -90,6 +98,9 @@ def _pairs(text: str, report: Report) -> list[tuple[int, dict[str, Any]]]:
             report.problem(f"line {line}", f"a sentence has more than {MAX_CELL_CHARACTERS:,} characters")
         else:
             pairs.append((line, pair))
+            if 2 * len(pairs) > MAX_SENTENCES:
+                report.problem("file", f"more than {MAX_SENTENCES:,} sentences", "Split the suite.")
+                break
     return pairs
 
 

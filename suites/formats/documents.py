@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from gym.bounded import Limits, Refused
+
 MAX_BYTES = 5_000_000
 MAX_SENTENCES = 20_000
 MAX_CELLS = 200_000
@@ -25,6 +27,10 @@ MAX_CELL_CHARACTERS = 10_000
 MAX_NAME_CHARACTERS = 200
 MAX_ITEM_NUMBER = 999_999_999
 MAX_PROBLEMS = 50
+MOST_PROBLEMS = 1_000
+"""Reading ends there: nothing more can be learnt from a file, and each takes memory."""
+LIMITS = Limits(lines=2 * MAX_CELLS, cells=8 * MAX_CELLS, columns=1_000, values=600_000)
+"""Of a file, asked before it is cut or decoded. Blank lines and columns that are not read count."""
 
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 
@@ -168,10 +174,19 @@ class Report:
     notices: list[Notice] = field(default_factory=list)
 
     def problem(self, where: str, message: str, hint: str = "") -> None:
-        """Note a reason to refuse the file; a repeated one is noted once."""
+        """Note a reason to refuse the file; a repeated one is noted once. Raises `SuiteFormatError` when there are very
+        many."""
         found = Problem(where, message, hint)
         if found not in self.problems[-5:]:
             self.problems.append(found)
+        if len(self.problems) >= MOST_PROBLEMS:
+            self.raise_problems()
+
+    def refuse(self, refused: Refused) -> None:
+        """End reading at a limit. Raises `SuiteFormatError`."""
+        where = f"line {refused.line}" if refused.line else "file"
+        self.problem(where, refused.message, refused.hint)
+        self.raise_problems()
 
     def notice(self, where: str, message: str) -> None:
         """Note something odd that is accepted."""

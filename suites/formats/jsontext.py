@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .documents import Report
+from gym.bounded import Limits, Refused, TooDeep
+from gym.bounded import load as bounded_load
+
+from .documents import LIMITS, Report
 from .text import CONTROL, SURROGATE
 
 MAX_DEPTH = 32
-MAX_VALUES = 600_000
 MAX_INTEGER_DIGITS = 300
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SYNTAX_HINTS = {
@@ -57,16 +59,14 @@ def json_path(parts: Iterable[str | int]) -> str:
     return path
 
 
-def load(text: str, report: Report, *, nan_is_null: bool = False) -> Any:
+def load(text: str, report: Report, *, nan_is_null: bool = False, limits: Limits = LIMITS) -> Any:
     """Parse JSON text. Raises `SuiteFormatError`; never RecursionError, ValueError or JSONDecodeError.
 
     `nan_is_null`: NaN, as Python programs write it, is a value that is not there."""
-    if text.count(",") > MAX_VALUES:  # cheap, and before anything is built
-        _refuse_values(report)
-        report.raise_problems()
     try:
-        root = json.loads(
+        root = bounded_load(
             text,
+            limits,
             parse_constant=lambda name: (
                 None if nan_is_null and name == "NaN" else _Bad(f"{name} is not JSON")
             ),
@@ -77,16 +77,14 @@ def load(text: str, report: Report, *, nan_is_null: bool = False) -> Any:
     except json.JSONDecodeError as error:
         hint = _SYNTAX_HINTS.get(error.msg, "")
         report.problem(f"line {error.lineno}", f"not valid JSON: {error.msg}, column {error.colno}", hint)
-    except RecursionError:
+    except TooDeep:
         report.problem("$", f"nested more than {MAX_DEPTH} levels deep", "Remove the nested part.")
+    except Refused as error:
+        report.refuse(error)
     report.raise_problems()
     _walk(root, report)
     report.raise_problems()
     return root
-
-
-def _refuse_values(report: Report) -> None:
-    report.problem("file", f"more than {MAX_VALUES:,} values", "Split the suite.")
 
 
 def _number(text: str) -> float | _Bad:
@@ -114,10 +112,8 @@ def _walk(root: Any, report: Report) -> None:
     """Visit every value once, without recursion, and report what is refused wherever it stands."""
     # A path is a chain (part, parent chain), spelled out only for a message: most values are fine.
     stack: list[tuple[Any, Any, int]] = [(root, None, 0)]
-    seen = 0
     while stack:
         value, chain, depth = stack.pop()
-        seen += 1
         if isinstance(value, str):
             _check_string(value, chain, report)
         elif isinstance(value, _Bad):
@@ -128,9 +124,6 @@ def _walk(root: Any, report: Report) -> None:
                 report.problem(_spell(chain), message, "Remove the nested part.")
                 continue
             stack.extend((child, (part, chain), depth + 1) for part, child in _children(value, chain, report))
-        if seen + len(stack) > MAX_VALUES:
-            _refuse_values(report)
-            return
 
 
 def _children(

@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 
+from gym.bounded import Refused, check, check_columns
+
 from .assemble import RawRegion, RawSentence, assemble, check_name_length, clean_name, region_names
 from .documents import (
+    LIMITS,
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
     MAX_ITEM_NUMBER,
     MAX_NAME_CHARACTERS,
     MAX_REGIONS,
+    MAX_SENTENCES,
     Report,
     SuiteDocument,
     count,
@@ -99,6 +103,7 @@ def read_wide_table(data: bytes, name: str = "") -> SuiteDocument:
 
 def parse_table(text: str, report: Report) -> Table:
     """Split text into a header and rows of equal length. Raises `SuiteFormatError`."""
+    check_table(text, report)
     bad = CONTROL.search(text)
     if bad:
         line = len(re.findall(r"\r\n|\r|\n", text[: bad.start()])) + 1
@@ -119,11 +124,25 @@ def parse_table(text: str, report: Report) -> Table:
         message = f"the header lacks a column for item or condition; it has {found}"
         report.problem(rows[0].where, message, _HEADER_HINT)
     body = rows[1:]
+    table = Table(rows[0].line, header, roles, body)
+    most, what = (MAX_CELLS, "regions in all") if table.is_long else (MAX_SENTENCES, "sentences")
+    if len(body) > most:
+        report.problem("file", f"{len(body):,} {what}; at most {most:,} are read", "Split the suite.")
+        report.raise_problems()
     _check_lengths(body, len(header), report)
     if not body:
         report.problem("file", "the table has a header and no rows")
     report.raise_problems()
-    return Table(rows[0].line, header, roles, body)
+    return table
+
+
+def check_table(text: str, report: Report) -> None:
+    """Raise `SuiteFormatError` for more lines and cells than are read, before any is made."""
+    try:
+        check(text, LIMITS, "".join(DELIMITERS))
+        check_columns(_preamble(io.StringIO(text))[1], LIMITS, "".join(DELIMITERS))
+    except Refused as error:
+        report.refuse(error)
 
 
 def _preamble(stream: io.StringIO) -> tuple[int, str]:
@@ -161,18 +180,13 @@ def _records(text: str, report: Report) -> list[Row]:
     stream = io.StringIO(text, newline="")
     skipped, first = _preamble(stream)
     rows: list[Row] = []
-    cells = 0
     reader = csv.reader(chain([first], stream), delimiter=_sniff(first), strict=True)
     begin = 1
     try:
         for record in reader:
             if any(cell.strip() for cell in record):
                 rows.append(Row(begin + skipped, record))
-                cells += len(record)
             begin = reader.line_num + 1
-            if cells > 8 * MAX_CELLS:
-                report.problem("file", f"more than {8 * MAX_CELLS:,} cells", "Split the suite.")
-                break
     except csv.Error as error:
         message = f"not a readable table row: {error}"
         hint = "A cell that begins with a quotation mark must end with one; double those inside."

@@ -6,9 +6,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from gym.lib.text import BLANKS
+
 from .documents import MAX_BYTES, Report, count
 
-_BLANKS = re.compile(r"[ \t\r\n\v\f]+")
+_BLANKS = re.compile(f"[{BLANKS}]+")
 _RISKY = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 # Tab, line feed and carriage return are blanks; every other control character, C1 included, is an accident.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -96,9 +98,9 @@ class CellStatistics:
             self.not_nfc += 1
         text = tidy(raw)
         if text != raw:
-            body = raw.strip(" \t\r\n\v\f")
-            self.leading += bool(raw) and raw[0] in " \t\r\n\v\f"
-            self.trailing += bool(raw) and raw[-1] in " \t\r\n\v\f"
+            body = raw.strip(BLANKS)
+            self.leading += bool(raw) and raw[0] in BLANKS
+            self.trailing += bool(raw) and raw[-1] in BLANKS
             self.inner += "  " in body
             self.broken += any(mark in body for mark in "\t\r\n\v\f")
         return text

@@ -46,6 +46,10 @@ MAX_NODES = 500
 _CLOSING = {"(": ")", "[": "]"}
 _COMPARISONS = ("<", ">", "<=", ">=", "=", "!=")
 _WORD_HINTS = {"and": "Write & for and.", "or": "Write | for or.", "not": "Write ~ for not."}
+_WORD_HINTS |= dict.fromkeys(
+    ("inf", "infinity", "infinite"), "There is no infinity. Write a large number, such as 1e6."
+)
+_WORD_HINTS["nan"] = "Items with a missing value are not evaluable; no formula asks for them."
 _VALUE_EXPECTED = "a number, a region reference or a bracket"
 _T = TypeVar("_T")
 

@@ -20,6 +20,9 @@ _BLANK = re.compile(r"\s+")
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[^\W\d]\w*")
 _REFERENCE_HEAD = re.compile(r"\(\s*(\*|[0-9]+)\s*;")
+# A bracket that can only have been meant as a reference: what stands before the ; : or , is no region number,
+# or the ; is another mark.
+_ODD_HEAD = re.compile(r"\(\s*([A-Za-z0-9_.,+\-−\s]*?)\s*(;|[:,](?=\s*%))")
 _STAR_HEAD = re.compile(r"\(\s*\*")
 _SPACES = re.compile(r"\s*")
 _OPERATORS = ("<=", ">=", "==", "!=", "<", ">", "=", "+", "-", "*", "/", "&", "|", "~", "≤", "≥", "≠", "−")
@@ -32,6 +35,12 @@ _MISTAKES = {
     "=>": "Write >= for at least.",
     "<>": "Write != for not approximately equal.",
     "**": "There are no powers; * multiplies.",
+    "^": "There are no powers; * multiplies. Write & for and.",
+    "~=": "Write = for approximately equal, != for the opposite.",
+    "≈": "Write = for approximately equal.",
+    "≃": "Write = for approximately equal.",
+    "≅": "Write = for approximately equal.",
+    "∞": "There is no infinity. Write a large number, such as 1e6.",
     "//": "Write / to divide.",
     "!": "Write ~ for not, or != for not approximately equal.",
     "–": "Write - for minus.",
@@ -88,6 +97,8 @@ def _next(text: str, position: int) -> Token:
         return Token("blank", match.group(), position)
     if _REFERENCE_HEAD.match(text, position) or _STAR_HEAD.match(text, position):
         return _reference(text, position)
+    if odd := _ODD_HEAD.match(text, position):
+        _refuse_head(odd)
     if text[position] in "()[]":
         return Token("bracket", text[position], position, plain=text[position])
     if text[position] == ",":
@@ -137,6 +148,32 @@ def _reference(text: str, start: int) -> Token:
         )
     region = _region(head.group(1), start)
     return Token("reference", text[start : end + 1], start, condition=name, region=region)
+
+
+def _refuse_head(head: re.Match[str]) -> NoReturn:
+    """Say what is wrong with `(-1;`, `(1.5;`, `(1,2;`, `(verb;`, `(;` and `(2:`."""
+    number, mark = head.groups()
+    at = head.start(1)
+    if number.isdecimal():
+        message = f'Between region and condition stands a ;, not "{mark}".'
+        raise FormulaError(message, head.start(2), f"Write ({shorten(number, 10)};%condition%).")
+    if not number:
+        raise FormulaError("The region number is missing.", at, _EXAMPLE)
+    shown = shorten(number, 20)
+    digits = re.findall(r"[0-9]+", number)
+    if re.fullmatch(r"[-−+]\s*[0-9]+", number):
+        hint = f"Regions count from 1. For a negative value, write -({shorten(digits[0], 10)};%condition%)."
+    elif re.fullmatch(r"[0-9]*\.[0-9]*", number):
+        hint = (
+            f"Regions have whole numbers, such as ({shorten(digits[0], 10)};%condition%)."
+            if digits
+            else _EXAMPLE
+        )
+    elif len(digits) > 1 and re.fullmatch(r"[0-9.,+\-−\s]+", number):
+        hint = "A reference names one region. Add up several: (1;%condition%) + (2;%condition%)."
+    else:
+        hint = _EXAMPLE
+    raise FormulaError(f'"{shown}" is no region number.', at, hint, len(number))
 
 
 def _region(digits: str, start: int) -> Region:

@@ -30,6 +30,26 @@ def test_the_link_in_the_mail_opens_a_form_that_changes_the_password(client, peo
     assert "This link does not work" in again.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("host", "port", "trusted", "linked"),
+    [
+        ("testserver:6666", "80", [], "http://testserver/"),
+        ("testserver:6666", "8000", [], "http://testserver/"),
+        ("testserver:8000", "8000", [], "http://testserver:8000/"),
+        ("testserver:8443", "8000", ["http://testserver:8443"], "http://testserver:8443/"),
+        ("[::1]:6666", "80", [], "http://[::1]/"),
+    ],
+)
+def test_the_link_has_no_port_that_a_visitor_made_up(
+    client, people, mailoutbox, settings, host, port, trusted, linked
+):
+    settings.ALLOWED_HOSTS = ["testserver", "[::1]"]
+    settings.CSRF_TRUSTED_ORIGINS = trusted
+    client.post(RESET, {"email": "alice@example.org"}, HTTP_HOST=host, SERVER_PORT=port)
+    assert f"{linked}accounts/" in mailoutbox[0].body
+    assert "6666" not in mailoutbox[0].body
+
+
 def test_an_address_nobody_has_gets_the_same_answer_and_no_mail(client, people, mailoutbox):
     known = client.post(RESET, {"email": "alice@example.org"})
     unknown = client.post(RESET, {"email": "nobody@example.org"})

@@ -50,7 +50,7 @@ def test_a_name_is_changed_without_the_password(client, alice):
     given = {"first_name": "Alice", "last_name": "Example", "email": "alice@example.org"}
     assert client.post(EDIT, given).url == "/accounts/profile/"
     alice.refresh_from_db()
-    assert alice.display_name == "Alice Example"
+    assert alice.display_name == "Alice Example (alice)"
 
 
 def test_the_e_mail_address_takes_the_password_and_the_old_address_is_told(client, alice, mailoutbox):

@@ -154,3 +154,25 @@ def test_whoever_owns_the_demo_cannot_sign_in(client, laptop):
     for password in ("", "demo", "!"):
         client.post(LOGIN, {"username": "demo", "password": password}, headers={"host": "localhost"})
         assert not signed_in(client)
+
+
+@pytest.mark.parametrize(
+    ("listens_on", "behind_proxy", "remote", "headers"),
+    [
+        ("0.0.0.0", False, "127.0.0.1", {}),
+        ("10.0.0.7", False, "127.0.0.1", {}),
+        ("127.0.0.1", True, "127.0.0.1", {}),
+        ("127.0.0.1", False, "10.0.0.9", {}),
+        ("127.0.0.1", False, "127.0.0.1", {"x-forwarded-for": "10.0.0.9"}),
+        ("127.0.0.1", False, "127.0.0.1", {"forwarded": "for=10.0.0.9"}),
+        ("127.0.0.1", False, "127.0.0.1", {"x-forwarded-host": "gym.example.org"}),
+    ],
+)
+def test_published_passwords_open_nothing_to_others_who_say_localhost(
+    client, laptop, settings, listens_on, behind_proxy, remote, headers
+):
+    settings.GYM_LISTENS_ON, settings.GYM_BEHIND_PROXY = listens_on, behind_proxy
+    more = {"headers": {"host": "localhost", **headers}, "REMOTE_ADDR": remote}
+    assert "demo-admin" not in client.get(LOGIN, **more).content.decode()
+    client.post(LOGIN, {"username": "admin", "password": "demo-admin"}, **more)
+    assert not signed_in(client)

@@ -35,6 +35,12 @@ def test_nobody_becomes_staff_by_saying_so(client, db):
         {"username": "ALICE"},
         {"username": "demo"},
         {"username": "Demo"},
+        {"username": "Admin"},
+        {"username": "support"},
+        {"username": "moderator"},
+        {"username": "gym"},
+        {"username": "bob"},
+        {"username": "аlice"},  # the first letter is Cyrillic
         {"username": "(former member)"},
         {"username": ""},
         {"username": "x" * 151},
@@ -91,3 +97,15 @@ def test_who_loses_the_race_for_a_name_is_told(client, db, monkeypatch):
     assert response.status_code == 400
     assert "This name is taken." in response.content.decode()
     assert "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize("username", ["erin", "жанна", "ελένη", "erin.o-neill+7"])
+def test_a_name_in_one_script_is_taken(client, db, username):
+    assert sign_up(client, username=username).status_code == 302
+
+
+def test_a_chosen_name_stands_beside_the_user_name(people):
+    people.bob.first_name = "Alice"
+    assert people.bob.display_name == "Alice (bob)"
+    assert people.bob.author_name == "Alice"
+    assert people.alice.display_name == "alice"

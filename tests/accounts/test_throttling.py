@@ -206,3 +206,34 @@ def test_the_address_is_what_our_proxy_saw_and_nothing_a_client_says(
 )
 def test_waits_are_said_in_words(seconds, words):
     assert throttle.in_words(seconds) == words
+
+
+def test_a_stranger_keeps_nobody_out_who_signed_in_on_this_device_before(client, people, clock, settings):
+    settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT = 3
+    sign_in(client, password="alice")
+    client.post("/accounts/logout/")
+    stranger = client.__class__()
+    for _ in range(4):
+        status = sign_in(stranger, REMOTE_ADDR="10.0.0.9").status_code
+    assert status == 429
+    assert sign_in(client, password="alice").status_code == 302
+
+
+def test_a_known_device_has_tries_without_end_neither(client, people, clock, settings):
+    settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT = 3
+    sign_in(client, password="alice")
+    client.post("/accounts/logout/")
+    assert [sign_in(client).status_code for _ in range(4)] == [200, 200, 200, 429]
+
+
+@pytest.mark.parametrize("account", ["bob", "alice"])
+def test_a_device_is_known_for_the_account_that_signed_in_and_cannot_be_made_up(
+    client, people, clock, settings, account
+):
+    settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT = 1
+    sign_in(client, username="bob", password="bob")
+    client.post("/accounts/logout/")
+    if account == "bob":
+        client.cookies["known_device"] = client.cookies["known_device"].value + "x"
+    sign_in(client.__class__(), username=account)
+    assert sign_in(client, username=account).status_code == 429

@@ -48,8 +48,8 @@ def test_a_cursor_belongs_to_its_list(client, people, everything, settings):  # 
             if other == at:
                 continue
             answer = client.get(other, {"cursor": cursor})
-            if answer.status_code == 404:
-                continue  # a list that is not there for this person
+            if answer.status_code in (307, 404):
+                continue  # a list that is not there for this person, or under another address now
             assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json"), (
                 at,
                 other,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from gym.api import paging
 from suites.models import Suite
 from tests.factories import make_suite
 
@@ -59,3 +62,13 @@ def test_lists_that_are_no_table_come_in_pages_too(client, db):
     found = [row["kind"] for page in pages(client, "/api/v1/backends/?limit=1") for row in page]
     assert {"causal", "masked", "ngram", "uniform"} <= set(found)
     assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("address", ["suites/?", "backends/?"])
+def test_a_page_of_large_rows_ends_early_and_the_next_one_goes_on(client, many, address, monkeypatch):
+    whole = client.get(f"/api/v1/{address}limit=25").json()["results"]
+    monkeypatch.setattr(paging, "MAX_BYTES", 2_000)
+    found = list(pages(client, f"/api/v1/{address}limit=25"))
+    assert len(found) > 1
+    assert all(len(json.dumps(page)) < 2_500 or len(page) == 1 for page in found)
+    assert [row for page in found for row in page] == whole

@@ -64,10 +64,12 @@ def test_a_suite_says_what_it_is_and_which_revisions_there_are(get, world):
         "n_items": 3,
         "n_sentences": 6,
         "n_predictions": 1,
+        "author": "",
         "description": "What and why",
         "reference": "Somebody 2020",
         "bibtex": "@x{}",
         "comment": "A note",
+        "without_modifier": None,
     }
     [listed] = suite["revisions"]
     assert (listed["number"], listed["state"], listed["sha256"]) == (1, "frozen", revision.sha256)

@@ -21,7 +21,7 @@ def test_quotes_line_ends_and_no_break_spaces(sheet):
     sheet.click(0, 0)
     sheet.paste('"a\tb"\t"say ""so"""\r\n"two\nlines"\tno\u00a0break\r\n')
     assert contents(sheet)[0][:2] == ["a b", 'say "so"']
-    assert contents(sheet)[1][:2] == ["two lines", "no break"]
+    assert contents(sheet)[1][:2] == ["two lines", "no\u00a0break"]
 
 
 def test_a_sign_of_a_formula_is_text(sheet):
@@ -58,8 +58,33 @@ def test_html_wins_and_merged_cells_are_taken_apart(sheet):
         "<tr><td rowspan=2>tall</td><td>b<br>c</td><td>d</td></tr><tr><td>e</td><td>f</td></tr></table>"
     )
     sheet.paste("ignored", html)
-    assert contents(sheet)[:3] == [["wide", "", "x y"], ["tall", "b c", "d"], ["", "e", "f"]]
+    assert contents(sheet)[:3] == [["wide", "", "x\u00a0y"], ["tall", "b c", "d"], ["", "e", "f"]]
     assert "2 merged cells taken apart" in sheet.said()
+
+
+def test_no_break_spaces_of_a_cell_stay_when_it_is_copied_and_edited(sheet):
+    sheet.click(0, 0)
+    sheet.paste("oui\u00a0; non\u202f!\t\u00a0!")
+    assert contents(sheet)[0][:2] == ["oui\u00a0; non\u202f!", "\u00a0!"]
+    sheet.click(0, 0)
+    sheet.press("F2")
+    sheet.type("x")
+    sheet.press("Enter")
+    assert contents(sheet)[0][0] == "oui\u00a0; non\u202f!x"
+    sheet.press("ArrowUp", "Shift+ArrowRight")
+    given = sheet.copied()
+    sheet.click(2, 0)
+    sheet.paste("", given["html"])
+    assert contents(sheet)[2][:2] == ["oui\u00a0; non\u202f!x", "\u00a0!"]
+
+
+def test_no_break_spaces_that_programs_put_in_for_layout_are_no_text(sheet):
+    sheet.click(0, 0)
+    html = "<table><tr><td><span style='mso-spacerun:yes'>&nbsp;&nbsp;</span>two</td><td>&nbsp;</td></tr></table>"
+    sheet.paste("ignored", html)
+    assert contents(sheet)[0][:2] == ["two", ""]
+    # The style of the pasted HTML is read, and not applied.
+    sheet.complaints[:] = [text for text in sheet.complaints if "inline style" not in text]
 
 
 def test_one_text_fills_the_selection(sheet):

@@ -40,6 +40,7 @@ def test_upload_play_read_compare(signed_in, corpus):
         page.goto(corpus)
         play(page, player)
     page.get_by_role("link", name="Text", exact=True).click()
+    page.wait_for_url("**/text/")  # with its scripts
     page.locator("[data-words]").nth(1).hover()
     assert "“woman”" in page.locator("[data-lm-readout]").inner_text()
     page.locator("[data-words]").first.focus()

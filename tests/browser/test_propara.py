@@ -40,7 +40,7 @@ def test_upload_repair_score_drill_down_compare(signed_in, untidy):
     page.locator("main table tbody th a").first.click()
     page.wait_for_url("**/processes/*/")
     assert page.locator(".pp-grid .pp-wrong").count() > 0
-    assert page.get_by_text("is missed.").first.is_visible()
+    assert page.get_by_text("Missed destruction of").first.is_visible()
     page.get_by_role("link", name="By mouse").first.click()
     page.get_by_label("Compare with").select_option(label="Careful")
     page.get_by_role("button", name="Compare").click()

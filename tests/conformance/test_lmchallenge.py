@@ -7,14 +7,16 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gym.lmchallenge import corpus, logs
+from gym.lmchallenge.alignment import LogText
 from gym.lmchallenge.cli import Streams, main
-from gym.lmchallenge.errors import PlayerError
+from gym.lmchallenge.errors import LogError, PlayerError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
 from gym.lmchallenge.process import Command, ProcessPlayer
@@ -125,6 +127,27 @@ def test_a_game_gives_the_recorded_log(log: Path, tmp_path: Path) -> None:
         assert said.read_bytes() == recorded.read_bytes()
 
 
+@pytest.mark.parametrize("log", [*LOGS, *_files("v4/*hasuser.log")], ids=_name)
+def test_a_recorded_log_is_of_its_corpus_and_of_no_other(log: Path) -> None:
+    *_, form, text = _run_of(log)
+    of, others = LogText(), LogText()
+    rows = [row for _, row in logs.read(log.open("rb"))]
+    for number, row in enumerate(rows, 1):
+        of.add(number, row)
+        others.add(number, row)
+
+    def lines(path: Path, form: str) -> Iterator[corpus.Line]:
+        with path.open("rb") as stream:
+            yield from corpus.read(stream, form)
+
+    found = of.beside(lambda: lines(text, form), rows.__getitem__, log.name)
+    assert (found.lines, found.recut) == (len(rows), 0)
+    if "hasuser" not in log.name:
+        assert found.of == found.lines
+    with pytest.raises(LogError, match="this is not the text of the corpus"):
+        others.beside(lambda: lines(ROOT / "corpora/train.txt", "text"), rows.__getitem__, log.name)
+
+
 def test_logs_without_candidates_are_written_byte_for_byte(tmp_path: Path) -> None:
     expected = (ROOT / "v4/plain.static.wp.log").read_bytes()
     out = io.BytesIO()
@@ -217,6 +240,12 @@ def test_a_log_read_and_written_again_is_the_same(path: Path) -> None:
     with path.open("rb") as stream:
         again = "".join(logs.line_of(row) for _, row in logs.read(stream))
     assert again == path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", _files("v5/*.log"), ids=_name)
+def test_a_log_of_version_5_is_refused_by_name(path: Path) -> None:
+    with path.open("rb") as stream, pytest.raises(LogError, match="line 1: this is a log of LM Challenge 5"):
+        list(logs.read(stream))
 
 
 # -- what goes wrong -----------------------------------------------------------------------------------------

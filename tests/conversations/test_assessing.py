@@ -99,7 +99,7 @@ def test_an_iteration_that_breaks_before_a_check_is_a_failure_too():
     assert [faults for _, faults, _ in modes(closed)] == [{"connection": 2}]
     assert modes(run("agent: a", says("x"))) == [("Turn 1: There are no interactions.", {"case": 1}, 1)]
     assert assess(down).modes[0].id != assess(late).modes[0].id
-    assert "2/2 attempts failed." in text_report(assess(down))
+    assert text_report(assess(down)).startswith("No verdict: 2 errors.\nModes of failure:")
     assert "an answer to every turn" in text_report(assess(down))
 
 
@@ -110,7 +110,7 @@ def test_iterations_that_failed_a_check_are_not_counted_twice():
         text,
         Scripted(lambda body: answer if isinstance(answer := next(answers), Exception) else said(answer)),
     )
-    assert result.iterations[0].outcome == "error"
+    assert result.iterations[0].outcome == "fail"
     assert assess(result).failures == 1
 
 
@@ -247,6 +247,6 @@ def test_the_text_is_laid_out_as_the_references():
 
 def test_json_has_everything():
     data = json.loads(json.dumps(assess(music("1/2")).as_dict()))
-    assert data["checks"] == {"passed": 2, "made": 6}
+    assert data["checks"] == {"passed": 2, "made": 6, "errors": 0}
     assert [mode["share"] for mode in data["failure_modes"]] == [0.5, 0.5]
     assert data["failure_modes"][0]["faults"] == {"agent": 2}

@@ -22,11 +22,15 @@ QUOTED = st.text("abcdefgh äöü :,{}[]#=/$'", min_size=1, max_size=10).map(
 )
 TRIPLE = (
     st.text('abc\n :{}"#', min_size=1, max_size=10)
+    .filter(lambda text: '"""' not in text)
     .map(lambda text: f'"""{text}"""')
     .filter(lambda text: not text.startswith('""""'))
 )
-NUMBERS = st.integers(-999, 999).map(str) | st.sampled_from(["1.5", "0.25", "-2.0", "1e3", "2.5E-2"])
-ATOMS = WORDS | QUOTED | TRIPLE | NUMBERS | st.sampled_from(["true", "false"])
+NUMBERS = st.integers(-999, 999).map(str) | st.sampled_from(
+    ["1.5", "0.25", "-2.0", "1e3", "2.5E-2", ".5", "-.5", ".5e1", "5."]
+)
+BOOLEANS = st.sampled_from(["true", "false", "True", "FALSE", "tRUE", "yes", "None"])
+ATOMS = WORDS | QUOTED | TRIPLE | NUMBERS | BOOLEANS
 COMMENTS = st.sampled_from(["", "  # about", "  // more: {x}"])
 
 
@@ -77,6 +81,74 @@ TOGETHER = [
 def test_merging_and_substituting(text):
     theirs = json.loads(json.dumps(pyhocon.ConfigFactory.parse_string(text)))
     assert read(text).value == theirs
+
+
+SPELLINGS = [
+    "true", "True", "TRUE", "tRUE", "false", "False", "FALSE", "fALSE", "null", "Null", "NULL", "nULL",
+    "None", "none", "NONE", "yes", "Yes", "no", "on", "On", "off", "y", "undefined", "NaN", "Infinity", "-inf",
+    ".5", "-.5", ".0", "-.0", ".5e1", "-.5E-1", ".5e+1", "5.", "-5.", ".", "-", "-.", ".e1", "1.e3", "1e3", "1E3",
+    "1e+3", "1e-400", "007", "00.5", "-0", "0x10", "1_000", "1e", ".5f", ".5.2", ".5%", ".5s", "\u0665", "fal\u017fe",
+    '"True"', '".5"', "trueish", "Truex", "True_x", "True1", "x True", "1 True", "x-True", ".5 x", ".5 1",
+    "True.x", "None x", '"x" True',
+]  # fmt: skip
+PLACES = [
+    "a = {}\nb: 1", "a:{},b: 1", '{{"a": {}}}', "a {{ b: {} }}", "a: [x, {}, 1]", "a: [\n{}\n]", "a: {} # why\n",
+    "a: {} // why\n", "a: {}\r\nb: 1", "a: 1\na: {}\nb: 1",
+]  # fmt: skip
+
+
+def assert_alike(text):
+    theirs = json.loads(json.dumps(pyhocon.ConfigFactory.parse_string(text)))
+    assert json.dumps(read(text).value) == json.dumps(theirs), text  # as JSON, since True == 1 == 1.0
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_words_and_numbers_mean_the_same_in_every_spelling(spelling):
+    assert_alike(f"a: {spelling}\nb: [{spelling}, 1]\nc: {{d: {spelling}}}")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("spelling", ["True", "NULL", ".5"])
+def test_words_and_numbers_mean_the_same_in_every_place(spelling, place):
+    assert_alike(place.format(spelling))
+
+
+@pytest.mark.parametrize("spelling", ["True", "fALSE", "-.5"])
+def test_substitutions_hand_on_words_and_numbers(spelling):
+    assert_alike(f"a: {spelling}\nb: ${{a}}\nc: [${{a}}]")
+
+
+@pytest.mark.parametrize(
+    "text", ["True: 1", "Null.x: 1", "a.TRUE: 1", "True: 1\na: ${True}", "false { x: 1 }"]
+)
+def test_keys_are_text_in_every_spelling(text):
+    assert_alike(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a: True ${?x}", "a: ${?x} .5", "a: ${?x}FALSE", "a: 5 ${?x}", "a: [1] ${?x}"]
+)
+def test_beside_an_undefined_substitution_a_value_stays_what_it_is(text):
+    assert_alike(text + "\nb: 1")
+
+
+JOINED = [
+    "True x", "true  x", "true false", "x true", "5 true", "x .5", "x  007", "version 1.10", "true;", "true/false",
+    "True.5", "true-1", 'True "x"', '"x" true', '"a".5', "1 .5", ".5 .5", "true ${b}", "${b} TRUE", "${b}.5",
+    "1.50 ${b}", "y 1.50 ${b}", "5 ${b}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", JOINED)
+def test_where_they_join_text_differently_the_remark_says_what_the_other_reads(value):
+    text = f"b: 1\na: {value}\nc: 1"
+    document = read(text)
+    (remark,) = document.remarks
+    theirs = pyhocon.ConfigFactory.parse_string(text)["a"]
+    said = remark.message.removeprefix("neuro-san changes this unquoted text to ").removesuffix(".")
+    assert json.loads(said).replace("${b}", "1") == theirs != document.value["a"]
+    assert (remark.code, remark.path, remark.line, remark.column) == ("joined-text", ("a",), 2, 4)
+    assert read('b: 1\na: "true x"\nc: two words\nd: x ${b} y\ne: 3/3\nf: 1.5 m').remarks == ()
 
 
 @pytest.mark.published

@@ -33,6 +33,8 @@ READINGS = [
     ('a: "x" "y"', {"a": "x y"}),
     ('a: "x" y 3', {"a": "x y 3"}),
     ("a: 007, b: 1., c: 1e3, d: -1.5e+3", {"a": 7, "b": "1.", "c": 1000.0, "d": -1500.0}),
+    ('a: "x\ty", b: """x\ty"""', {"a": "x\ty", "b": "x\ty"}),
+    ("a: True, b: .5, c: NULL", {"a": True, "b": 0.5, "c": None}),
     (
         "a: true, b: false, c: null, d: yes, e: true false",
         {"a": True, "b": False, "c": None, "d": "yes", "e": "true false"},
@@ -142,6 +144,10 @@ WRONG = [
     ("a: 1\na += 2", "mixed", 2, 1),
     ("a: 1e400", "limit", 1, 4),
     ("a: `x`", "syntax", 1, 4),
+    ("a: http://x/y", "syntax", 1, 8),
+    ("a: +3", "syntax", 1, 4),
+    ("a: [1,,2]", "syntax", 1, 7),
+    (r'a: "\q"', "syntax", 1, 5),
 ]
 
 

@@ -92,7 +92,7 @@ def test_every_misbehaviour_has_a_name_and_the_run_ends(name):
     with server(behave) as there:
         result = run(CASE, transport(there.url))
     assert time.monotonic() - started < 5
-    assert (result.n, result.counts) == (2, {outcome: 2})
+    assert (result.n + result.errors, result.counts) == (2, {outcome: 2})
     turn = result.iterations[0].turns[0]
     assert turn.error
     assert trouble is None or turn.trouble == trouble

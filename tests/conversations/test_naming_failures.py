@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.accounts.tokens import create_token
-from gym.conversations import assessing, naming_job, shown
+from gym.conversations import assessing, naming_job, services, shown
 from gym.conversations.models import CaseRun, FailureMode, Naming
 from gym.conversations.naming_job import agent_naming
 from gym.conversations.transport import TransportError
@@ -93,7 +93,7 @@ def test_a_killed_worker_asks_only_what_was_not_answered(people, server, failed,
         written(naming, choice, chosen, trouble)
 
     monkeypatch.setattr(naming_job, "_write", die_after_one)
-    job = states.claim_next("default", "worker-1")
+    job = states.claim_next(services.QUEUE, "worker-1")
     with pytest.raises(KeyboardInterrupt):
         agent_naming(JobContext(job))
     monkeypatch.setattr(naming_job, "_write", written)

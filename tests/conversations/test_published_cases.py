@@ -82,7 +82,7 @@ def outcome(text: str, transport, reading: str):
         prompt=reference_prompt if compatible else prompt_for,
     )
     result = run_case(case, transport, judge, Options(reading=reading))
-    return result.outcome, result.passed, result.n
+    return result.outcome, result.passed, result.n + result.errors
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -138,7 +138,7 @@ def test_assess_prints_the_modes(files, capsys):
     call_command(
         "assess", str(files / "gist.hocon"), "--server", "embedded", "--judge", "judge", "--format", "json"
     )
-    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "made": 3}
+    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "made": 3, "errors": 0}
     with pytest.raises(CommandError) as caught:
         call_command("assess", str(files / "wrong.hocon"), "--server", "embedded")
     assert caught.value.returncode == 2

@@ -184,7 +184,7 @@ def test_how_far_it_is_is_told_while_it_runs(people, server, monkeypatch):
     suite = make_suite(people.alice, cases={"hello": FLAKY})
     new = services.queue_rescoring(make_run(suite, server), actor=people.alice)
     told = []
-    context = JobContext(states.claim_next("default", "worker-1"))
+    context = JobContext(states.claim_next(services.QUEUE, "worker-1"))
     monkeypatch.setattr(context, "progress", lambda done, unit: told.append((done, unit)))
     actors.agent_rescore(context)
     assert told == [(n, "iterations") for n in (1, 2, 3, 4)]

@@ -87,7 +87,7 @@ def test_answers_are_scored_again_by_the_case_as_it_is_now():
     hidden = next(check for check in after.checks if check.outcome == "error")
     assert "run the case again" in hidden.message
     assert (after.outcome, after.turns) == (
-        "error",
+        "fail",
         tuple(replace(turn, reused=True) for turn in before.turns),
     )
 

@@ -131,7 +131,13 @@ def test_the_page_says_it_in_words(client, people, queue, settings):
     run = queue(people.charlie)
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
     client.force_login(people.charlie)
-    given = {"revision": run.revision.pk, "models": [run.model.slug], "bos": "auto", "join": "space"}
+    given = {
+        "suite": run.revision.suite.slug,
+        "revision": run.revision.number,
+        "models": [run.model.slug],
+        "bos": "auto",
+        "join": "space",
+    }
     page = client.post(reverse("run-start"), given | {"metric": "sum"}, follow=True).content.decode()
     assert "You queued 6 sentences in the last 24 hours" in page
 

@@ -103,7 +103,8 @@ def test_the_form_queues_every_chosen_model(client, people):
     client.post(
         reverse("run-start"),
         {
-            "revision": revision.pk,
+            "suite": revision.suite.slug,
+            "revision": revision.number,
             "models": [model.slug for model in models],
             "bos": "auto",
             "join": "natural",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.urls import reverse
 
 from gym.evaluations import services
 from gym.evaluations.models import RunChunk, ScoreCache
+from gym.jobs import lacking
 from gym.jobs.testing import run_pending
 from models_registry.backends import uniform
 from models_registry.engine import ScoringFailure
@@ -78,3 +82,36 @@ def test_a_model_that_broke_meanwhile_is_not_run(queued):
     [job] = run_pending()
     assert job.state == "failed"
     assert "weights are gone" in job.error
+
+
+def test_a_run_waits_for_a_worker_with_the_files_and_the_queue_names_them(client, people, monkeypatch):
+    monkeypatch.setattr(lacking, "_until", {})
+    run = services.queue_run(
+        make_revision(people.alice), model_without_files(people.alice), actor=people.alice
+    )
+    [job] = run_pending()
+    assert (job.state, job.tries, job.waits_for) == ("queued", 0, "the files of the model elsewhere")
+    files = "for a worker with the files of the model elsewhere"
+    assert f"1 job waits {files}." in text_of(client, reverse("queue"))
+    assert f"Waiting {files};" in text_of(client, run.get_absolute_url())
+    assert f"waits {files}" in text_of(client, run.revision.suite.get_absolute_url())
+
+
+def test_the_queue_does_not_tell_strangers_about_the_files_of_a_private_model(client, people, monkeypatch):
+    monkeypatch.setattr(lacking, "_until", {})
+    model = model_without_files(people.alice, visibility="private")
+    services.queue_run(make_revision(people.alice), model, actor=people.alice)
+    run_pending()
+    for person, sees in ((None, False), (people.charlie, False), (people.alice, True), (people.staff, True)):
+        if person is not None:
+            client.force_login(person)
+        assert ("elsewhere" in text_of(client, reverse("queue"))) is sees
+
+
+def model_without_files(owner, **fields):
+    """It is ready: the worker that checked it has the files."""
+    return make_model(owner, slug="elsewhere", backend="ngram", config={"path": "not/here.ngram"}, **fields)
+
+
+def text_of(client, url):
+    return " ".join(re.sub("<[^>]*>", "", client.get(url).content.decode()).split())

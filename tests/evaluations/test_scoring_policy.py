@@ -55,7 +55,8 @@ def test_the_form_offers_the_correction_and_explains_it(client, people):
     assert 'name="whitespace"' in page
     assert "predictions use the raw value" in page
     given = {
-        "revision": revision.pk,
+        "suite": revision.suite.slug,
+        "revision": revision.number,
         "models": ["uniform"],
         "bos": "auto",
         "join": "space",

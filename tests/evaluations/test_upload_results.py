@@ -208,6 +208,29 @@ def test_of_two_suites_with_a_name_the_one_that_fits_is_meant(people):
     assert run.revision.suite == fitting
 
 
+def test_a_suite_whose_address_was_taken_is_found_by_its_name_for_its_owner(people):
+    make_suite(people.alice, name="agreement")
+    make_suite(people.bob, name="agreement")  # agreement-2
+    found = {}
+    for person in (people.bob, people.alice, people.charlie):
+        upload = keep(person)
+        found[person] = upload.runs.get().revision.suite.slug
+        assert "it fits" in str(upload.report["notices"])
+    assert found == {people.bob: "agreement-2", people.alice: "agreement", people.charlie: "agreement"}
+
+
+def test_a_file_about_another_suite_is_not_taken_for_the_pages(client, people):
+    renamed = make_revision(people.alice, name="renamed")
+    client.force_login(people.alice)
+    response = send(client, "outcomes.csv", revision=renamed)
+    assert response.status_code == 400
+    assert "nothing in it shows that this is renamed" in response.content.decode()
+    for name in ("regions.csv", "evaluated.json"):
+        page = client.get(send(client, name, revision=renamed).url).content.decode()
+        assert "The file calls the suite “agreement”" in page
+    assert SuiteRun.objects.count() == 2
+
+
 def test_a_second_upload_of_one_name_joins_the_model(people):
     revision = make_revision(people.alice)
     for _ in range(2):

@@ -34,6 +34,17 @@ def test_a_second_try_may_succeed(register):
     assert (job.state, job.tries, job.error) == ("done", 2, "")
 
 
+def test_an_error_counts_as_a_try_even_if_the_job_got_a_step_further(register):
+    def fail(context):
+        with context.transaction(brings_forward=True):
+            pass
+        raise ValueError("boom")
+
+    enqueue(register("k", fail), {}, max_attempts=1)
+    (job,) = run_pending()
+    assert (job.state, job.tries, job.error) == ("failed", 1, "ValueError: boom")
+
+
 def test_a_permanent_failure_is_not_tried_again_and_reads_like_a_sentence(register):
     def refuse(context):
         raise PermanentFailure("The model refused all 12 sentences.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from gym.jobs import conf
@@ -32,6 +34,15 @@ def test_a_quick_queue_has_a_thread_that_nothing_else_uses(lanes):
     assert lanes(["default", "long", "preview"], threads=3) == [(["default", "long"], 3), (["preview"], 1)]
 
 
+def test_work_that_waits_for_other_machines_has_a_thread_beside_work_that_computes(lanes, settings):
+    settings.GYM_JOB_WAITING_QUEUES = ("long",)
+    assert lanes(["default", "long", "preview"], threads=3) == [
+        (["default"], 3),
+        (["long"], 1),
+        (["preview"], 1),
+    ]
+
+
 def test_a_worker_may_serve_one_sort_only(lanes):
     assert lanes(["default"]) == [(["default"], 1)]
     assert lanes(["preview"], threads=4) == [(["preview"], 1)]
@@ -40,3 +51,15 @@ def test_a_worker_may_serve_one_sort_only(lanes):
 def test_messages_of_a_quick_queue_are_looked_for_more_often(settings):
     settings.GYM_JOB_QUICK_QUEUES = ("preview",)
     assert conf.poll_seconds("preview") < conf.poll_seconds("default")
+
+
+@pytest.mark.process
+def test_both_kinds_of_queue_work_in_one_process_without_a_warning(lab):
+    lab.env["LAB_QUEUE"] = "preview"
+    worker = lab.start("worker", "--parent", str(os.getpid()))
+    for queue in ("default", "preview"):
+        lab.queue = queue
+        lab.wait_for(lab.enqueue("lab.chunks", {"n": 1}), "done")
+    worker.terminate()
+    assert worker.wait(15) == 0
+    assert "WARNING" not in lab.read_log()

@@ -5,6 +5,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.models import Job, Lock, Message, WorkerHeartbeat
 from gym.jobs.services import enqueue, request_cancel
 from gym.jobs.testing import run_pending
+from gym.jobs.worker import drain
 
 pytestmark = pytest.mark.django_db
 
@@ -154,12 +155,122 @@ def test_lost_workers_that_brought_the_job_forward_do_not_use_up_its_tries(regis
 
 
 def test_a_job_that_dies_at_the_same_place_three_times_fails_although_it_once_got_forward(register, clock):
+    """The attempt that got it there counts for nothing."""
     job = enqueue(register("k"), {})
     with JobContext(states.claim_next("default", "w")).transaction(brings_forward=True):
         pass
-    for _ in range(3):
+    for _ in range(4):
         clock.forward(61)
         reaper.reap()
         states.claim_next("default", "w")
     job.refresh_from_db()
-    assert (job.state, job.attempt) == ("failed", 3)
+    assert (job.state, job.attempt) == ("failed", 4)
+
+
+def kill_workers_of(job, clock, times=3):
+    """So many workers are killed with the job in hand; the supervisor tells how."""
+    for _ in range(times):
+        assert states.claim_next("default", "w").pk == job.pk
+        assert reaper.release_dead_worker("w", -9) == 1
+        clock.forward(20)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_job_that_kills_its_workers_fails_with_the_number_of_deaths_and_the_signal(register, clock):
+    job = kill_workers_of(enqueue(register("k"), {}), clock)
+    assert job.state == "failed"
+    assert job.error == (
+        "Its worker died 3 times while working on it (killed by signal 9: often memory ran out). "
+        "It is tried once more when no worker has died for 5 minutes."
+    )
+
+
+def test_after_a_worker_died_other_jobs_go_first(register, clock):
+    first, second = enqueue(register("k"), {}), enqueue("k", {})
+    kill_workers_of(first, clock, times=1)
+    clock.forward(-20)
+    assert states.claim_next("default", "w").pk == second.pk
+    clock.forward(6)
+    assert states.claim_next("default", "w").pk == first.pk
+
+
+def test_a_job_that_failed_only_because_workers_died_is_done_when_they_have_been_quiet(register, clock):
+    job = kill_workers_of(enqueue(register("k"), {}), clock)
+    reaper.reap()
+    job.refresh_from_db()
+    assert job.state == "failed"
+    clock.forward(300)
+    Message.objects.all().delete()
+    reaper.reap()
+    job.refresh_from_db()
+    assert (job.state, Message.objects.count()) == ("queued", 1)
+    assert [job.state for job in run_pending()] == ["done"]
+
+
+def test_a_job_that_kills_its_worker_after_that_too_stays_failed(register, clock):
+    job = kill_workers_of(enqueue(register("k"), {}), clock)
+    clock.forward(300)
+    reaper.reap()
+    kill_workers_of(job, clock, times=1)
+    for _ in range(3):
+        clock.forward(300)
+        reaper.reap()
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == ("failed", 4)
+    assert (
+        job.error == "Its worker died 4 times while working on it (killed by signal 9: often memory ran out)."
+    )
+
+
+def test_a_death_of_any_worker_puts_the_extra_try_off_and_one_job_has_it_at_a_time(register, clock):
+    kind = register("k")
+    jobs = [kill_workers_of(enqueue(kind, {}), clock) for _ in range(2)]
+    clock.forward(290)  # since the last death; longer since those of the first job
+    states_now = lambda: [Job.objects.get(pk=job.pk).state for job in jobs]  # noqa: E731
+    reaper.reap()
+    assert states_now() == ["queued", "failed"]
+    kill_workers_of(jobs[0], clock, times=1)
+    reaper.reap()
+    assert states_now() == ["failed", "failed"]
+    clock.forward(300)
+    reaper.reap()
+    assert states_now() == ["failed", "queued"]
+
+
+def test_workers_that_die_without_a_job_put_it_off_too(register, clock):
+    job = kill_workers_of(enqueue(register("k"), {}), clock)
+    clock.forward(300)
+    WorkerHeartbeat.objects.create(id="w9", host="h", pid=1, queues=["default"], started=clock.now())
+    assert not reaper.give_another_chance()
+    clock.forward(301)
+    assert reaper.give_another_chance()
+    job.refresh_from_db()
+    assert job.state == "queued"
+
+
+def test_what_failed_by_an_error_is_not_tried_once_more(register, clock):
+    def fail(context):
+        raise ValueError("boom")
+
+    job = kill_workers_of(enqueue(register("k", fail), {}), clock, times=2)
+    run_pending()
+    clock.forward(300)
+    assert not reaper.give_another_chance()
+
+    other = kill_workers_of(enqueue("k", {}), clock)
+    clock.forward(300)
+    assert reaper.give_another_chance()
+    run_pending()
+    clock.forward(300)
+    assert not reaper.give_another_chance()
+    assert set(Job.objects.filter(pk__in=[job.pk, other.pk]).values_list("state", "error")) == {
+        ("failed", "ValueError: boom")
+    }
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_worker_that_drains_the_queue_takes_lost_jobs_first(running, clock, once):
+    clock.forward(61)
+    assert drain(["default"], once=once) == 1
+    assert Job.objects.get().state == "done"

@@ -76,6 +76,19 @@ def test_it_serves_works_restarts_what_dies_and_ends_cleanly_twice_in_a_row(lab,
     assert server.wait(15) == 0
 
 
+def test_a_job_that_kills_its_worker_fails_with_the_reason_and_the_others_are_done(lab, port):
+    poison = lab.enqueue("lab.poison")
+    others = [lab.enqueue("lab.chunks", {"n": 3}) for _ in range(3)]
+    server = lab.start("serve", "--port", str(port), "--no-demo")
+    failed = lab.wait_for(poison, "failed", 40)
+    assert "died 3 times while working on it (killed by signal 9: often memory ran out)" in failed["error"]
+    for job in others:
+        lab.wait_for(job, "done")
+    last = lab.enqueue("lab.chunks", {"n": 3})
+    lab.wait_for(last, "done", 30)
+    assert server.poll() is None
+
+
 def test_no_child_outlives_a_killed_supervisor(lab, port):
     server = serve(lab, port)
     children = [web_pid(port), *worker_pids(lab)]

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
+from hypothesis import settings as profile
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
@@ -71,11 +72,11 @@ class JobMachine(RuleBasedStateMachine):
         self.some_context(data).beat()
 
     @precondition(lambda self: self.contexts)
-    @rule(data=data())
-    def work(self, data):
+    @rule(data=data(), forward=booleans())
+    def work(self, data, forward):
         context = self.some_context(data)
         try:
-            with context.transaction():
+            with context.transaction(brings_forward=forward):
                 Group.objects.create(name=f"chunk {context.job_id} {self.chunks}")
                 self.chunks += 1
             assert states.fenced(context.job_id, context.attempt).exists()
@@ -164,6 +165,7 @@ class JobMachine(RuleBasedStateMachine):
     def tries_are_bounded_and_failures_say_why(self):
         for job in Job.objects.all():
             assert job.tries <= job.max_attempts <= 3
+            assert job.deaths <= job.tries + 1 <= job.max_attempts + 1
             assert job.tries <= job.attempt
             assert job.state != "failed" or job.error
 
@@ -172,14 +174,15 @@ MOVED = [timedelta()]
 
 
 @pytest.mark.django_db
-def test_the_promises_hold_in_any_order_of_events(register, monkeypatch):
+def test_the_promises_hold_in_any_order_of_events(register, monkeypatch, settings):
     register("machine")
+    settings.GYM_JOB_QUIET_SECONDS = 60
     now = timezone.now
     MOVED[0] = timedelta()
     monkeypatch.setattr(timezone, "now", lambda: now() + MOVED[0])
     run_state_machine_as_test(
         JobMachine,
-        settings=settings(
+        settings=profile(
             max_examples=30,
             stateful_step_count=40,
             deadline=None,

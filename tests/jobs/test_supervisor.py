@@ -21,7 +21,7 @@ SLEEP = [PYTHON, "-c", "import time; print('up', flush=True); time.sleep(60)"]
 
 
 def supervise(children, until, *, lines=None, seconds=10.0, **options):
-    """Run a supervisor in this process until `until(children)` holds; returns its exit code."""
+    """Run a supervisor in this process until `until(children)` holds."""
     lines = [] if lines is None else lines
     deadline = time.monotonic() + seconds
 
@@ -30,12 +30,13 @@ def supervise(children, until, *, lines=None, seconds=10.0, **options):
         if until(children):
             os.kill(os.getpid(), signal.SIGTERM)
 
-    return Supervisor(children, write=lines.append, on_tick=tick, **{"backoff": 0.05, **options}).run()
+    Supervisor(children, write=lines.append, on_tick=tick, **{"backoff": 0.05, **options}).run()
 
 
 def test_output_is_prefixed_with_the_name_of_the_child():
     lines: list[str] = []
-    assert supervise([Child("web", lambda: SLEEP)], lambda _: "[web] up" in lines, lines=lines) == 0
+    supervise([Child("web", lambda: SLEEP)], lambda _: "[web] up" in lines, lines=lines)
+    assert "[web] up" in lines
 
 
 def test_a_killed_child_is_started_again():
@@ -48,24 +49,51 @@ def test_a_killed_child_is_started_again():
         return len(seen) == 3
 
     lines: list[str] = []
-    assert supervise([child], until, lines=lines) == 0
+    supervise([child], until, lines=lines)
     assert any("worker was killed by SIGKILL; starting it again" in line for line in lines)
 
 
-def test_a_child_that_cannot_start_ends_it_with_the_reason():
+def test_a_child_that_cannot_start_is_explained_and_tried_again_until_it_can(tmp_path):
+    ready = tmp_path / "ready"
+    script = (
+        f"import os, time; os.path.exists({str(ready)!r}) or exit('no such table: jobs_job'); "
+        "print('up', flush=True); time.sleep(60)"
+    )
     lines: list[str] = []
-    child = Child("web", lambda: [PYTHON, "-c", "raise SystemExit('no such table: jobs_job')"])
-    assert supervise([child, Child("worker", lambda: SLEEP)], lambda _: False, lines=lines, seconds=20) == 1
-    assert "web died 5 times right after its start; giving up." in lines[-1]
-    assert "no such table: jobs_job" in lines[-1]
+    child = Child("worker", lambda: [PYTHON, "-c", script])
+
+    def until(_):
+        if child.fast_deaths > supervisor.MANY_FAST_DEATHS:
+            ready.touch()
+        return "[worker] up" in lines
+
+    supervise([child], until, lines=lines, seconds=20, backoff=0.01)
+    (said,) = [line for line in lines if "right after its start" in line]
+    assert "worker died 5 times right after its start. It is started again all the same, every 30 s" in said
+    assert "no such table: jobs_job" in said
 
 
 def test_waiting_grows_with_every_fast_death_and_a_long_life_resets_it():
     child = Child("x", list)
     child.started_at = 100.0
-    assert [child.note_death(101.0) for _ in range(6)] == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
+    assert [child.note_death(101.0) for _ in range(6)] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
+    assert child.note_death(101.0) == supervisor.MAX_BACKOFF == 30.0
     assert child.note_death(100.0 + supervisor.FAST_SECONDS + 1) == 0.1
     assert child.fast_deaths == 0
+
+
+def test_a_worker_that_dies_at_work_right_after_it_was_ready_is_started_again_at_once():
+    script = f"print('[worker] {supervisor.READY}', flush=True)"
+    lines: list[str] = []
+    supervise(
+        [Child("worker", lambda: [PYTHON, "-c", script])],
+        lambda _: sum("starting it again" in line for line in lines) > supervisor.MANY_FAST_DEATHS,
+        lines=lines,
+        backoff=1,
+    )
+    assert {line for line in lines if line.startswith("[serve]")} == {
+        "[serve] worker ended with exit code 0; starting it again in 0.1 s"
+    }
 
 
 def test_a_child_that_ignores_the_end_is_killed():
@@ -73,7 +101,7 @@ def test_a_child_that_ignores_the_end_is_killed():
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
     child = Child("web", lambda: [PYTHON, "-c", deaf])
     before = time.monotonic()
-    assert supervise([child], lambda _: "[web] deaf" in lines, lines=lines, stop_seconds=0.3) == 0
+    supervise([child], lambda _: "[web] deaf" in lines, lines=lines, stop_seconds=0.3)
     assert time.monotonic() - before < 5
     assert not child.running()
     assert "killing them" in lines[-1]

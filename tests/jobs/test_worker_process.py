@@ -56,6 +56,22 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
     assert lab.ask("chunks", job) == expected_chunks(20)
 
 
+def test_draining_takes_the_job_of_a_killed_worker_and_leaves_that_of_a_living_one(lab):
+    lost = lab.enqueue("lab.chunks", {"n": 10, "seconds": 0.05})
+    killed = lab.worker()
+    lab.until(lambda: lab.ask("count_chunks") >= 2)
+    killed.kill()
+    assert lab.run("worker", "--drain").stdout == "1 job attempt run\n"
+    assert lab.job(lost)["state"] == "done"
+    assert lab.ask("chunks", lost) == expected_chunks(10)
+
+    long = lab.enqueue("lab.deaf", {"seconds": 30})
+    lab.worker()
+    lab.wait_for(long, "running")
+    assert lab.run("worker", "--drain").stdout == "0 job attempts run\n"
+    assert lab.job(long)["state"] == "running"
+
+
 def test_a_job_that_kills_its_worker_fails_after_three_workers(lab):
     job = lab.enqueue("lab.poison")
     healthy = lab.enqueue("lab.chunks", {"n": 3})
@@ -142,6 +158,23 @@ def test_two_workers_share_the_queue_and_no_job_runs_twice(lab):
         assert lab.job(job)["attempt"] == 1
 
 
+def test_a_job_goes_to_the_worker_that_has_its_files(lab):
+    """Those that lack them try it once each, and do the other jobs."""
+    for _ in range(2):
+        lab.worker()
+    picky = lab.enqueue("lab.picky")
+    other = lab.enqueue("lab.chunks", {"n": 3})
+    lab.until(lambda: lab.job(picky)["attempt"] == 2)
+    lab.wait_for(other, "done")
+    time.sleep(1)  # three rounds of the reaper
+    assert (lab.job(picky)["state"], lab.job(picky)["attempt"]) == ("queued", 2)
+    left = lab.run("worker", "--drain").stdout
+    assert "Left for a worker with the files of the model x." in left
+    lab.env["LAB_FILES"] = "there"
+    lab.worker()
+    assert lab.wait_for(picky, "done")["attempt"] == 4
+
+
 def test_lost_messages_are_sent_again(lab):
     jobs = [lab.enqueue("lab.chunks", {"n": 1}) for _ in range(3)]
     lab.ask("lose_messages", "default")
@@ -188,12 +221,7 @@ def test_once_runs_one_job_and_drain_all_of_them(lab):
     assert lab.job(flaky)["tries"] == 2
 
 
-def test_it_says_what_is_missing_instead_of_a_traceback(lab):
-    lab.env["GYM_DATABASE_URL"] = f"sqlite:///{lab.folder / 'empty.sqlite3'}"
-    done = lab.run("worker", "--once")
-    assert done.returncode == 1
-    assert "Run `manage.py migrate`." in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_queue_that_is_not_there_is_named(lab):
     done = lab.run("worker", "--queues", "gpu")
     assert "GYM_JOB_QUEUES has default, but not gpu." in done.stderr
 

@@ -144,12 +144,39 @@ def test_parts_by_user_need_users(wp: Path):
             b'"candidates": [["a", "b", 1]]}]}\n',
             "stands where a score belongs",
         ),
+        (
+            b'{"inputCorrections": [{"score": [-7, -10], "target": "Amelia", "verbatim": "Amlua", '
+            b'"candidates": [["Amelia", -7, -10], ["Amlua", 0, null], ]}]}\n',
+            "line 1, column 139: this is not JSON: a comma before the closing bracket",
+        ),
+        (
+            b'{"wordPredictions": [], }\n',
+            "line 1, column 23: this is not JSON: a comma before the closing bracket",
+        ),
+        (b'{"wordPredictions": [], "a,}"}\n', "line 1, column 30: this is not JSON: Expecting ':'"),
+        (b'{"userId": "aaa",\n "wordPredictions": []}\n', "write each object on one line"),
     ],
 )
 def test_what_is_no_log_is_refused_with_the_place(log: bytes, words: str):
     code, _, err = call("stats", stdin=log)
     assert code == 1
     assert words in err
+
+
+@pytest.mark.parametrize("command", ["stats", "stats --more", "ic-opt", "pretty", "compare"])
+@pytest.mark.parametrize(
+    ("result", "game"),
+    [({"completions": [["a"]]}, "wc"), ({"logp": None}, "we or ce"), ({"results": []}, "wr")],
+)
+def test_a_log_of_version_5_is_refused_by_its_name(tmp_path: Path, command: str, result: dict, game: str):
+    log = tmp_path / "five.log"
+    log.write_text(
+        json.dumps({"user": None, "message": 0, "token": 0, "character": 0, "target": "a", **result})
+    )
+    code, _, err = call(*command.split(), str(log))
+    assert code == 1
+    assert f"line 1: this is a log of LM Challenge 5 (game {game})" in err
+    assert "logs of LM Challenge 4 are read (wp, tc, ic)" in err
 
 
 def test_a_search_and_its_cross_validation(ic: Path):
@@ -323,6 +350,28 @@ def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
     code, _, err = call("compare", str(wp), str(other))
     assert code == 1
     assert "another text" in err
+
+
+def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path):
+    hidden = tmp_path / "hidden.log"
+    hidden.write_bytes(call("run", "-W", PROGRAM, "wp", stdin=CORPUS)[1])
+    code, out, err = call("compare", str(wp), str(hidden))
+    assert code == 0, err
+    assert "hidden.log: no words: all tokens count" in err
+    assert (json.loads(out)["filter"], json.loads(out)["comparisons"][0]["difference"]) == ("all", 0.0)
+    other = tmp_path / "other.log"
+    other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
+    code, _, err = call("compare", str(other), str(hidden))
+    assert code == 1
+    assert "another text" in err
+
+
+@pytest.mark.parametrize(("text", "cluster"), [(CORPUS, "user"), ("one line\n", "line")])
+def test_a_single_cluster_is_no_test(tmp_path: Path, text: str, cluster: str):
+    log = tmp_path / "one.log"
+    log.write_bytes(call("run", PROGRAM, "wp", stdin=text)[1])
+    (row,) = json.loads(call("compare", "--cluster", cluster, str(log), str(log))[1])["comparisons"]
+    assert (row["verdict"], row["p"]) == (f"cannot be tested: one {cluster}", None)
 
 
 def test_keystroke_savings_take_their_usual_parameters(tmp_path: Path):

@@ -18,7 +18,12 @@ from tests.factories import make_model
 def waiting(people):
     """charlie's folder model, which nobody has approved."""
     return services.register_model(
-        actor=people.charlie, slug="mine", name="Mine", backend="ngram", config={"path": "not-there"}
+        actor=people.charlie,
+        slug="mine",
+        name="Mine",
+        backend="ngram",
+        config={"path": "not-there"},
+        visibility="public",
     )
 
 
@@ -181,7 +186,7 @@ def test_a_refused_model_gives_its_address_back_to_its_owner(client, people, wai
     services.refuse_model(waiting, "No licence.", actor=people.staff)
     client.force_login(people.charlie)
     assert (
-        "may register it again under the same address"
+        "or register it again under the same address"
         in client.get(waiting.get_absolute_url()).content.decode()
     )
     assert register_again(client, people.charlie).url == waiting.get_absolute_url()

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.urls import reverse
 from django.utils.html import escape
 
+from gym.jobs.services import request_cancel
 from gym.jobs.testing import run_pending
 from models_registry import services, warm
 from models_registry.backends.files import digest
@@ -160,6 +161,13 @@ def test_while_the_check_waits_the_page_asks_for_its_end(client, people):
     assert "hx-get" not in client.get(reverse("model-status", args=[model.slug])).content.decode()
 
 
+def test_a_cancelled_check_says_so_instead_of_waiting(client, people):
+    model = make_model(people.alice, ready=False)
+    services.check_model(model, actor=people.alice)
+    request_cancel(model.check_job, actor=people.alice)
+    assert "The check was cancelled." in client.get(model.get_absolute_url()).content.decode()
+
+
 def test_a_stranger_may_not_have_a_model_checked(people):
     with pytest.raises(PermissionDenied):
         services.check_model(make_model(people.alice), actor=people.charlie)
@@ -170,4 +178,4 @@ def test_a_model_deleted_before_its_check_fails_the_job_only(people):
     services.check_model(model, actor=people.alice)
     model.delete()
     [job] = run_pending()
-    assert (job.state, job.error) == ("failed", "The model was deleted.")
+    assert (job.state, job.error) == ("failed", "The model was deleted or corrected.")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import ipaddress
 import json
+import socket
 import time
 import zlib
 
 import pytest
 
 from gym import net
-from gym.net import BadAnswer, HTTPStatus, NetPolicy, Refused, TimedOut, TooLarge, Unreachable
+from gym.net import BadAnswer, HTTPStatus, NetPolicy, NotAdmitted, Refused, TimedOut, TooLarge, Unreachable
 from tests.net.hostile import answer, server
 
 HERE = NetPolicy.allowing("127.0.0.1", seconds=5)
@@ -160,8 +161,6 @@ def test_silence_does_not_outlive_the_deadline(first):
 
 
 def test_a_server_that_does_not_read_does_not_outlive_the_deadline():
-    import socket
-
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         listening.bind(("127.0.0.1", 0))
@@ -292,6 +291,29 @@ def test_nobody_there_is_unreachable():
         pass
     with pytest.raises(Unreachable, match="Nobody answers"):
         net.request("GET", there.url, policy=HERE)
+
+
+@pytest.mark.parametrize("code", [socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_FAIL])
+def test_an_unknown_name_is_refused_like_a_name_at_home(monkeypatch, code):
+    def unknown(*args, **kwargs):
+        raise socket.gaierror(code, "as the resolver says")
+
+    at_home = NetPolicy.allowing("public", lookup=lambda host, port: [ipaddress.ip_address("10.1.2.3")])
+    with pytest.raises(NotAdmitted) as hidden:
+        net.request("GET", "http://hr.corp.example:8000/", policy=at_home)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(NotAdmitted) as absent:
+        net.request("GET", "http://hr.corp.example:8000/", policy=NetPolicy.allowing("public"))
+    assert (str(hidden.value), hidden.value.unnamed) == (str(absent.value), absent.value.unnamed)
+
+
+def test_a_resolver_that_is_down_is_worth_another_try(monkeypatch):
+    def down(*args, **kwargs):
+        raise socket.gaierror(socket.EAI_AGAIN, "later")
+
+    monkeypatch.setattr(socket, "getaddrinfo", down)
+    with pytest.raises(Unreachable, match="Try again"):
+        net.request("GET", "http://api.example/", policy=NetPolicy.allowing("public"))
 
 
 def test_a_large_request_is_not_sent():

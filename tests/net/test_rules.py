@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.net import NetPolicy, Refused
+from gym.net import NetPolicy, NotAdmitted, Refused, Unreachable
 from gym.net.rules import is_public, parse_rule, require_admitted
 
 INSIDE = [
@@ -136,6 +136,84 @@ def test_one_bad_address_of_several_is_enough():
     both = [ipaddress.ip_address("8.8.8.8"), ipaddress.ip_address("10.0.0.1")]
     with pytest.raises(Refused, match="GYM_NET_ALLOW"):
         require_admitted(NetPolicy.allowing("public").rules, "https", "two.example", both, 443)
+
+
+def refusal(entries, host, address, port=8000):
+    with pytest.raises(NotAdmitted) as caught:
+        require_admitted(
+            NetPolicy.allowing(*entries).rules, "http", host, [ipaddress.ip_address(address)], port
+        )
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("entries", "host", "address", "port"),
+    [
+        (["public"], "127.0.0.1", "127.0.0.1", 8000),
+        (["public"], "localhost", "127.0.0.1", 8000),
+        (["public"], "localhost", "::1", 8000),
+        (["public"], "::1", "::1", 8000),
+        (["public"], "::ffff:127.0.0.1", "::ffff:127.0.0.1", 8000),
+        (["public"], "gpu1", "10.1.2.3", 8000),
+        (["public"], "10.1.2.3", "10.1.2.3", 8000),
+        (["public"], "2130706433", "127.0.0.1", 8000),
+        (["public"], "167772161", "10.0.0.1", 8000),
+        (["public"], "fd12::1", "fd12::1", 8000),
+        (["public"], "mail.example.org", "93.184.216.34", 25),
+        (["gpu1"], "api.example.org", "93.184.216.34", 443),
+    ],
+)
+def test_a_refusal_says_which_value_would_admit_the_server(entries, host, address, port):
+    error = refusal(entries, host, address, port)
+    assert str(error).startswith("Not contacted: ")
+    assert host in str(error)
+    value = str(error).partition("GYM_NET_ALLOW=")[2]
+    assert value.startswith("public,")
+    assert admitted(value.split(","), "http", host, address, port)
+
+
+@pytest.mark.parametrize(
+    ("entries", "address", "says"),
+    [
+        (["public"], "127.0.0.1", "private addresses"),
+        (["public"], "10.1.9.9", "private addresses"),
+        (["public"], "169.254.169.254", "link-local"),
+        (["public"], "fd00:ec2::254", "link-local"),
+        (["gpu1"], "8.8.8.8", "does not list"),
+    ],
+)
+def test_who_may_not_know_the_server_reads_the_same_without_it(entries, address, says):
+    error = refusal(entries, address, address)
+    assert says in error.unnamed
+    assert address not in error.unnamed
+    assert ("GYM_NET_ALLOW=" in error.unnamed) == (says != "link-local")
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "fd00:ec2::254", "100.100.100.200", "224.0.0.1"])
+def test_nobody_is_told_to_list_metadata_of_clouds_and_the_like(address):
+    assert "GYM_NET_ALLOW=" not in str(refusal(["public"], address, address))
+
+
+@pytest.mark.parametrize("host", ["hr.corp.example", "gpu1", "secret-"])
+def test_of_names_that_are_not_listed_nobody_learns_whether_they_exist(host):
+    """What strangers read of a name at home is what they read of a name that there is not."""
+    said = set()
+    for found in ([], ["10.1.2.3"], ["127.0.1.1"], ["169.254.169.254"], ["8.8.8.8", "10.0.0.1"]):
+        addresses = [ipaddress.ip_address(address) for address in found]
+        with pytest.raises(NotAdmitted) as caught:
+            require_admitted(NetPolicy.allowing("public", "other").rules, "http", host, addresses, 8000)
+        said.add((str(caught.value), caught.value.unnamed))
+    assert len(said) == 1
+    [(named, unnamed)] = said
+    assert "does not exist, or leads to an address or port that this site may not connect to" in named
+    assert host in named
+    assert host not in unnamed
+
+
+def test_of_a_listed_name_everything_is_said():
+    assert "127.0.1.1:8000" in str(refusal(["mybox:9000"], "mybox", "127.0.1.1"))
+    with pytest.raises(Unreachable, match=r"No address is known for gpu1\.lab\.example"):
+        require_admitted(NetPolicy.allowing("*.lab.example").rules, "http", "gpu1.lab.example", [], 8000)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,9 @@ def _neighbours(owner: User) -> dict[str, Any]:
 def queue_agent_run(url: str, iterations: int, parallel: int) -> int:
     """A run of one case against the agent server at `url`, `parallel` iterations at a time."""
     alice = User.objects.create_user("alice", password="alice")
-    server = conversations.register_server(actor=alice, name="Slow", slug="slow", kind="server", url=url)
+    server = conversations.register_server(
+        actor=alice, name="Slow", slug="slow", kind="server", url=url, visibility="public"
+    )
     run_pending()
     server.refresh_from_db()
     suite = AgentSuite(slug="killed", title="Killed")

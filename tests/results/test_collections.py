@@ -85,7 +85,7 @@ def test_over_the_api_too(client, people, half_hidden):
     body = {"suites": [{"suite": "b"}, {"suite": "a"}]}
     assert client.patch(address, body, content_type="application/json").status_code == 200
     assert entries(half_hidden) == ["b", "theirs", "a"]
-    with pytest.raises(ValidationError, match="theirs"):
+    with pytest.raises(ValidationError, match="1 suite that you may not see"):
         publish_collection(half_hidden, actor=people.alice)
 
 
@@ -94,8 +94,12 @@ def test_lines_that_name_nothing_are_named(client, world, people):
     client.force_login(people.charlie)
     response = client.post(reverse("collection-new"), FORM | {"suites": "a r9\nsecret\n=1+1\na"})
     assert response.status_code == 400
-    for number in (1, 2, 3):
-        assert f"Line {number}: there is no frozen revision" in response.content.decode()
+    for said in (
+        "Line 1: “a” (a r1), by alice has no frozen revision r9.",
+        "Line 2: There is no suite with the short name “secret” in your lists.",
+        "Line 3: “=1+1” is no short name with a revision",
+    ):
+        assert said in response.content.decode()
     assert not Collection.objects.exists()
 
 
@@ -138,6 +142,27 @@ def test_only_public_suites_are_published(world, people):
         publish_collection(made, actor=people.alice)
     with pytest.raises(ValidationError, match="empty"):
         publish_collection(collection(people, publish=False, slug="none"), actor=people.alice)
+
+
+def test_publishing_names_only_hidden_suites_that_one_may_see(client, world, people):
+    mine = make_revision(people.bob, name="drafted", visibility="private")
+    hidden = [make_revision(people.alice, name=name) for name in ("zeta1", "zeta2", "zeta3")]
+    made = make_collection(
+        actor=people.bob, slug="mixed", title="Mixed", description="", reference="", revisions=[mine, *hidden]
+    )
+    for revision, visibility in zip(hidden, ("private", "unlisted", "unlisted"), strict=True):
+        suites.set_visibility(revision.suite, visibility, actor=people.alice)
+    suites.new_secret_address(hidden[2].suite, actor=people.alice)
+    client.force_login(people.bob)
+    page = client.post(reverse("collection-publish", args=["mixed"]), {"sure": "on"}, follow=True)
+    answer = client.post("/api/v1/collections/mixed/publish/")
+    assert answer.status_code == 400
+    for said in (page.content.decode(), answer.content.decode()):
+        assert "drafted, 3 other suites that you may not see" in said
+        for revision in hidden:
+            assert revision.suite.slug not in said
+    with pytest.raises(ValidationError, match=hidden[2].suite.slug):
+        publish_collection(made, actor=people.staff)
 
 
 def test_a_suite_that_a_collection_lists_is_not_deleted(people):
@@ -216,7 +241,7 @@ def test_charts_of_an_unpublished_collection_are_its_owners(client, world, peopl
 def test_a_suite_that_is_unlisted_later_keeps_its_secret_address(client, world, people):
     collection(people, world["a"], world["b"])
     suite = world["a"].suite
-    suites.set_visibility(suite, "unlisted", actor=people.alice)
+    type(suite).objects.filter(pk=suite.pk).update(visibility="unlisted", slug="a-0123456789abcdef0123")
     suite.refresh_from_db()
     for address in (
         reverse("collection-detail", args=["paper"]),
@@ -240,3 +265,72 @@ def test_every_revision_of_a_suite_keeps_its_cell_in_json(client, world, people)
         "b": 0.0,
     }
     assert row["score"]["rate"] == 0.25
+
+
+@pytest.fixture
+def twins(people):
+    """bob's suite `cleft`, and alice's of the same name, which has another address."""
+    theirs, ours = make_revision(people.bob, name="cleft"), make_revision(people.alice, name="cleft")
+    assert (theirs.suite.slug, ours.suite.slug) == ("cleft", "cleft-2")
+    return theirs, ours
+
+
+def test_what_a_line_took_is_told_with_title_owner_and_revision(client, people, twins):
+    client.force_login(people.alice)
+    page = client.post(reverse("collection-new"), FORM | {"suites": "cleft"}, follow=True).content.decode()
+    taken = "“cleft” (cleft r1), by bob"
+    assert f"Added: {taken}." in page
+    assert (
+        f"Several suites are called “cleft”. Taken: {taken}. Not taken: “cleft” (cleft-2 r1), by alice."
+        in page
+    )
+    row = page.split('id="entries"')[1].split("<tbody>")[1].split("</tbody>")[0]
+    for words in ("<code>cleft</code>", "<td>bob</td>", "r1"):
+        assert words in row
+    address = reverse("collection-edit", args=["ours"])
+    lines = client.get(address).context["form"]["suites"].value()
+    assert lines == "cleft r1  # cleft, by bob\n"
+    again = client.post(address, FORM | {"suites": f"{lines}cleft-2"}, follow=True).content.decode()
+    assert "Added: “cleft” (cleft-2 r1), by alice." in again
+    assert [entry.revision for entry in Collection.objects.get().entries.all()] == list(twins)
+    unchanged = client.post(address, FORM | {"suites": lines}, follow=True).content.decode()
+    assert "Added:" not in unchanged
+    assert "Several suites" not in unchanged
+
+
+def test_the_api_tells_it_too(client, people, twins):
+    client.force_login(people.alice)
+    body = {"slug": "ours", "title": "Ours", "suites": [{"suite": "cleft"}]}
+    answer = client.post("/api/v1/collections/", body, content_type="application/json")
+    [entry] = answer.json()["suites"]
+    assert (entry["suite"], entry["title"], entry["owner"], entry["revision"]) == ("cleft", "cleft", "bob", 1)
+    assert entry["same_name"] == ["cleft-2"]
+
+
+def test_a_name_that_is_no_address_says_whose_it_is(client, people):
+    make_revision(people.bob, name="Cleft Sentences")
+    hidden = make_revision(people.bob, name="reviewed", visibility="unlisted").suite
+    draft = suites.import_suite(read_suite(suite_bytes(name="begun")), actor=people.alice)
+    client.force_login(people.alice)
+    suites.set_visibility(draft, "public", actor=people.alice)
+
+    def said(name):
+        body = {"slug": "ours", "title": "Ours", "suites": [{"suite": name}]}
+        answer = client.post("/api/v1/collections/", body, content_type="application/json")
+        assert answer.status_code == 400
+        page = client.post(reverse("collection-new"), FORM | {"suites": name})
+        assert page.status_code == 400
+        [error] = answer.json()["errors"]
+        assert error["message"] in page.content.decode()
+        return error["message"]
+
+    make_revision(people.bob, name="cleft")
+    ours = make_revision(people.alice, name="cleft").suite
+    suites.set_visibility(ours.revisions.first().suite, "private", actor=people.alice)
+    type(ours).objects.filter(slug="cleft").update(slug="moved")
+    assert said("cleft") == (
+        "No suite has the short name “cleft”. By that name in the file: “cleft” (moved r1), by bob; "
+        "“cleft” (cleft-2 r1), by alice."
+    )
+    assert said("begun") == "“begun” has no frozen revision. Freeze its draft first."
+    assert said(hidden.slug) == f"There is no suite with the short name “{hidden.slug}” in your lists."

@@ -8,10 +8,10 @@ from django.urls import reverse
 
 from gym.accounts.farewell import delete_account, plan
 from gym.evaluations import services
-from gym.evaluations.graves import Kept
 from gym.evaluations.models import ResultUpload, SuiteRun
 from gym.results.collections import make_collection, publish_collection
 from gym.results.models import Collection, RunScore
+from suites.signals import Kept
 from tests.factories import make_model, make_revision
 from tests.results.worlds import finished_run
 

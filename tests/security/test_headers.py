@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
+from gym.accounts.tokens import create_token
 from gym.evaluations import services
 from gym.jobs.testing import run_pending
 from tests.factories import make_model, make_revision
@@ -120,3 +121,26 @@ def test_with_https_cookies_travel_over_tls_only(tmp_path):
     assert flags == "True True True 31536000 False ('HTTP_X_FORWARDED_PROTO', 'https')"
     # Subdomains and preloading are for a site to promise that owns its whole domain.
     assert found == "['security.W005', 'security.W021']"
+
+
+@pytest.mark.parametrize("address", ["/", "/suites/", "/api/v1/suites/", "/accounts/profile/", "/admin/"])
+def test_what_somebody_sees_who_is_signed_in_is_in_no_cache(client, people, address):
+    client.force_login(people.staff)
+    assert client.get(address, follow=True)["Cache-Control"] == "private, no-store"
+
+
+def test_nor_what_a_token_reads(client, people):
+    _, plain = create_token(actor=people.alice, name="test", scopes=["read"])
+    answer = client.get("/api/v1/suites/", headers={"authorization": f"Bearer {plain}"})
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "private, no-store"
+
+
+@pytest.mark.parametrize("address", ["/admin/", "/admin/accounts/user/", "/admin/accounts/user/add/"])
+def test_the_admin_has_the_same_policy_and_nothing_inline(client, people, address):
+    client.force_login(people.staff)
+    answer = client.get(address)
+    assert "script-src 'self'" in answer["Content-Security-Policy"]
+    page = answer.content.decode()
+    for inline in ("<script>", "<style", " onclick=", " onload=", "javascript:"):
+        assert inline not in page, inline

@@ -15,7 +15,7 @@ from tests.security.hostile import BREAKS_OUT, MARK, POLYGLOT, SAFE, furnish, pl
 
 SHOWN = {
     "home", "queue", "suite-list", "suite-edit", "suite-detail", "suite-revision", "suite-items", "model-list",
-    "model-detail", "model-edit", "leaderboard", "run-list", "run-detail", "run-item", "suite-upload",
+    "model-detail", "model-edit", "model-correct", "leaderboard", "run-list", "run-detail", "run-item", "suite-upload",
     "suite-people", "propara-list", "propara-set", "agent-home", "agent-suite", "agent-server", "collection-list",
     "collection-detail",
 }  # fmt: skip

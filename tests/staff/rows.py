@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import Model
 from django.utils import timezone
 
@@ -42,6 +43,7 @@ def _site(n: int, add: Add, rows: Rows) -> None:
     add(ApiToken, user=user, name=f"k{n}", digest=str(n), expires=expires, scopes=["read"])
     add(SentRequest, user=user, key=f"key{n}", digest=str(n), status=201)
     add(Job, kind="k", owner=user, title=f"j{n}")
+    add(LogEntry, user=user, object_repr=f"/page{n}/", action_flag=CHANGE)
     add(Message, queue="default", body="{}")
     add(WorkerHeartbeat, id=f"w{n}", host="h", pid=n)
 
@@ -91,7 +93,9 @@ def _propara(n: int, add: Add, rows: Rows) -> None:
 
 def _agents(n: int, add: Add, rows: Rows) -> None:
     user = rows[User]
-    agent = RegisteredModel.objects.create(slug=f"agent{n}", name=f"Agent {n}", owner=user, backend="agent")
+    agent = RegisteredModel.objects.create(
+        slug=f"agent{n}", name=f"Agent {n}", owner=user, backend="agent", visibility="public"
+    )
     server = add(AgentServer, model=agent, kind="embedded")
     suite = add(AgentSuite, slug=f"tests{n}", title=f"Tests {n}", owner=user, judge=agent)
     add(AgentCase, suite=suite, name=f"case {n}", text="x", agent="echo")

@@ -173,3 +173,12 @@ def test_a_model_under_check_gets_no_second_one(staff, people):
     assert "queued." not in approve(staff, waiting)
     waiting.refresh_from_db()
     assert waiting.check_job == first
+
+
+def test_a_new_owner_gets_none_of_the_secrets(staff, people):
+    model = make_model(people.alice, slug="elsewhere")
+    model.secrets = {"api_key": "stored"}
+    model.save(update_fields=["secrets"])
+    assert save(staff, model, owner=people.bob.pk).status_code == 302
+    model.refresh_from_db()
+    assert (model.owner, model.secrets) == (people.bob, {})

@@ -84,5 +84,6 @@ def test_what_the_suite_says_about_itself():
 
 def test_words_of_both_texts_in_one_line():
     assert word_pieces("", "a b") == [("a b", "new")]
+    assert word_pieces("oui !", "oui\u00a0!") == [("oui !", "old"), ("oui\u00a0!", "new")]
     assert word_pieces("a b", "") == [("a b", "old")]
     assert word_pieces("a b c", "a x c") == [("a", "same"), ("b", "old"), ("x", "new"), ("c", "same")]

@@ -23,7 +23,7 @@ GIVEN = {
 
 def edit(client, user, suite, **changes):
     client.force_login(user)
-    return client.post(reverse("suite-edit", args=[suite.slug]), GIVEN | changes)
+    return client.post(reverse("suite-edit", args=[suite.slug]), GIVEN | {"confirmed": "1"} | changes)
 
 
 @pytest.mark.parametrize("who", ["alice", "bob", "staff"])
@@ -106,7 +106,7 @@ def test_a_suite_made_private_is_gone_for_strangers(client, people):
     suite = make_suite(people.alice)
     edit(client, people.alice, suite, visibility="private")
     client.logout()
-    assert client.get(suite.get_absolute_url()).status_code == 404
+    assert client.get(suite.get_absolute_url()).status_code == 410
 
 
 def test_an_unlisted_suite_has_an_address_that_nobody_guesses(client, people):
@@ -116,7 +116,7 @@ def test_an_unlisted_suite_has_an_address_that_nobody_guesses(client, people):
     secret = suite.get_absolute_url()
     assert len(suite.slug) == len("agreement-") + 20
     client.logout()
-    assert client.get("/suites/agreement/").status_code == 404
+    assert client.get("/suites/agreement/").status_code == 410
     assert client.get(secret).status_code == 200
 
 

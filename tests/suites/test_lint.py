@@ -276,6 +276,151 @@ def test_punctuation_at_the_start_of_a_region_is_a_remark_about_the_join_policy(
     assert "natural" in finding.hint
 
 
+@pytest.mark.parametrize(
+    ("marks", "spelled", "remedy"),
+    [
+        ((".", "."), "“ .”;", "“natural” leaves the blank out"),
+        ((", now", "."), "“ ,” or “ .”;", "“natural” leaves the blank out"),
+        (("now", "…"), "“ …”;", "join it to the region before"),
+    ],
+)
+def test_the_remark_names_the_marks_that_are_there(marks, spelled, remedy):
+    rows = (("The # cat", "sleeps", marks[0]), ("The # cat", "sleep", marks[1]))
+    (finding,) = found(factorial(rows=rows), "straddle-risk")
+    assert spelled in finding.hint
+    assert remedy in finding.hint
+    shown = next(mark for mark in marks if mark != "now")
+    assert f"such as “{shown}”" in finding.message
+
+
+def one_in_ten(odd: str, usual: str = "The # cat sleeps") -> dict[str, Any]:
+    """Ten items with a clean text, the third of which has the odd one in its first condition."""
+    return factorial(rows=((usual, "x", "y"), (usual, "z", "y")), item3=((odd, "x", "y"), (usual, "z", "y")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The a impressionist",
+        "A orange cat",
+        "the an user",
+        "an banana that",
+        "a unimportant man",
+    ],
+)
+def test_an_article_that_does_not_fit_its_word(text):
+    (finding,) = found(one_in_ten(text), "a-or-an")
+    assert (finding.severity, finding.where) == ("info", "item 3")
+    assert "in a:" in finding.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "an hour",
+        "a university",
+        "a user",
+        "a European",
+        "a one-off",
+        "an FBI agent",
+        "a UN vote",
+        "an historic",
+        "an x",
+        "a unanimous",
+    ],
+)
+def test_articles_go_by_sound(text):
+    assert not found(one_in_ten(f"The cat saw {text}"), "a-or-an")
+
+
+def test_articles_of_other_languages_are_left_alone():
+    assert not found(one_in_ten("Il a appris", "Le # chat dort"), "a-or-an")
+
+
+def test_an_article_across_a_region_border():
+    odd = (("The cat is a", "eager", "now"), ("The cat is a", "lazy", "now"))
+    usual = (("The # cat is a", "lazy", "now"), ("The # cat is a", "tired", "now"))
+    (finding,) = found(factorial(rows=usual, item3=odd), "a-or-an")
+    assert "“a eager” in a:" in finding.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As the patient slept the nurse who were here left",
+        "The young nurse who are here",
+        "A guard that were here",
+        "The boys who was here",
+        "The women who has left",
+    ],
+)
+def test_a_verb_that_disagrees_with_the_noun_of_its_relative_clause(text):
+    (finding,) = found(one_in_ten(text), "relative-agreement")
+    assert (finding.severity, finding.where) == ("info", "item 3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The nurse who was here",
+        "The doctors at the hospital who were here",
+        "The man and the woman who were here",
+        "The staff who were here",
+        "The people who were here",
+        "The French who were here",
+        "The boss who was here",
+        "The mice that were here",
+        "He told the boys that was wrong of the cat",
+        "One of those who are the best",
+    ],
+)
+def test_agreement_that_may_well_be_meant_is_left_alone(text):
+    assert not found(one_in_ten(text), "relative-agreement")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [("relative-agreement", "The # nurse who were"), ("a-or-an", "The a apple #")]
+)
+def test_what_many_items_do_in_a_condition_is_the_design(code, text):
+    assert not found(factorial(rows=((text, "x", "y"), ("The # nurse", "z", "y"))), code)
+
+
+def test_a_word_that_differs_where_only_the_rest_should():
+    rows = (("The # cat", "who was seen", "fell"), ("The # cat", "who was given", "fell"))
+    odd = (("The third cat", "that was seen", "fell"), ("The third cat", "who was given", "fell"))
+    (finding,) = found(factorial(rows=rows, item3=odd), "odd-word")
+    assert (finding.severity, finding.where) == ("info", "item 3, region 2 (Verb)")
+    assert finding.message.startswith(
+        "“that was seen” in a but “who was given” in b; in most other items both begin"
+    )
+    assert finding.cells == ((3, "a", 2), (3, "b", 2))
+
+
+def test_words_that_differ_in_many_items_are_the_design():
+    rows = (("The # cat", "who was seen", "fell"), ("The # cat", "who was given", "fell"))
+    other = (("The # cat", "that was seen", "fell"), ("The # cat", "who was given", "fell"))
+    assert not found(factorial(rows=rows, item3=other, item5=other, item7=other), "odd-word")
+
+
+@pytest.mark.parametrize(
+    "text", ["the teacher 's cat", "the cat slept .", "they do n't", "the cat , said I", "who slept ?"]
+)
+def test_text_cut_into_tokens(text):
+    (finding,) = found(one_in_ten(text), "pre-tokenised")
+    assert (finding.severity, finding.where, finding.cells) == ("info", "region 1 (Subject)", ((3, "a", 1),))
+
+
+@pytest.mark.parametrize(
+    "text", ["the teacher's cat.", "rock 'n' roll", "the cat ... slept", "a .5 dose of it", "'tis the cat"]
+)
+def test_ordinary_text_is_not_taken_for_cut(text):
+    assert not found(one_in_ten(text), "pre-tokenised")
+
+
+def test_french_blanks_before_double_marks_are_no_cut_text():
+    assert not found(one_in_ten("Le chat dort !", "Le # chat dort"), "pre-tokenised")
+
+
 def test_scripts_without_blanks():
     rows = (("那只猫", "睡", "了"), ("那些猫", "睡", "着"))
     (finding,) = found(factorial(rows=rows), "straddle-risk")
@@ -291,6 +436,14 @@ def test_characters_that_cannot_be_seen(character):
     (finding,) = found(factorial(item3=odd), "invisible-character")
     assert f"U+{ord(character):04X}" in finding.message
     assert finding.cells == ((3, "a", 2),)
+
+
+def test_no_break_spaces_where_french_sets_them_are_no_accident():
+    rows = (
+        ("«\u00a0Le # chat", "dort\u00a0!\u00a0»", "oui"),
+        ("«\u00a0Le # chat", "dorme\u00a0!\u00a0»", "oui"),
+    )
+    assert not found(factorial(rows=rows), "invisible-character")
 
 
 def test_text_that_is_not_composed():

@@ -35,6 +35,7 @@ REMARKS = {
     "fgd-embed3": ["trailing-space"],
     "fgd_hierarchy": ["unused-condition"],
     "fgd_object": ["odd-equality-pattern"],
+    "mvrr": ["a-or-an", "odd-word"],
     "nn-nv-rpl": ["few-items"],
     "npz_ambig": ["straddle-risk", "leading-space"],
     "npz_obj_mod": ["straddle-risk", "leading-space"],
@@ -42,8 +43,14 @@ REMARKS = {
     "number_src": ["odd-equality-pattern"],
     "reflexive_orc_fem": ["odd-equality-pattern"],
     "reflexive_src_masc": ["odd-equality-pattern"],
-    "subordination": ["straddle-risk"],
-    "subordination_pp-pp": ["straddle-risk", "trailing-space"],
+    "subordination": ["pre-tokenised", "straddle-risk"],
+    "subordination_pp-pp": [
+        "pre-tokenised",
+        "pre-tokenised",
+        "pre-tokenised",
+        "straddle-risk",
+        "trailing-space",
+    ],
 }
 
 
@@ -69,6 +76,15 @@ def test_the_tie_says_that_no_model_can_pass():
     assert "reduced_ambig and reduced_unambig are the same sentence" in tie.message
     assert "unreduced_ambig and unreduced_unambig" in tie.message
     assert "prediction 1 compares them and cannot hold" in tie.message
+
+
+def test_slips_of_wording_are_quoted():
+    messages = {f.code: f.message for f in findings("mvrr") if f.severity == "info"}
+    assert "“a impressionist” in reduced_ambig" in messages["a-or-an"]
+    assert "“that was pledged” in unreduced_ambig but “who was committed”" in messages["odd-word"]
+    cut = {f.where: f.message for f in findings("subordination_pp-pp") if f.code == "pre-tokenised"}
+    assert "“teacher 's” in 4 of 92" in cut["region 2 (subj_modifier)"]
+    assert "“room .” in 46 of 92" in cut["region 5 (Main clause)"]
 
 
 def test_the_deviations_quote_both_texts():

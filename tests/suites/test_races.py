@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection, connections
 
 from suites import services
 from suites.formats import read_suite
 from suites.models import FrozenRevision, Suite, SuiteRevision
+from tests.at_once import need_connections, together
 from tests.factories import make_suite, suite_bytes
 from tests.people import make_people
 
 
-def together(*actions) -> list[Exception]:
-    """Run the actions in threads that start at once; returns what went wrong."""
-    gate, wrong = threading.Barrier(len(actions)), []
-
-    def act(action):
-        gate.wait()
-        try:
-            action()
-        except Exception as error:
-            wrong.append(error)
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=act, args=(action,)) for action in actions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return wrong
-
-
 @pytest.mark.django_db(transaction=True)
 def test_freezing_and_uploading_at_once_never_lose_the_frozen_revision():
-    if connection.vendor == "sqlite" and connection.is_in_memory_db():
-        pytest.skip("SQLite in memory has one connection; the test runs on PostgreSQL")
+    need_connections()
     alice = make_people().alice
     new = read_suite(suite_bytes(items=4))
     for round_ in range(10):
@@ -57,12 +33,11 @@ def test_freezing_and_uploading_at_once_never_lose_the_frozen_revision():
 
 @pytest.mark.django_db(transaction=True)
 def test_suites_of_one_name_imported_at_once_get_different_addresses():
-    if connection.vendor == "sqlite" and connection.is_in_memory_db():
-        pytest.skip("SQLite in memory has one connection; the test runs on PostgreSQL")
+    need_connections()
     alice = make_people().alice
     document = read_suite(suite_bytes(name="same"))
-    assert not together(*[lambda: services.import_suite(document, actor=alice)] * 4)
-    assert Suite.objects.count() == 4
+    assert not together(*[lambda: services.import_suite(document, actor=alice)] * 16)
+    assert Suite.objects.count() == 16
 
 
 def test_a_frozen_revision_cannot_be_deleted_by_hand(people):

@@ -121,7 +121,9 @@ def test_a_stranger_starts_nothing_on_a_draft(client, people):
         sent = client.post("/api/v1/runs/", body, content_type="application/json")
         assert sent.status_code == status
     sign_in(client, people, "charlie")
-    assert client.post("/runs/start/", {"revision": suite.draft.pk}).status_code == 404
+    assert (
+        client.post("/runs/start/", {"suite": suite.slug, "revision": suite.draft.number}).status_code == 404
+    )
 
 
 def test_a_private_suite_shows_a_stranger_neither(people):

@@ -52,6 +52,13 @@ class TestJoin:
         assert join([f"He left {mark} she", "said"], "natural").text == f"He left{mark} she said"
         assert join(["He left", f"{mark} she said"], "space").text == f"He left {mark} she said"
 
+    @pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u2009", "\u3000"])
+    def test_spaces_that_do_not_break_are_text_and_stay(self, space: str) -> None:
+        inside = f"oui{space}; non{space}!"
+        assert all(join([inside], one).text == inside for one in regions.JOIN_POLICIES)
+        assert join(["oui", f"{space}; non"], "natural").text == f"oui{space}; non"
+        assert join(["oui", f"{space}; non"], "space").text == f"oui {space}; non"
+
     def test_natural_keeps_other_blanks(self) -> None:
         assert spans_of("He", "( left )", "- and", policy="natural") == ["He", " ( left )", " - and"]
         assert join(["", ", so"], "natural").text == ", so"
@@ -120,6 +127,20 @@ class TestAlign:
     def test_blanks_after_the_last_text_stay_in_the_last_region(self) -> None:
         joined = join(["A", "dog "])
         assert align(joined, [(0, 1), (1, 5), (5, 6), (6, 6)], [False] * 4).region == [0, 1, 1, 1]
+
+    @pytest.mark.parametrize("offset", [(3, 5), (4, 5)])
+    def test_a_token_of_a_space_that_does_not_break_counts_for_the_region_that_holds_it(
+        self, offset: tuple[int, int]
+    ) -> None:
+        joined = join(["oui", "\u00a0", "; non"])
+        aligned = align(joined, [(0, 3), offset, (5, 7), (7, 11)], [False] * 4)
+        assert aligned == ([0, 1, 2, 2], [False] * 4, ())
+        assert region_values(aligned, [1.0, 2.0, 4.0, 8.0], 3).values.tolist() == [1.0, 2.0, 12.0]
+
+    def test_a_region_of_a_space_that_the_tokenizer_dropped_has_no_value(self) -> None:
+        aligned = align(join(["oui", "\u00a0", "; non"]), [(0, 3), (5, 7), (7, 11)], [False] * 3)
+        assert aligned.swallowed == (1,)
+        assert math.isnan(region_values(aligned, [1.0, 4.0, 8.0], 3).values[1])
 
     def test_without_any_text_a_token_has_no_region(self) -> None:
         assert align(join(["", ""]), [(0, 0)], [False]).region == [-1]

@@ -40,19 +40,19 @@ def reference_join(parts: list[str], policy: str) -> tuple[str, list[int]]:
     for number, part in enumerate(parts):
         kept: list[str] = []
         for position, character in enumerate(part):
-            following = part[position:].lstrip()
-            glued = policy == "natural" and character.isspace() and following and following[0] in ".,;:!?"
+            following = part[position:].lstrip(" ")
+            glued = policy == "natural" and character == " " and following and following[0] in ".,;:!?"
             if not glued:
                 kept.append(character)
         blank = bool(kept) and bool(text) and policy != "none"
-        if policy == "natural" and kept and kept[0] in ".,;:!?":
+        if policy == "natural" and "".join(kept).lstrip()[:1] in [*".,;:!?"]:
             blank = False
         for character in ([" "] if blank else []) + kept:
             text.append(character)
             owners.append(number)
     # A blank goes to whoever owns the next character that is none; at the very end it stays.
     for position in range(len(text) - 2, -1, -1):
-        if text[position].isspace() and any(not later.isspace() for later in text[position:]):
+        if text[position] == " " and any(later != " " for later in text[position:]):
             owners[position] = owners[position + 1]
     return "".join(text), owners
 
@@ -69,11 +69,11 @@ def reference_align(
             straddles.append(False)
             continue
         seen = max(seen, end)
-        inked = [owners[at] for at in range(start, end) if not text[at].isspace()]
+        inked = [owners[at] for at in range(start, end) if text[at] != " "]
         if inked:
             homes.append(inked[0])
         elif start < end:
-            homes.append(owners[start] if text[end:].strip() == "" else owners[end - 1])
+            homes.append(owners[start] if text[end:].strip(" ") == "" else owners[end - 1])
         else:
             homes.append(owners[min(seen, len(text) - 1)])
         straddles.append(len(set(inked)) > 1)
@@ -88,7 +88,7 @@ def check(parts: list[str], policy: str, offsets: list[tuple[int, int]], special
     assert "".join(text[span.start : span.end] for span in joined.spans) == text
     aligned = align(joined, offsets, special)
     assert (aligned.region, aligned.straddles) == reference_align(text, owners, offsets, special)
-    inked = {owner for owner, character in zip(owners, text, strict=True) if not character.isspace()}
+    inked = {owner for owner, character in zip(owners, text, strict=True) if character != " "}
     assert set(aligned.swallowed) == inked - set(aligned.region)
     # Conservation: every token in exactly one slot, and nothing lost or counted twice.
     assert len(aligned.region) == len(offsets)

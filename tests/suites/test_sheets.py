@@ -68,6 +68,11 @@ def test_a_region_may_be_called_number_or_type():
     )
 
 
+def test_a_cell_of_a_no_break_space_is_text():
+    reading = read_sheet("item\tcondition\tNP\tMark\n1\ta\tOui\t\u00a0\n1\tb\tOui\t\u00a0!\n")
+    assert [row.contents for row in reading.document.sentences] == [("Oui", "\u00a0"), ("Oui", "\u00a0!")]
+
+
 def test_merged_cells_are_filled_and_said():
     reading = read_sheet(HEAD + "1\ta\tx\ty\n\tb\tx\tz\n2\ta\tu\tv\n\tb\tu\tw\n")
     assert reading.document.items == (1, 2)

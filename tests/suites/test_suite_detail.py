@@ -10,6 +10,8 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from gym.evaluations import services as runs
+from gym.jobs import states
+from gym.jobs.context import JobContext
 from gym.jobs.testing import run_pending
 from suites import services
 from suites.formats import read_suite
@@ -106,11 +108,44 @@ def test_results_come_with_interval_ties_and_chance(client, people):
     revision, model = make_revision(people.alice), make_model(people.alice)
     assert "No model has run on this revision" in page_of(client, revision.suite)
     runs.queue_run(revision, model, actor=people.alice)
-    assert "Unfinished runs" in page_of(client, revision.suite)
+    assert "No results on this revision yet" in page_of(client, revision.suite)
     run_pending()
     page = page_of(client, revision.suite)
     for text in (model.name, "0 / 3", "56.1%", "A tie counts as failed."):
         assert text in page
+
+
+def test_runs_that_wait_or_run_are_named_with_progress_and_link_whichever_revision_they_are_on(
+    client, people
+):
+    revision, model = make_revision(people.alice), make_model(people.alice, name="Flat")
+    run = runs.queue_run(revision, model, actor=people.alice)
+    services.replace_draft(revision.suite, read_suite(suite_bytes(items=5)), actor=people.alice)
+    services.freeze(revision.suite, actor=people.alice)
+    for state, done in (("queued", 0), ("running", 4)):
+        if state == "running":
+            job = states.claim_next("default", "w")
+            JobContext(job).progress(done, total=6, unit="sentences")
+        page = page_of(client, revision.suite)
+        [section] = re.findall(r'<section[^>]*"under-way">.*?</section>', page, re.DOTALL)
+        assert f'<a href="{run.get_absolute_url()}">Flat</a> on r1' in section
+        assert f">{state}<" in re.sub(r"<svg.*?</svg>", "", section, flags=re.DOTALL)
+        assert f"{done} of 6" in section
+    runs.cancel_run(run, actor=people.alice)
+    states.end_attempt(states.fenced(job.pk, job.attempt), "")
+    assert "Runs under way" not in page_of(client, revision.suite)
+    old = client.get(reverse("suite-revision", args=[revision.suite.slug, 1])).content.decode()
+    assert "Failed and cancelled runs" in old
+
+
+def test_a_run_of_a_model_that_one_may_not_see_is_not_named(client, people):
+    revision = make_revision(people.alice)
+    runs.queue_run(
+        revision, make_model(people.alice, name="Secret", visibility="private"), actor=people.alice
+    )
+    assert "Secret" not in page_of(client, revision.suite)
+    client.force_login(people.alice)
+    assert "Runs under way" in page_of(client, revision.suite)
 
 
 def test_results_of_an_old_revision_stay_with_it(client, people):

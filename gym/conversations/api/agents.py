@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.api.base import ApiView, ListView, etag_of, held, one
+from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import operation
 from gym.conversations import selectors, services
 from gym.conversations.api import examples
@@ -40,12 +41,12 @@ def shown(request: Request, slug: str) -> dict[str, Any]:
     return dict(AgentDetailSerializer(agent_of(request, slug), context={"request": request}).data)
 
 
-class AgentFilter(django_filters.FilterSet):
+class AgentFilter(Filters):
     kind = django_filters.ChoiceFilter(choices=AgentServer.Kind.choices, label="Kind")
     state = django_filters.ChoiceFilter(
         field_name="model__status", choices=RegisteredModel.Status.choices, label="State"
     )
-    q = django_filters.CharFilter(field_name="model__name", lookup_expr="icontains", label="Part of the name")
+    q = WordsFilter("model__name", label="Words of the name")
 
     class Meta:
         model = AgentServer

@@ -50,7 +50,7 @@ SUITE_DETAIL = SUITE | {
 }
 NEW_SUITE = {"title": "Manners", "visibility": "public", "variables": {"API_KEY": "…"}}
 TEXT = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: hello}}}]\n"
-CASE: dict[str, Any] = {"id": 7, "name": "hello", "agent": "echo", "text": TEXT}
+CASE: dict[str, Any] = {"id": 7, "name": "hello", "agent": "echo"}
 FINDING = {
     "severity": "warning",
     "code": "unknown-key",
@@ -67,6 +67,7 @@ CASE_RUN = {
     "outcome": "pass",
     "passed": 3,
     "made": 3,
+    "errors": 0,
     "needed": 3,
     "asked": 3,
     "checks_made": 3,
@@ -76,15 +77,22 @@ HISTORY = {
     "run": "3f2a9c1d5e7b8a604c21",
     "agent": "demo-agents",
     "created": "2026-03-01T09:00:00Z",
+    "version": "neuro-san 0.7.15",
     "outcome": "pass",
     "passed": 3,
     "made": 3,
+    "errors": 0,
 }
-CASE_DETAIL = CASE | {"findings": [], "flaky": False, "history": [HISTORY]}
+CASE_DETAIL = CASE | {"text": TEXT, "findings": [], "flaky": False, "history": [HISTORY]}
+AT_K = {
+    "k": 1, "any": 1.0, "any_low": 0.4385, "any_high": 1.0, "all": 1.0, "all_low": 0.4385, "all_high": 1.0,
+    "cases": 1, "of": 1,
+}  # fmt: skip
 RUN: dict[str, Any] = {
     "id": "3f2a9c1d5e7b8a604c21",
     "suite": "manners",
     "agent": "demo-agents",
+    "versions": ["neuro-san 0.7.15"],
     "state": "done",
     "job": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
     "options": {"reading": "document", "early_stop": False, "parallel": 4},
@@ -92,11 +100,13 @@ RUN: dict[str, Any] = {
     "created": "2026-03-01T09:00:00Z",
     "completed_at": "2026-03-01T09:00:04Z",
     "cases": [CASE_RUN],
+    "at_k": [AT_K],
 }
-EVIDENCE = {"passed": 3, "n": 3, "rate": 1.0, "low": 0.4385, "high": 1.0}
+EVIDENCE = {"passed": 3, "n": 3, "errors": 0, "rate": 1.0, "low": 0.4385, "high": 1.0}
 CELL = EVIDENCE | {
     "agent": "demo-agents",
     "run": "3f2a9c1d5e7b8a604c21",
+    "version": "neuro-san 0.7.15",
     "outcome": "pass",
     "flaky": False,
     "verdict": "all passed so far; rates below 0.44 are excluded",
@@ -109,19 +119,30 @@ CASE_RESULT: dict[str, Any] = {
     "name": "hello",
     "text": TEXT,
     "verdict": "all passed so far; rates below 0.44 are excluded",
-    "at_k": [{"k": 1, "any": 1.0, "all": 1.0}],
+    "at_k": [AT_K],
     "checks": [
-        {"interaction": 0, "where": "response.text", "test": "keywords", "passed": 3, "made": 3, "skipped": 0}
+        {
+            "interaction": 0,
+            "where": "response.text",
+            "test": "keywords",
+            "passed": 3,
+            "made": 3,
+            "errors": 0,
+            "skipped": 0,
+        }
     ],
     "result": {"agent": "echo", "outcome": "pass", "iterations": []},
 }
-SIDE = {"passed": 3, "made": 3, "outcome": "pass"}
+SIDE = {"passed": 3, "made": 3, "errors": 0, "outcome": "pass"}
 COMPARED = {
     "first": "3f2a9c1d5e7b8a604c21",
     "second": "8b1c2d3e4f5a6b7c8d9e",
+    "first_versions": ["neuro-san 0.7.15"],
+    "second_versions": ["neuro-san 0.7.15", "neuro-san 0.7.16"],
     "total": {
         "first": [3, 3],
         "second": [2, 3],
+        "errors": [0, 0],
         "difference": -0.3333,
         "p": 1.0,
         "test": "Fisher's exact test, two-sided",

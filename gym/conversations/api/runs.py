@@ -15,12 +15,14 @@ from rest_framework.reverse import reverse
 from gym.accounts.models import Scope
 from gym.api.base import AddressDecides, ApiView, ListView, one
 from gym.api.errors import Trouble, invalid
+from gym.api.filters import Filters
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Query
 from gym.conversations import run_views, selectors, services, shown
 from gym.conversations.api import examples
 from gym.conversations.api.sent import AgentRunBody, AgentRunsBody
 from gym.conversations.api.shown import (
+    AgentAtKSerializer,
     AgentCaseResultSerializer,
     AgentComparisonSerializer,
     AgentResultsSerializer,
@@ -42,7 +44,7 @@ def case_run_of(request: Request, key: str, pk: int) -> CaseRun:
     return one(run_of(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
 
 
-class AgentRunFilter(django_filters.FilterSet):
+class AgentRunFilter(Filters):
     suite = django_filters.CharFilter(field_name="suite__slug", label="Slug of the suite")
     agent = django_filters.CharFilter(field_name="server__model__slug", label="Slug of the agent")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of who queued it")
@@ -231,6 +233,7 @@ class CaseResult(ApiView):
                 "test": row.first.test,
                 "passed": row.passed,
                 "made": row.made,
+                "errors": row.counts.get("error", 0),
                 "skipped": row.counts.get("skipped", 0),
             }
             for row in shown.overall(found).checks
@@ -241,7 +244,7 @@ class CaseResult(ApiView):
             "name": found.name,
             "text": found.text,
             "verdict": evidence.verdict,
-            "at_k": [{"k": row.k, "any": row.any, "all": row.all} for row in shown.repeats_of_case(evidence)],
+            "at_k": AgentAtKSerializer(shown.repeats_of_case(evidence), many=True).data,
             "checks": checks,
             "result": shown.result_of(found).as_dict(),
         }
@@ -278,5 +281,6 @@ class AgentCompare(ApiView):
             }
             for row in rows
         ]
-        data = {"first": first.key, "second": second.key, "total": total, "cases": cases}
+        versions = {"first_versions": first.versions, "second_versions": second.versions}
+        data = {"first": first.key, "second": second.key, **versions, "total": total, "cases": cases}
         return Response(AgentComparisonSerializer(data).data)

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from gym.api.errors import Trouble, invalid
 from gym.api.requests import Body
+from gym.conversations.archives import MAX_FILES
 from gym.conversations.cases import READINGS
 from gym.conversations.forms import secret_problem
 from gym.conversations.models import AgentServer, Visibility
@@ -71,7 +72,12 @@ class AgentCasesBody(Body):
 
 
 class AgentCasesFile(Body):
-    file = serializers.FileField(help_text="a .hocon file, or a zip archive of a folder of them")
+    file = serializers.ListField(
+        child=serializers.FileField(),
+        min_length=1,
+        max_length=MAX_FILES,
+        help_text="a .hocon file, or a zip archive of a folder of them; several parts of this name are all taken",
+    )
 
 
 class AgentCaseBody(Body):

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.conversations import permissions
 from gym.conversations.api import examples
 from gym.conversations.figures import Evidence
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
+from gym.conversations.shown import repeats_of
 from gym.jobs.models import Job
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
+
+VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
 
 
 class AgentSerializer(serializers.ModelSerializer):
@@ -127,6 +131,7 @@ class AgentCaseHistorySerializer(serializers.ModelSerializer):
     run = serializers.CharField(source="run.key")
     agent = serializers.CharField(source="run.server.model.slug")
     created = serializers.DateTimeField(source="run.created")
+    version = serializers.CharField(source="run.server_version", help_text=VERSION)
 
     class Meta:
         model = CaseRun
@@ -151,20 +156,45 @@ class AgentCaseRunSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class AgentAtKSerializer(serializers.Serializer):
+    k = serializers.IntegerField()
+    any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
+    any_low = serializers.FloatField(source="any_interval.low", help_text="95% interval")
+    any_high = serializers.FloatField(source="any_interval.high")
+    all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
+    all_low = serializers.FloatField(source="all_interval.low", help_text="95% interval")
+    all_high = serializers.FloatField(source="all_interval.high")
+    cases = serializers.IntegerField(
+        source="n", help_text="cases this is the mean over: the same for every k"
+    )
+    of = serializers.IntegerField(
+        help_text="finished cases; the others have too few iterations with a verdict"
+    )
+
+
 class AgentRunSerializer(serializers.ModelSerializer):
     id = serializers.CharField(source="key")
     suite = serializers.CharField(source="suite.slug")
     agent = serializers.CharField(source="server.model.slug")
+    versions = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="as the agent told while it answered; several: it changed on the way",
+    )
     state = serializers.ChoiceField(Job.State.values)
     job = serializers.UUIDField(source="job_id", allow_null=True)
     options = serializers.DictField()
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
+    at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
 
     class Meta:
         model = AgentRun
         fields = list(examples.RUN)
         read_only_fields = fields
+
+    @extend_schema_field(AgentAtKSerializer(many=True))
+    def get_at_k(self, run: AgentRun) -> Any:
+        return AgentAtKSerializer(repeats_of(run), many=True).data
 
 
 class AgentRunsSerializer(serializers.Serializer):
@@ -180,9 +210,11 @@ class AgentCellSerializer(serializers.Serializer):
 
     agent = serializers.CharField()
     run = serializers.CharField(allow_null=True)
+    version = serializers.CharField(allow_null=True, help_text=VERSION)
     outcome = serializers.CharField(allow_null=True)
     passed = serializers.IntegerField(allow_null=True)
-    n = serializers.IntegerField(allow_null=True)
+    n = serializers.IntegerField(allow_null=True, help_text="iterations with a verdict")
+    errors = serializers.IntegerField(allow_null=True, help_text="iterations without one, in no rate")
     rate = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True, help_text="95% Wilson interval of the rate")
     high = serializers.FloatField(allow_null=True)
@@ -205,12 +237,6 @@ class AgentMatrixSerializer(serializers.Serializer):
     rows = AgentRowSerializer(many=True)
 
 
-class AgentAtKSerializer(serializers.Serializer):
-    k = serializers.IntegerField()
-    any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
-    all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
-
-
 class AgentCheckRowSerializer(serializers.Serializer):
     """One check over all iterations."""
 
@@ -218,7 +244,8 @@ class AgentCheckRowSerializer(serializers.Serializer):
     where = serializers.CharField()
     test = serializers.CharField()
     passed = serializers.IntegerField()
-    made = serializers.IntegerField()
+    made = serializers.IntegerField(help_text="those with a verdict")
+    errors = serializers.IntegerField()
     skipped = serializers.IntegerField()
 
 
@@ -253,8 +280,11 @@ class AgentComparedCaseSerializer(serializers.Serializer):
 
 
 class AgentTotalSerializer(serializers.Serializer):
-    first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made")
+    first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
     second = serializers.ListField(child=serializers.IntegerField())
+    errors = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
+    )
     difference = serializers.FloatField(allow_null=True)
     p = serializers.FloatField(allow_null=True)
     test = serializers.CharField(help_text="which test gave p, or why there is none")
@@ -268,17 +298,23 @@ class AgentTotalSerializer(serializers.Serializer):
 class AgentComparisonSerializer(serializers.Serializer):
     first = serializers.CharField()
     second = serializers.CharField()
-    total = AgentTotalSerializer(help_text="iterations of the cases that both made")
+    first_versions = serializers.ListField(
+        child=serializers.CharField(), help_text="of the agent, in that run"
+    )
+    second_versions = serializers.ListField(child=serializers.CharField())
+    total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
     cases = AgentComparedCaseSerializer(many=True)
 
 
 def figures(evidence: Evidence | None) -> dict[str, Any]:
     if evidence is None:
-        return dict.fromkeys(("passed", "n", "rate", "low", "high", "verdict")) | {"early_stop": False}
+        names = ("passed", "n", "errors", "rate", "low", "high", "verdict")
+        return dict.fromkeys(names) | {"early_stop": False}
     interval = evidence.interval
     return {
         "passed": evidence.passed,
         "n": evidence.n,
+        "errors": evidence.errors,
         "rate": evidence.rate,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,

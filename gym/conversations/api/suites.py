@@ -16,6 +16,7 @@ from rest_framework.reverse import reverse
 
 from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
 from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.conversations import permissions, selectors, services
@@ -82,8 +83,8 @@ def saved(request: Request, suite: AgentSuite, given: dict[str, Any]) -> AgentSu
     return services.save_suite(suite, actor=request.user, variables=variables)
 
 
-class AgentSuiteFilter(django_filters.FilterSet):
-    q = django_filters.CharFilter(field_name="title", lookup_expr="icontains", label="Part of the title")
+class AgentSuiteFilter(Filters):
+    q = WordsFilter("title", label="Words of the title")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
     sort = django_filters.OrderingFilter(
         fields=[("title", "title"), ("created", "created"), ("updated", "updated")], label="Sort"
@@ -180,6 +181,7 @@ class Matrix(ApiView):
                     {
                         "agent": agent,
                         "run": cell.newest.run.key if cell.newest else None,
+                        "version": cell.newest.run.server_version if cell.newest else None,
                         "outcome": cell.newest.outcome if cell.newest else None,
                         "flaky": cell.flaky,
                         **figures(cell.evidence),
@@ -233,13 +235,14 @@ class Cases(ListView):
 
     @operation("List test cases", answers=AgentCaseSerializer, many=True, example=examples.CASE)
     def get(self, request: Request, slug: str) -> Response:
-        """With their texts, as they were given."""
-        return self.page(suite_of(request, slug).cases.order_by("name"), AgentCaseSerializer)
+        """By name. The case itself has its text, and the export has all of them."""
+        cases = suite_of(request, slug).cases.defer("text").order_by("name")
+        return self.page(cases, AgentCaseSerializer)
 
     @operation(
         "Import test cases",
         takes={JSON: AgentCasesBody, FORM: AgentCasesFile},
-        sends={JSON: {"cases": {"hello": examples.TEXT}}, FORM: {"file": "manners.zip"}},
+        sends={JSON: {"cases": {"hello": examples.TEXT}}, FORM: {"file": ["hello.hocon", "manners.zip"]}},
         answers=AgentCasesSerializer,
         status=201,
         example={"cases": [examples.CASE]},
@@ -249,7 +252,7 @@ class Cases(ListView):
         suite = editable(request, slug)
         given = self.given()
         if "file" in given:
-            texts = cases_in([(str(given["file"].name), given["file"])])
+            texts = cases_in([(str(file.name), file) for file in given["file"]])
         else:
             texts = {_named(name): text for name, text in given["cases"].items()}
         try:
@@ -300,7 +303,7 @@ class Case(ApiView):
     def shown(self, request: Request, case: AgentCase) -> dict[str, Any]:
         history = selectors.history_of(case, request.user)
         _, problems = case.look()
-        data: dict[str, Any] = {name: getattr(case, name) for name in examples.CASE}
+        data: dict[str, Any] = {name: getattr(case, name) for name in (*examples.CASE, "text")}
         data |= {"findings": problems, "flaky": selectors.flaky(history), "history": history}
         return dict(AgentCaseDetailSerializer(data).data)
 

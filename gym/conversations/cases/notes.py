@@ -64,15 +64,16 @@ class Notes:
         path: KeyPath,
         message: str,
         hint: str = "",
+        place: tuple[int, int] | None = None,
     ) -> None:
         error = severity == "error"
         self._left[error] -= 1
         if self._left[error] < 0:
             return
         if not self._left[error]:
-            severity, code, path, hint = "error" if error else "info", "too-many", (), ""
+            severity, code, path, hint, place = "error" if error else "info", "too-many", (), "", None
             message = f"Only the first {MAX_NOTES - 1:,} {'problems' if error else 'remarks'} are listed."
-        line, column = self.document.place(path) if path else (0, 0)
+        line, column = place or (self.document.place(path) if path else (0, 0))
         where = _short(shown_path(path))
         self.problems.append(Problem(severity, code, where, line, column, _short(message), hint))
 
@@ -84,6 +85,18 @@ class Notes:
 
     def info(self, code: str, path: KeyPath, message: str, hint: str = "") -> None:
         self.add("info", code, path, message, hint)
+
+    def remarks(self) -> None:
+        """What the reader of the document has to say about its text."""
+        for remark in self.document.remarks:
+            self.add(
+                "info" if remark.code == "spelling" else "warning",
+                remark.code,
+                remark.path,
+                remark.message,
+                remark.hint,
+                (remark.line, remark.column),
+            )
 
     def unknown_keys(self, given: dict[str, Any], known: tuple[str, ...], path: KeyPath) -> None:
         for key in given:

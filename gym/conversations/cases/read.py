@@ -43,6 +43,7 @@ def look_at(
     if not isinstance(document.value, dict):
         notes.error("type", (), f"A test case is an object, not {kind(document.value)}.")
         return None, notes.problems
+    notes.remarks()
     case = _case(document.value, document, notes)
     problems = sorted(notes.problems, key=lambda problem: (problem.line, problem.column))
     if notes.failed:

@@ -1,7 +1,8 @@
 """Reading HOCON from people one does not know. Pure: reads no file, no address, no environment.
 
 JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution, by the HOCON
-specification (lightbend/config, HOCON.md). `include` is refused. Units such as `5 seconds` stay text.
+specification (lightbend/config, HOCON.md). `include` is refused. Units such as `5 seconds` stay text. True, NULL and .5
+mean what they mean to pyhocon, which agent servers use; `Document.remarks` names them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from gym.conversations.hocon.errors import HoconError
 from gym.conversations.hocon.parse import Parser
 from gym.conversations.hocon.resolve import MISSING, Resolver
 from gym.conversations.hocon.scan import Source
+from gym.conversations.hocon.spelling import Remark
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
@@ -24,10 +26,12 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """`value` is plain JSON: dict, list, str, int, float, bool, None. `variables` are the given ones that were used."""
+    """`value` is plain JSON: dict, list, str, int, float, bool, None. `variables` are the given ones that were used.
+    `remarks` are about text that other readers read differently."""
 
     value: Any
     variables: frozenset[str]
+    remarks: tuple[Remark, ...]
     _source: Source = field(repr=False)
     _places: dict[KeyPath, int] = field(repr=False)
 
@@ -77,7 +81,7 @@ def read(
         value = {}
     if parser.substitutions:
         value = _copy(value)
-    return Document(value, frozenset(resolver.used), parser.source, parser.places)
+    return Document(value, frozenset(resolver.used), tuple(parser.remarks), parser.source, parser.places)
 
 
 def _copy(value: Any) -> Any:
@@ -95,4 +99,14 @@ def _check_characters(text: str) -> None:
         raise HoconError("encoding", "The text holds half a character (a lone surrogate).", line, 1) from None
 
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_WEIGHT", "Document", "HoconError", "KeyPath", "decode", "read"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_WEIGHT",
+    "Document",
+    "HoconError",
+    "KeyPath",
+    "Remark",
+    "decode",
+    "read",
+]

@@ -11,9 +11,11 @@ from gym.conversations.hocon.build import Builder, Field
 from gym.conversations.hocon.errors import HoconError
 from gym.conversations.hocon.nodes import Array, Concat, Node, Object, Path, Scalar, Substitution
 from gym.conversations.hocon.scan import Source, named
+from gym.conversations.hocon.spelling import Piece, Remark, of_pieces
 
 END = frozenset("\n,}]#")
 INCLUDED = re.compile(r"(?:[^\S\n]+|(?<=include))(?:\"|(?:file|url|classpath|package|required)\s*\()")
+MAX_REMARKS = 1_000
 QUOTE_IT = "Put text with special characters in double quotes."
 
 
@@ -26,6 +28,7 @@ class Parser:
         self.max_depth = max_depth
         self.substitutions: list[Substitution] = []
         self.places: dict[tuple[str | int, ...], int] = {}
+        self.remarks: list[Remark] = []
         self.builder = Builder(self.source)
 
     # --- the whole ---
@@ -190,6 +193,8 @@ class Parser:
             pieces.append(self._piece(prefix))
         if not pieces:
             raise self._error(f"A value is expected here, not {self._shown()}.")
+        if len(self.remarks) < MAX_REMARKS:
+            self._remark(prefix, pieces, blanks)
         if len(pieces) == 1:
             return pieces[0]
         scalars = [piece for piece in pieces if isinstance(piece, Scalar)]
@@ -199,6 +204,21 @@ class Parser:
             )
             return Scalar(raw, raw, start)
         return Concat(start, pieces, ["", *blanks[1:]])
+
+    def _remark(self, path: tuple[str | int, ...], pieces: list[Node], blanks: list[str]) -> None:
+        found = []
+        for gap, piece in zip(["", *blanks[1:]], pieces, strict=True):
+            match piece:
+                case Scalar():
+                    found.append(Piece(gap, piece.raw, self.text[piece.at] != '"'))
+                case Substitution():
+                    name = f"${{{'?' * piece.optional}{'.'.join(piece.path)}}}"
+                    found.append(Piece(gap, name, False, True))
+                case _:
+                    return
+        if (remark := of_pieces(found)) is not None:
+            code, message, hint = remark
+            self.remarks.append(Remark(code, path, *self.source.place(pieces[0].at), message, hint))
 
     def _piece(self, prefix: tuple[str | int, ...]) -> Node:
         at = self.at

@@ -178,6 +178,8 @@ class Resolver:
         given = [found for found in parts if found.value is not MISSING]
         if not given:
             return NOTHING
+        if len(given) == 1 and not isinstance(given[0].value, str):
+            return given[0]
         if all(isinstance(found.value, list) for found in given):
             self.work += sum(len(found.value) for found in given)
             return Found(

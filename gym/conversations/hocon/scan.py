@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from math import isinf
 
 from gym.conversations.hocon.errors import HoconError
+from gym.conversations.hocon.nodes import Atom
+from gym.conversations.hocon.spelling import NUMBER, meaning
 
 BLANK = re.compile(r"[^\S\n\ufeff]*(?:\ufeff+[^\S\n\ufeff]*)*")
 SKIP = re.compile(r"(?:[\s\ufeff]+|#[^\n]*|//[^\n]*)*")
 UNQUOTED = re.compile(r"(?:[^\s\ufeff$\"{}\[\]:=,+#`^?!@*&\\/]|/(?!/))+")
-NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-INTEGER = re.compile(r"-?[0-9]+")
 PLAIN = re.compile(r'"([^"\\\x00-\x1f\ud800-\udfff]*)"')
 CHUNK = re.compile(r'[^"\\\x00-\x08\x0a-\x1f\ud800-\udfff]*')
 TRIPLE_END = re.compile(r'"{3,}')
@@ -134,19 +135,11 @@ class Source:
         found = UNQUOTED.match(self.text, here)
         return found.end() if found else here
 
-    def atom(self, raw: str, at: int) -> str | int | float | bool | None:
+    def atom(self, raw: str, at: int) -> Atom:
         """What an unquoted text that stands alone means."""
-        if raw in ("true", "false"):
-            return raw == "true"
-        if raw == "null":
-            return None
-        if not NUMBER.fullmatch(raw):
-            return raw
-        if len(raw) > MAX_DIGITS:
+        if len(raw) > MAX_DIGITS and NUMBER.fullmatch(raw):
             raise self.error("limit", f"Numbers may have at most {MAX_DIGITS} characters.", at)
-        if INTEGER.fullmatch(raw):
-            return int(raw)
-        value = float(raw)
-        if value in (float("inf"), float("-inf")):
+        value = meaning(raw)
+        if isinstance(value, float) and isinf(value):
             raise self.error("limit", f"The number {raw} is too large.", at)
         return value

@@ -116,6 +116,8 @@ UPLOAD = {
     "kind": "outcomes",
     "files": [{"name": "results.csv", "sha256": "6d1f" * 16, "bytes": 2048}],
     "report": REPORT,
+    "state": "done",
+    "progress": None,
     "created": "2026-03-01T09:00:00Z",
     "runs": ["3f2a9c1d5e7b8a604c21"],
 }

@@ -22,7 +22,7 @@ from gym.evaluations.api.shown import (
     SentenceTokensSerializer,
 )
 from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import visible_to
+from gym.evaluations.selectors import run_at
 from gym.evaluations.shown import FILTERS, ItemRow, filtered, in_order, item_orders, item_rows
 from gym.results.exports.frames import FRAMES, rows_of
 from suites.selectors import document_of
@@ -30,7 +30,7 @@ from suites.selectors import document_of
 
 def done(request: Request, key: str) -> SuiteRun:
     """404 until there are results."""
-    return one(visible_to(request.user).filter(completed_at__isnull=False), key=key)
+    return one(run_at(request.user, key).filter(completed_at__isnull=False))
 
 
 def tables(header: tuple[str, ...]) -> dict[str, Any]:

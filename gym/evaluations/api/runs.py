@@ -15,17 +15,17 @@ from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, one
-from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.errors import Refusal, Trouble, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.evaluations import services
 from gym.evaluations.api import examples
 from gym.evaluations.api.shown import BatchSerializer, RunSerializer
 from gym.evaluations.filters import RunFilter
-from gym.evaluations.graves import Kept, grave_of
+from gym.evaluations.graves import grave_of
 from gym.evaluations.limits import TooManyRuns
 from gym.evaluations.models import DeletedRun, PredictionResult, SuiteRun
-from gym.evaluations.selectors import listed_runs, visible_to
+from gym.evaluations.selectors import listed_runs, run_at
 from gym.jobs.errors import TooManyJobs
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import BOS_POLICIES, JOIN_POLICIES, METRICS, WHITESPACE_POLICIES
@@ -81,7 +81,7 @@ def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
 
 
 def run_of(request: Request, key: str) -> SuiteRun:
-    return one(with_results(visible_to(request.user)), key=key)
+    return one(with_results(run_at(request.user, key)))
 
 
 def shown(request: Request, run: SuiteRun) -> dict[str, Any]:
@@ -225,11 +225,6 @@ def _gone(grave: DeletedRun) -> Refusal:
         "deleted_at": grave.deleted_at.isoformat(),
     }
     return Refusal(410, f"This run of {grave.model_name} was deleted.", "gone", more={"was": was})
-
-
-@answers(Kept)
-def _kept(error: Kept) -> Refusal:
-    return Refusal(409, " ".join(error.messages), "kept")
 
 
 class RunDetail(ApiView):

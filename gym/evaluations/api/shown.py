@@ -227,10 +227,16 @@ class UploadSerializer(serializers.ModelSerializer):
     runs = serializers.SlugRelatedField("key", many=True, read_only=True)
     files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
     report = serializers.DictField(help_text="what matched no suite, what was refused, notices")
+    state = serializers.ChoiceField(
+        STATES, help_text="“done”, unless the file has so many runs that a job makes them"
+    )
+    progress = ProgressSerializer(
+        source="job", allow_null=True, help_text="of that job; null when there is none"
+    )
 
     class Meta:
         model = ResultUpload
-        fields = ["id", "kind", "files", "report", "created", "runs"]
+        fields = ["id", "kind", "files", "report", "state", "progress", "created", "runs"]
         read_only_fields = fields
 
 

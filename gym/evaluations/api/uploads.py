@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Prefetch, QuerySet
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -22,6 +23,7 @@ from gym.evaluations.api import examples
 from gym.evaluations.api.shown import PlanSerializer, UploadSerializer
 from gym.evaluations.filters import UploadFilter
 from gym.evaluations.models import ResultUpload
+from gym.evaluations.selectors import known_runs
 from gym.evaluations.uploaded import KINDS, MAX_BYTES
 from gym.evaluations.uploads import GivenFile, ModelChoice, Plan
 from gym.uploads import read_upload
@@ -97,8 +99,14 @@ def plan_of(request: Request, given: dict[str, Any]) -> Plan:
     )
 
 
+def told(request: Request) -> QuerySet[ResultUpload]:
+    """With the runs that this user may be told of."""
+    runs = Prefetch("runs", known_runs(request.user))
+    return ResultUpload.objects.select_related("job").prefetch_related(runs)
+
+
 def own(request: Request, key: str) -> ResultUpload:
-    upload = one(ResultUpload.objects.prefetch_related("runs"), key=key)
+    upload = one(told(request), key=key)
     if not uploads.may_see(request.user, upload):
         raise Http404
     return upload
@@ -150,7 +158,7 @@ class UploadList(ListView):
     @operation("List your uploads", answers=UploadSerializer, many=True, example=examples.UPLOAD)
     def get(self, request: Request) -> Response:
         """Files of results that you uploaded, newest first, and the runs they became."""
-        rows = ResultUpload.objects.filter(owner=request.user).prefetch_related("runs")
+        rows = told(request).filter(owner=request.user)
         return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
 
     @operation(
@@ -162,7 +170,9 @@ class UploadList(ListView):
         example=examples.UPLOAD,
     )
     def post(self, request: Request) -> Response:
-        """Each pair of model and suite in the file becomes a run, marked as uploaded."""
+        """Each pair of model and suite in the file becomes a run, marked as uploaded. Of more than 300 pairs a job
+        makes the runs: `state` is “queued” then, `progress` names the job, and `GET /uploads/{id}/` says how far it
+        is."""
         given = self.given()
         choice = choice_of(request, given)
         plan = plan_of(request, given)
@@ -181,6 +191,7 @@ class UploadDetail(ApiView):
 
     @operation("Take an upload back", status=204, also=[409])
     def delete(self, request: Request, key: str) -> Response:
-        """With all its runs; the models' cards stay. 409 when a published collection shows one of the runs."""
+        """With all its runs; a job that still makes some is stopped, and the models' cards stay. 409 when a published
+        collection shows one of the runs."""
         uploads.delete_upload(own(request, key), actor=request.user)
         return Response(status=204)

@@ -8,7 +8,7 @@ docs/uploading-results.md describes the files.
 from __future__ import annotations
 
 from .apply import Applied, apply
-from .parts import KINDS, MAX_BYTES, UNITS, OutcomePart, Part, ScorePart, Uploaded
+from .parts import KINDS, MAX_BYTES, UNITS, OutcomePart, Part, ScorePart, Uploaded, has_text
 from .reader import read_results
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "ScorePart",
     "Uploaded",
     "apply",
+    "has_text",
     "read_results",
 ]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from gym.bounded import Limits
 from models_registry.engine.token_rules import TokenRules
 from suites.formats import Notice
 
@@ -21,6 +22,8 @@ UNITS = {"bits": 1.0, "nats": 1 / math.log(2), "log10": math.log2(10)}
 
 MAX_BYTES = 20_000_000
 MAX_ROWS = 400_000
+LIMITS = Limits(lines=2 * MAX_ROWS, cells=10 * MAX_ROWS, columns=1_000)
+"""Of a table, asked before it is cut."""
 MAX_PARTS = 2_000
 MAX_TOKENS = 4_000
 """Tokens of one sentence."""
@@ -88,6 +91,11 @@ class OutcomePart:
 
 
 Part: TypeAlias = ScorePart | OutcomePart
+
+
+def has_text(part: Part) -> bool:
+    """Does every sentence say what it reads, so that applying the part compares it with the suite's?"""
+    return isinstance(part, ScorePart) and all(row.contents or row.tokens for row in part.sentences)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def _kind_of(text: str, report: Report) -> str:
     """By the first character and the header's columns."""
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         return "evaluated"
-    header = header_of(text)
+    header = header_of(text, report)
     for kind, roles, needed in (
         ("lmzoo", lmzoo.ROLES, set(lmzoo.ROLES)),
         ("tokens", long.TOKEN_ROLES, {"item", "condition", "token", "bits"}),

@@ -6,10 +6,11 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gym.evaluations.uploaded.parts import MAX_ROWS
+from gym.bounded import Refused, check, check_columns
+from gym.evaluations.uploaded.parts import LIMITS, MAX_ROWS
 from suites.formats.documents import MAX_CELL_CHARACTERS, Report, count, listing
 from suites.formats.text import unguard
 
@@ -67,16 +68,16 @@ def roles_of(header: list[str], roles: Roles) -> dict[str, int]:
     return found
 
 
-def header_of(text: str) -> list[str]:
-    """The titles of the first line that has any text; empty when it is no table."""
-    return _first_line(text)[2]
+def header_of(text: str, report: Report) -> list[str]:
+    """The titles of the first line that has any text; empty when it is no table. Raises `SuiteFormatError`."""
+    return _first_line(text, report)[2]
 
 
 def read_table(
     text: str, roles: Roles, needed: tuple[str, ...], report: Report, *, raw: bool = False
 ) -> Table:
     """Every record of a table. Raises `SuiteFormatError`. `raw`: a tab-separated file without quoting."""
-    skipped, delimiter, header = _first_line(text)
+    skipped, delimiter, header = _first_line(text, report)
     found = roles_of(header, roles)
     missing = [roles[role][0] for role in needed if role not in found]
     if missing:
@@ -90,56 +91,49 @@ def read_table(
     body = io.StringIO(text.lstrip("\ufeff"), newline="")
     for _ in range(skipped + 1):
         body.readline()
-    if raw:
-        rows = _raw_rows(body, skipped)
-    else:
-        rows = _quoted_rows(body, delimiter, skipped, report)
-    _check(rows, len(header), report)
+    records = _raw_rows(body, skipped) if raw else _quoted_rows(body, delimiter, skipped, report)
+    rows = _checked(records, len(header), report)
     if not rows:
         report.problem("file", "the table has a header and no rows")
     report.raise_problems()
     return Table(header, found, rows, skipped + 1)
 
 
-def _first_line(text: str) -> tuple[int, str, list[str]]:
+def _first_line(text: str, report: Report) -> tuple[int, str, list[str]]:
+    try:
+        check(text, LIMITS, "".join(_DELIMITERS))
+    except Refused as error:
+        report.refuse(error)
     for skipped, line in enumerate(io.StringIO(text.lstrip("\ufeff"))):
         if not line.strip() or re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
             continue
         delimiter = max(_DELIMITERS, key=line.count)
         try:
+            check_columns(line, LIMITS, delimiter)
             header = [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter))]
+        except Refused as error:
+            report.refuse(error)
         except (csv.Error, StopIteration):
             header = []
         return skipped, delimiter, header
     return 0, ",", []
 
 
-def _quoted_rows(body: io.StringIO, delimiter: str, skipped: int, report: Report) -> list[Row]:
-    rows: list[Row] = []
+def _quoted_rows(body: io.StringIO, delimiter: str, skipped: int, report: Report) -> Iterator[Row]:
     reader = csv.reader(body, delimiter=delimiter, strict=True)
     begin = skipped + 2
     try:
         for record in reader:
-            if any(cell.strip() for cell in record):
-                rows.append(Row(begin, record))
-                if len(rows) > MAX_ROWS:
-                    break
+            yield Row(begin, record)
             begin = skipped + 2 + reader.line_num
     except csv.Error as error:
         hint = "A cell that begins with a quotation mark must end with one; double those inside."
         report.problem(f"line {begin}", f"not a readable table row: {error}", hint)
-    return rows
 
 
-def _raw_rows(body: io.StringIO, skipped: int) -> list[Row]:
-    rows: list[Row] = []
+def _raw_rows(body: io.StringIO, skipped: int) -> Iterator[Row]:
     for line, record in enumerate(body, start=skipped + 2):
-        cells = record.rstrip("\r\n").split("\t")
-        if any(cell.strip() for cell in cells):
-            rows.append(Row(line, [_unquoted(cell) for cell in cells]))
-            if len(rows) > MAX_ROWS:
-                break
-    return rows
+        yield Row(line, [_unquoted(cell) for cell in record.rstrip("\r\n").split("\t")])
 
 
 def _unquoted(cell: str) -> str:
@@ -149,17 +143,25 @@ def _unquoted(cell: str) -> str:
     return cell
 
 
-def _check(rows: list[Row], width: int, report: Report) -> None:
-    if len(rows) > MAX_ROWS:
-        report.problem("file", f"more than {MAX_ROWS:,} rows", "Split the file, for instance by model.")
-    for row in rows[:MAX_ROWS]:
+def _checked(records: Iterator[Row], width: int, report: Report) -> list[Row]:
+    """The rows that have any text, up to the limit; each is looked at before the next is made."""
+    rows: list[Row] = []
+    for row in records:
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        if len(rows) == MAX_ROWS:
+            report.problem("file", f"more than {MAX_ROWS:,} rows", "Split the file, for instance by model.")
+            break
         while len(row.cells) > width and not row.cells[-1].strip():
             row.cells.pop()
         if len(row.cells) != width:
             message = f"{count(len(row.cells), 'cell')}, but the header has {width}"
             report.problem(row.where, message, "Put a cell that contains the separator in quotation marks.")
-        elif max(map(len, row.cells)) > MAX_CELL_CHARACTERS:
+            continue
+        if max(map(len, row.cells)) > MAX_CELL_CHARACTERS:
             report.problem(row.where, f"a cell has more than {MAX_CELL_CHARACTERS:,} characters")
+        rows.append(row)
+    return rows
 
 
 def whole(table: Table, row: Row, role: str, what: str, report: Report) -> int | None:

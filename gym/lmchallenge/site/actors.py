@@ -13,7 +13,7 @@ from django.utils import timezone
 from gym import __version__
 from gym.jobs import rights
 from gym.jobs.context import JobContext
-from gym.jobs.errors import Cancelled, PermanentFailure, WorkerStopping
+from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
 from gym.lmchallenge import logs, players
 from gym.lmchallenge.adaptive import AdaptivePlayer
@@ -28,7 +28,7 @@ from gym.lmchallenge.registered import player_for_backend
 from gym.lmchallenge.site import counting, permissions, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions
-from models_registry.backends import BackendError
+from models_registry.backends import BackendError, FilesMissing
 
 COMMIT_SECONDS = 2.0
 """A worker that is killed loses at most what was played since."""
@@ -47,6 +47,8 @@ def play_game(context: JobContext) -> None:
     rights.require(context, _uses(game, game.corpus))
     try:
         player = Timed(_player(game))
+    except FilesMissing as error:
+        raise NotHere(f"the files of the model {game.player}") from error
     except (LmcError, BackendError) as error:
         raise PermanentFailure(str(error)) from error
     failure: LmcError | None = None

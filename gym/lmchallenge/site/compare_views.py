@@ -23,10 +23,10 @@ METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Context: games (chosen), choices, rows (comparing.Compared), wrong, keep, cluster."""
+    """Context: games (chosen), choices, rows (comparing.Compared), wordless (games), wrong, keep, cluster."""
     keys = [key for key in dict.fromkeys(request.GET.getlist("game")) if key][: comparing.MOST + 1]
     games = [counted(request, key) for key in keys]
-    keep, cluster = filter_of(request), request.GET.get("cluster", "auto")
+    keep, cluster = filter_of(request, *games), request.GET.get("cluster", "auto")
     if cluster not in comparing.CLUSTERS:
         raise Http404("There is no such cluster.")
     context: dict[str, Any] = {
@@ -34,6 +34,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "first": games[0] if games else None,
         "keep": keep,
         "filters": FILTER_WORDS,
+        "wordless": [game for game in games if not game.has_targets],
         "cluster": cluster,
         "clusters": comparing.CLUSTERS,
         "choices": selectors.listed_games(request.user).filter(counted_at__isnull=False)[:200],
@@ -54,7 +55,7 @@ def search(request: HttpRequest, key: str) -> HttpResponse:
     game = counted(request, key)
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")
-    keep, target, given = _asked(request)
+    keep, target, given = _asked(request, game)
     context: dict[str, Any] = {
         **about(request, game),
         "keep": keep,
@@ -78,7 +79,7 @@ def search_chart(request: HttpRequest) -> Figure:
     game = counted(request, request.GET.get("game", "").replace("\0", ""))
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")
-    keep, target, given = _asked(request)
+    keep, target, given = _asked(request, game)
     try:
         return search_figure(game, _searched(game, keep, target, given), _query(game, keep, target, given))
     except LmcError as error:
@@ -87,7 +88,7 @@ def search_chart(request: HttpRequest) -> Figure:
 
 def learning_chart(request: HttpRequest) -> Figure:
     game = counted(request, request.GET.get("game", "").replace("\0", ""))
-    keep = filter_of(request)
+    keep = filter_of(request, game)
     curve = counting.statistics_of(game, keep).get("more", {}).get("learning_curve")
     figure = learning_figure(game, curve, keep)
     if figure is None:
@@ -95,10 +96,10 @@ def learning_chart(request: HttpRequest) -> Figure:
     return figure
 
 
-def _asked(request: HttpRequest) -> tuple[str, str, dict[str, str]]:
+def _asked(request: HttpRequest, game: Game) -> tuple[str, str, dict[str, str]]:
     """Filter, figure, and the ranges of alpha and penalty."""
     given = {name: request.GET.get(name, default) for name, default in DEFAULTS.items()}
-    return filter_of(request), request.GET.get("target", "accuracy"), given
+    return filter_of(request, game), request.GET.get("target", "accuracy"), given
 
 
 def _searched(game: Game, keep: str, target: str, given: dict[str, str]) -> list[dict[str, Any]]:

@@ -106,6 +106,11 @@ def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
     return [{"user": names[number], **row} for number, row in enumerate(rows)]
 
 
+def keep_of(keep: str, *games: Game) -> str:
+    """The filter that counts: "all" where a log has no words, since what is hidden counts whatever the filter."""
+    return keep if all(game.has_targets for game in games) else "all"
+
+
 def statistics_of(game: Game, keep: str) -> dict[str, Any]:
     """What was counted with this filter; {} before it was."""
     found: dict[str, Any] = game.statistics.get(keep, {})

@@ -8,11 +8,10 @@ from typing import Any
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from gym.exports import csv_download, json_download
+from gym.exports import csv_download, json_download, stream
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import storage
-from gym.lmchallenge.site.counting import statistics_of
-from gym.lmchallenge.site.views import streamed
+from gym.lmchallenge.site.counting import keep_of, statistics_of
 from gym.lmchallenge.sums import HITS, LAST_INDEX
 
 
@@ -25,6 +24,7 @@ def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
         return _transcript(game, stem)
     if not game.is_counted:
         return None
+    keep = keep_of(keep, game)
     if form == "statistics.json":
         return json_download(f"{stem}-statistics.json", record(game, keep))
     if form == "statistics.csv":
@@ -52,11 +52,11 @@ def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
     as_stored = privacy == stored_form(game)
     if packed:
         pieces = storage.packed_log(game) if as_stored else storage.gzipped(storage.log_in(game, privacy))
-        response = streamed(pieces, f"{stem}-{form}", "application/gzip")
+        response = stream(pieces, f"{stem}-{form}", "application/gzip")
         response["Content-Type"] = "application/gzip"
         return response
     lines = storage.log_lines(game) if as_stored else storage.log_in(game, privacy)
-    return streamed(lines, f"{stem}-{form}", "application/x-ndjson")
+    return stream(lines, f"{stem}-{form}", "application/x-ndjson")
 
 
 def stored_form(game: Game) -> str:

@@ -14,7 +14,7 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site.choices import PLAYER_OPTIONS, Option, players_for
 from gym.lmchallenge.site.playing import Wish, programs
 from gym.lmchallenge.site.services import MAX_BYTES
-from gym.uploads import read_upload
+from gym.uploads import OneFileField, read_upload
 from suites.models import Visibility
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
@@ -60,10 +60,10 @@ class AboutCorpusForm(forms.ModelForm):
 
 
 class CorpusFileForm(forms.Form):
-    file = forms.FileField(
+    file = OneFileField(
         label="Corpus",
         help_text="Plain text, one line after the other, or JSON lines with text, userId and timestamp. UTF-8, at "
-        "most 20 MB, packed with gzip or not.",
+        "most 20 MB, 200,000 lines and 1 MB a line, packed with gzip or not.",
         error_messages={"empty": "The file is empty."},
     )
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
@@ -121,7 +121,7 @@ class GameForm(forms.Form):
     select_from = forms.IntegerField(
         required=False, initial=SELECT_FROM, min_value=1, max_value=100, label="Predictions looked at"
     )
-    words = forms.FileField(
+    words = OneFileField(
         required=False,
         label="Vocabulary",
         help_text="One word a line, at most 5 MB. Without a file: the words of the corpus, most frequent first.",
@@ -209,10 +209,10 @@ class AboutGameForm(forms.ModelForm):
 
 
 class LogForm(AboutGameForm):
-    log = forms.FileField(
+    log = OneFileField(
         label="Log",
         help_text="JSON lines of one game (wp, tc or ic), packed with gzip or not. "
-        "At most 50 MB; unpacked 200 MB, 20 MB a line.",
+        "At most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
         error_messages={"empty": "The file is empty."},
     )
     title = forms.CharField(max_length=200, required=False, help_text="Empty: the name of the file.")
@@ -221,7 +221,7 @@ class LogForm(AboutGameForm):
         to_field_name="slug",
         required=False,
         empty_label="none of this site",
-        help_text="The text it was played on.",
+        help_text="The text it was played on, or a text that holds its lines. The log is compared with it.",
     )
 
     def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:

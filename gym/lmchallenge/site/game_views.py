@@ -16,7 +16,7 @@ from gym.jobs.selectors import position_in_queue
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import downloads, permissions, playing, selectors, shown
-from gym.lmchallenge.site.counting import statistics_of
+from gym.lmchallenge.site.counting import keep_of, statistics_of
 from gym.lmchallenge.site.drawn import learning_figure
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
@@ -79,13 +79,14 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Statistics with the filter and the partition of the address. Context: game, job, position, keep, filters, whole,
     more, users, partition, learning (Figure or None), comparable, may_steer."""
     game = visible(request, key)
-    keep = filter_of(request)
+    keep = filter_of(request, game)
     found = statistics_of(game, keep)
     context = {
         **about(request, game),
         "keep": keep,
         "filters": FILTER_WORDS,
         "found": found,
+        "match": shown.match_words(game),
         "figures": shown.figures(game, found),
         "more": shown.more(found),
         "parts": shown.parts(game, found, keep, request),
@@ -156,7 +157,7 @@ def game_delete(request: HttpRequest, key: str) -> HttpResponse:
 def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv."""
     game = visible(request, key)
-    response = downloads.response_of(game, form, filter_of(request))
+    response = downloads.response_of(game, form, filter_of(request, game))
     if response is None:
         raise Http404("There is no such download.")
     return response
@@ -168,7 +169,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
     game = visible(request, key)
     if not game.is_counted:
         raise Http404("Nothing was played yet.")
-    keep = filter_of(request)
+    keep = filter_of(request, game)
     number = whole(request.GET.get("page"), 1)
     context: dict[str, Any] = {**about(request, game), "keep": keep, "filters": FILTER_WORDS}
     context |= shown.text_page(game, keep, number, whole(request.GET.get("line"), 0))
@@ -200,11 +201,12 @@ def steered(request: HttpRequest, key: str) -> Game:
     return game
 
 
-def filter_of(request: HttpRequest) -> str:
+def filter_of(request: HttpRequest, *games: Game) -> str:
+    """The filter of the address, as far as the games have words that can be filtered."""
     name = request.GET.get("filter", FILTER)
     if name not in FILTER_WORDS:
         raise Http404("There is no such filter.")
-    return name
+    return keep_of(name, *games)
 
 
 def whole(text: str | None, default: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,9 @@ from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
-from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job
+from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.registry import handler
+from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Guess
 from gym.lmchallenge.player import Request
@@ -33,8 +33,6 @@ GUESS, QUEUE = "lmc_guess", "preview"
 MAX_CHARACTERS = 2_000
 PREDICTIONS = 10
 KEEP = timedelta(hours=1)
-WAIT_SECONDS = 3.0
-LOOK_SECONDS = 0.03
 
 
 def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
@@ -60,17 +58,12 @@ def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
 
 
 def wait_for(guess: Guess, seconds: float = WAIT_SECONDS) -> Guess:
-    """The guess as it is when its job has ended, or when the time is up."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        state = Job.objects.filter(pk=guess.job_id).values_list("state", flat=True).first()
-        if state is None or state in FINAL_STATES:
-            break
-        time.sleep(LOOK_SECONDS)
+    """The guess as it is when its job has ended, or as it is now where nobody may wait any longer."""
+    wait_for_job(guess.job_id, seconds)
     return Guess.objects.select_related("model", "job").get(pk=guess.pk)
 
 
-@handler(GUESS)
+@handler(GUESS, seconds=600)
 def answer(context: JobContext) -> None:
     from models_registry.warm import borrow
 

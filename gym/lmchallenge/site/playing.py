@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.bounded import Limits, Refused, check
 from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import players, tools
+from gym.lmchallenge.alignment import LogText
 from gym.lmchallenge.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.models import Corpus, Game
@@ -21,7 +24,7 @@ from gym.lmchallenge.registered import PLAYABLE
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
-from gym.lmchallenge.site.storage import Holds, append, lines_of, pack, take_in
+from gym.lmchallenge.site.storage import Holds, append, lines_of, pack, row_of, take_in
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from suites.models import Visibility
@@ -145,11 +148,16 @@ def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
 def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
     """The words of the file, or those of the corpus itself, most frequent first."""
     try:
+        check(data, Limits(lines=MAX_WORDS))
         words = (
             corpora.vocabulary(data.splitlines(keepends=True))
             if data
             else [word for word, _ in tools.vocabulary(lines_of(corpus))]
         )
+    except Refused as error:
+        raise ValidationError(
+            {"words": [f"{error.message}; at most {MAX_WORDS:,} words are taken."]}
+        ) from error
     except CorpusError as error:
         raise ValidationError({"words": [str(error)]}) from error
     if len(words) > MAX_WORDS:
@@ -167,7 +175,8 @@ def upload_log(
     visibility: str = Visibility.PRIVATE,
     description: str = "",
 ) -> Game:
-    """Take in a foreign log, as a stream, packed or not, and queue its counting. Raises LogError naming the line."""
+    """Take in a foreign log, as a stream, packed or not, and queue its counting. Raises LogError naming the line, also
+    the first that is not of the corpus."""
     if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
         raise PermissionDenied("you may not upload a log here")
     if visibility not in Visibility.values:
@@ -186,16 +195,19 @@ def upload_log(
         )
         game.clean_fields(exclude=["words", "report", "statistics", "options"])
         game.save()
-        holds = Holds()
+        holds = Holds(text=LogText() if corpus is not None else None)
         for lines in take_in(stream, filename, MAX_LOG, holds):
             append(game, lines)
         if not game.lines:
             raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
+        if corpus is not None and holds.text is not None:
+            found = holds.text.beside(partial(lines_of, corpus), partial(row_of, game), filename)
+            game.report = {"corpus_match": found.as_dict()}
         game.game = holds.game
         game.has_targets = holds.words or not holds.entries
         game.has_predictions = holds.predictions
         game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=f"Count {game.title}")
-        game.save(update_fields=["game", "has_targets", "has_predictions", "job"])
+        game.save(update_fields=["game", "has_targets", "has_predictions", "report", "job"])
     return game
 
 

@@ -77,10 +77,14 @@ def _on_unlisted(user: User) -> Q:
 
 
 def comparable(game: Game, user: User | AnonymousUser) -> QuerySet[Game]:
-    """Other counted games of the same kind on the same text that this user may see."""
+    """Other counted games of the same kind on the same text that this user may see. A log without words has another
+    fingerprint than one with words; what tells here that their texts may be the same is the corpus."""
+    same = Q(fingerprint=game.fingerprint)
+    if game.corpus_id is not None:
+        same |= Q(corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
     return (
         games_for(user)
-        .filter(game=game.game, fingerprint=game.fingerprint, counted_at__isnull=False)
+        .filter(same, game=game.game, counted_at__isnull=False)
         .exclude(pk=game.pk)
         .exclude(fingerprint="")
     )

@@ -7,19 +7,20 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Q, Sum
 from django.utils.text import slugify
 
+from gym.addresses import at_free_slug
+from gym.bounded import Limits, opened
 from gym.jobs import services as jobs
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import tools
 from gym.lmchallenge.errors import CorpusError
 from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
-from gym.lmchallenge.site.storage import limited, pack
+from gym.lmchallenge.site.storage import bounded_lines, named, pack
 from gym.sharing.models import Collaboration
 from suites.models import Visibility
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 20_000_000
 """Of a corpus, as it comes and unpacked."""
 MAX_LINES = 200_000
+LINE_BYTES = 1_000_000
+SECONDS = 60
+SHOWN_CHARACTERS = 400
+"""Of a line of the preview."""
 MAX_CORPORA = 100
 MAX_GAMES = 500
 MAX_KEPT = 2_000_000_000
@@ -47,23 +52,27 @@ class ReadCorpus:
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
     """Unpack and check every line. Raises CorpusError naming the line."""
-    raw = b"".join(limited(io.BytesIO(data), source, MAX_BYTES))
+    limits = Limits(bytes=MAX_BYTES, lines=MAX_LINES, line_bytes=LINE_BYTES, seconds=SECONDS)
+    with named(source, CorpusError):
+        raw = opened(io.BytesIO(data), limits).read()
     if not raw:
         raise CorpusError(f"{source}: the file is empty.", "Give a text with one line or more.")
     form = corpora.sniff(raw) if form == "auto" else form
-    found = tools.preview(corpora.read(io.BytesIO(raw), form, source), form)
-    if found["lines"] > MAX_LINES:
-        raise CorpusError(f"{source}: {found['lines']:,} lines.", f"At most {MAX_LINES:,} are taken.")
+    lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
+    found = tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
     found["shown"] = [_showable(line) for line in found["shown"]]
     return ReadCorpus(raw, form, found)
 
 
 def _showable(line: dict[str, Any]) -> dict[str, Any]:
-    """Half surrogate pairs are no text that a page or a database takes; long lines are cut."""
-    text = line["text"][:400].encode("utf-8", "replace").decode()
-    user = line["user"] if line["user"] is None else str(line["user"]).encode("utf-8", "replace").decode()
-    tokens = [span for span in line["tokens"] if span[1] <= len(text)]
-    return {**line, "text": text, "user": user, "timestamp": str(line["timestamp"] or ""), "tokens": tokens}
+    """Half surrogate pairs are no text that a page or a database takes; what is long is cut."""
+    user, time = line["user"], str(line["timestamp"] or "")
+    shown = {"text": line["text"], "user": user if user is None else str(user), "timestamp": time}
+    return line | {key: text and _encodable(text[:SHOWN_CHARACTERS]) for key, text in shown.items()}
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def create_corpus(
@@ -86,12 +95,11 @@ def create_corpus(
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = read_corpus(data, form, filename)
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(pk=actor.pk)
+        actor.hold()
         if not actor.is_staff and Corpus.objects.filter(owner=actor).count() >= MAX_CORPORA:
             raise ValidationError(f"You keep {MAX_CORPORA} corpora, which is the limit. Delete some.")
         found = read.found
         made = Corpus(
-            slug=_free_slug(slug or title),
             title=title,
             owner=actor,
             visibility=visibility,
@@ -104,19 +112,19 @@ def create_corpus(
             size=len(read.data),
             **{name: found[name] for name in ("lines", "characters", "tokens", "users", "warnings", "shown")},
         )
-        made.full_clean(exclude=["warnings", "shown", "packed"])
-        made.save()
-    return made
+
+        def save(free: str) -> Corpus:
+            made.slug = free
+            made.full_clean(exclude=["warnings", "shown", "packed"], validate_unique=False)
+            made.save()
+            return made
+
+        return at_free_slug(_slug_of(slug or title), save, Corpus)
 
 
-def _free_slug(wish: str) -> str:
+def _slug_of(wish: str) -> str:
     base = slugify(wish)[:70] or "corpus"
-    base = f"{base}-corpus" if base in RESERVED else base
-    slug, number = base, 1
-    while Corpus.objects.filter(slug=slug).exists():
-        number += 1
-        slug = f"{base}-{number}"
-    return slug
+    return f"{base}-corpus" if base in RESERVED else base
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
@@ -157,7 +165,7 @@ def stop(game: Game, actor: User) -> None:
 
 def check_room(actor: User) -> None:
     """Refuse one more game than an account may keep; holds for simultaneous requests too."""
-    get_user_model().objects.select_for_update().get(pk=actor.pk)
+    actor.hold()
     if actor.is_staff:
         return
     mine = Game.objects.filter(owner=actor)

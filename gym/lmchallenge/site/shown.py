@@ -10,6 +10,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 
 from gym.evaluations.statistics import wilson
+from gym.lmchallenge.alignment import Match
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.mixing import Mix
 from gym.lmchallenge.models import Game
@@ -82,6 +83,18 @@ def options(game: Game) -> list[tuple[str, Any]]:
         ]
     rows.append(("reading", given["readings"]))
     return rows
+
+
+def match_words(game: Game) -> str:
+    """What was compared of an uploaded log and the corpus that it is filed under; "" for other games."""
+    if not game.is_uploaded or game.corpus is None:
+        return ""
+    found = game.report.get("corpus_match")
+    return (
+        Match(**found).words
+        if found
+        else "This log was not compared with the corpus: it came in before that."
+    )
 
 
 def figures(game: Game, found: dict[str, Any]) -> list[Shown]:

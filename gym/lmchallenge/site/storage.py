@@ -5,15 +5,18 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import F
 
+from gym import bounded
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import logs
+from gym.lmchallenge.alignment import LogText
 from gym.lmchallenge.corpus import Line
-from gym.lmchallenge.errors import LogError, PackingError
+from gym.lmchallenge.errors import LmcError, LogError
 from gym.lmchallenge.logs import Row
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 
@@ -25,6 +28,10 @@ CHUNK_BYTES = 1_000_000
 """Unpacked; a chunk is cut behind the line that reaches it."""
 LINE_BYTES = 20_000_000
 """One line of a foreign log: it is decoded as a whole, which takes ten times its size."""
+LINE_VALUES = 1_000_000
+MAX_LINES = 500_000
+SECONDS = 300
+"""What may be spent on a foreign log while somebody waits."""
 
 
 def pack(data: bytes) -> bytes:
@@ -96,6 +103,12 @@ def rows_of(game: Game, first: int = 1, last: int | None = None) -> Iterator[tup
         yield number + first - 1, row
 
 
+def row_of(game: Game, at: int) -> Row:
+    """One row, from 0."""
+    ((_, row),) = rows_of(game, at + 1, at + 1)
+    return row
+
+
 def table_of(
     game: Game, *, keep: str, mixes: Sequence[Mix] = (), first: int = 1, last: int | None = None
 ) -> Table:
@@ -160,15 +173,18 @@ def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass
 class Holds:
-    """What a log holds: its game, words, predictions; whether there is any entry."""
+    """What a log holds: its game, words, predictions; whether there is any entry; its text, where that is asked for."""
 
     game: str = ""
     words: bool = False
     predictions: bool = False
     entries: bool = False
+    text: LogText | None = None
 
-    def add(self, row: Row) -> None:
-        """One more row."""
+    def add(self, number: int, row: Row) -> None:
+        """One more row, with its number in the file."""
+        if self.text is not None:
+            self.text.add(number, row)
         self.game = self.game or logs.game_of(row)
         entries = row[logs.RESULT_KEYS[self.game]]
         self.entries = self.entries or bool(entries)
@@ -179,12 +195,15 @@ class Holds:
 def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list[str]]:
     """A foreign log, checked: the lines since the last time, for every chunk. Blank lines are dropped, rows are
     spelled anew; `holds` is told of each. Raises LogError, also when more than `limit` bytes come out of the
-    packing."""
+    packing: before the first line is decoded, so the stream must be one that can be read twice."""
+    limits = bounded.Limits(limit, MAX_LINES, LINE_BYTES, values=LINE_VALUES, seconds=SECONDS)
+    with named(source, LogError):
+        bounded.measure(stream, limits)
     kept: list[str] = []
     size = whole = 0
-    for number, row in logs.read(limited(stream, source, limit), source):
+    for number, row in logs.read(bounded_lines(stream, source, limits, LogError), source):
         _check_countable(number, row, source)
-        holds.add(row)
+        holds.add(number, row)
         line = logs.line_of(row)
         kept.append(line)
         size += len(line)
@@ -207,24 +226,17 @@ def _check_countable(number: int, row: Row, source: str) -> None:
         Tokens.of(entries, f"{source}, line {number}")
 
 
-def limited(stream: Any, source: str, limit: int) -> Iterator[bytes]:
-    """Lines of a file that may be packed; none is longer than LINE_BYTES or the limit for all of them."""
-    read = number = 0
-    lines = corpora.unpacked(stream)
-    while True:
-        number += 1
-        try:
-            raw = lines.readline(min(limit - read, LINE_BYTES) + 1)
-        except PackingError as error:
-            raise LogError(f"{source}: {error.message}", error.hint) from None
-        if not raw:
-            return
-        read += len(raw)
-        if read > limit:
-            raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split it into several files.")
-        if len(raw) > LINE_BYTES:
-            raise LogError(
-                f"{source}, line {number}: more than {LINE_BYTES / 1e6:,.0f} MB.",
-                "One line holds one text: put a line break behind each.",
-            )
-        yield raw
+def bounded_lines(stream: Any, source: str, limits: bounded.Limits, kind: type[LmcError]) -> Iterator[bytes]:
+    """Lines of a file that may be packed, up to the limits."""
+    with named(source, kind):
+        yield from bounded.lines(stream, limits)
+
+
+@contextmanager
+def named(source: str, kind: type[LmcError]) -> Iterator[None]:
+    """What goes past a limit is said of this file, in an error of this kind."""
+    try:
+        yield
+    except bounded.Refused as error:
+        line = f", line {error.line}" if error.line else ""
+        raise kind(f"{source}{line}: {error.message}.", error.hint) from None

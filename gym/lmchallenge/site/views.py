@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.exports import stream
 from gym.lmchallenge import tools
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Corpus
@@ -149,13 +150,7 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
         )
     else:
         raise Http404("There is no such download.")
-    return streamed(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
-
-
-def streamed(pieces: Any, filename: str, kind: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(pieces, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{filename}"'
-    return response
+    return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
 
 
 # --- what several pages share ---

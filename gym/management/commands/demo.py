@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from gym.demo.loader import load_demo
+from gym.management.base import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Put the demo accounts, suites and models in place and queue their runs. Safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:

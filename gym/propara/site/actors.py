@@ -9,7 +9,7 @@ from django.utils import timezone
 from gym import __version__
 from gym.jobs import rights
 from gym.jobs.context import JobContext
-from gym.jobs.errors import PermanentFailure
+from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.registry import handler
 from gym.propara.generate import PROMPT, GenerationError, answer_process
 from gym.propara.models import GeneratedProcess, Submission
@@ -18,7 +18,7 @@ from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
 from gym.propara.stream import grids_of
 from models_registry import permissions as model_permissions
-from models_registry.backends import Backend, BackendError
+from models_registry.backends import Backend, BackendError, FilesMissing
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 
 
@@ -46,6 +46,8 @@ def generate(context: JobContext) -> None:
     try:
         backend = load_pinned(model)
         _answer_all(context, submission, backend)
+    except FilesMissing as error:
+        raise NotHere(f"the files of the model {model.slug}") from error
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
     _finish(context, submission, backend)

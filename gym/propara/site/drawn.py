@@ -33,12 +33,13 @@ def board_figure(version: AnswerSetVersion, board: Sequence[Submission], sort: s
     )
     header = (
         "system", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
+        "repairs", "samples",
     )  # fmt: skip
     rows = [
         (
             row.system, f1, *(found.get("f1") or (None, None)),
             number_at(row.report, ("reference", "precision")), number_at(row.report, ("reference", "recall")),
-            number_at(row.report, ("corrected", "f1")), version.n_processes,
+            number_at(row.report, ("corrected", "f1")), version.n_processes, len(row.repairs), row.n_samples,
         )
         for row, f1, found in known
     ]  # fmt: skip

@@ -89,19 +89,23 @@ def full_report(submission: Submission) -> dict[str, Any]:
 
 
 def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
-    """One row per process: stored numbers, and P, R and F1 of all questions or of one. Summed as gym.propara.digest
-    does, so that F1 is the stored one to the last bit."""
+    """One row per process: stored numbers, and precision, recall, F1 and corrected F1 over all questions or of one."""
+    names = [question] if question else list(QUESTIONS)
     rows = []
     for row in report["processes"]:
         told = [(label(code), n) for code, n in row["mistakes"].items()]
-        precision, recall, f1 = None, None, row["f1"]
-        if row["scores"]:
-            names = [question] if question else list(QUESTIONS)
-            precision = sum(row["scores"][name][0] for name in names) / len(names)
-            recall = sum(row["scores"][name][1] for name in names) / len(names)
-            f1 = harmonic(precision, recall)
-        rows.append({**row, "precision": precision, "recall": recall, "f1": f1, "told": told})
+        precision, recall, f1 = _over(names, row["scores"]) if row["scores"] else (None, None, row["f1"])
+        numbers = {"precision": precision, "recall": recall, "f1": f1}
+        corrected_f1 = _over(names, row["corrected"])[2]
+        rows.append({**row, **numbers, "corrected_f1": corrected_f1, "told": told})
     return rows
+
+
+def _over(names: list[str], scores: dict[str, list[float]]) -> tuple[float, float, float]:
+    """Mean precision, mean recall and their F1, summed as gym.propara.digest does: equal to the last bit."""
+    precision = sum(scores[name][0] for name in names) / len(names)
+    recall = sum(scores[name][1] for name in names) / len(names)
+    return precision, recall, harmonic(precision, recall)
 
 
 def process_table(submission: Submission) -> tuple[list[str], list[list[Any]]]:

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from gym.propara.intake import MAX_BYTES
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site.services import About
-from gym.uploads import read_upload
+from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from suites.models import Visibility
@@ -27,12 +27,12 @@ def _bytes(form: forms.Form, field: str) -> None:
 
 
 class AnswerFilesForm(forms.Form):
-    answers = forms.FileField(
+    answers = OneFileField(
         label="Answers",
         help_text="Action file of six columns, UTF-8, no header. At most 5 MB.",
         error_messages={"empty": "The file is empty."},
     )
-    sentences = forms.FileField(
+    sentences = OneFileField(
         required=False,
         label="Sentences",
         help_text="Three columns: process, number, sentence. Without them there is no prompt pack.",
@@ -91,7 +91,7 @@ class AboutForm(forms.ModelForm):
 
 
 class SubmitForm(AboutForm):
-    file = forms.FileField(
+    file = OneFileField(
         label="Predictions",
         help_text="Action file, state file, JSON grids, or answers to the prompt pack. At most 5 MB.",
         error_messages={"empty": "The file is empty."},

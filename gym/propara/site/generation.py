@@ -32,8 +32,12 @@ def queue_generation(
     counts as a sentence of the daily cap."""
     if not permissions.can_submit(actor, version.answer_set) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this answer set")
-    if not model.is_hosted or not model.is_ready:
-        raise ValidationError(f"{model.name} is not hosted here, or not ready.")
+    if not model.is_hosted:
+        raise ValidationError(model.not_hosted)
+    if not model.is_ready:
+        raise ValidationError(
+            f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
+        )
     if not version.sentences:
         raise ValidationError("This version has no sentences, so there is nothing for a model to read.")
     rows = sum(version.events.values())

@@ -6,13 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.text import slugify
 
+from gym.addresses import at_free_slug
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
 from gym.propara.answers import Answers, read_answers
@@ -66,7 +66,6 @@ def create_answer_set(
     read = read_answers(answers, sentences)
     with transaction.atomic():
         answer_set = AnswerSet(
-            slug=_free_slug(slug or title),
             title=title,
             owner=actor,
             visibility=visibility,
@@ -74,8 +73,13 @@ def create_answer_set(
             licence=licence,
             reference=reference,
         )
-        answer_set.full_clean()
-        answer_set.save()
+
+        def save(free: str) -> None:
+            answer_set.slug = free
+            answer_set.full_clean(validate_unique=False)
+            answer_set.save()
+
+        at_free_slug(_slug_of(slug or title), save, AnswerSet)
         _add_version(answer_set, read, "")
     return answer_set
 
@@ -144,13 +148,9 @@ def _add_version(answer_set: AnswerSet, read: Answers, note: str) -> AnswerSetVe
     )
 
 
-def _free_slug(text: str) -> str:
+def _slug_of(text: str) -> str:
     base = slugify(text)[:70] or "answers"
-    base = f"{base}-answers" if base in RESERVED else base
-    taken = set(AnswerSet.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    return next(
-        slug for n in range(1, len(taken) + 2) if (slug := base if n == 1 else f"{base}-{n}") not in taken
-    )
+    return f"{base}-answers" if base in RESERVED else base
 
 
 # --- submissions ---
@@ -247,6 +247,7 @@ def score(submission: Submission) -> None:
             },
         ]
     submission.samples = samples
+    submission.n_samples = len(samples)
     submission.report = digest(reports[0])
     submission.f1 = reports[0].f1
     submission.evaluator = EVALUATOR
@@ -257,7 +258,7 @@ def score(submission: Submission) -> None:
 
 def check_room(actor: User) -> None:
     """Refuse one more submission than an account may keep; holds for simultaneous requests too."""
-    get_user_model().objects.select_for_update().get(pk=actor.pk)
+    actor.hold()
     kept = Submission.objects.filter(owner=actor).count()
     if kept >= MAX_SUBMISSIONS and not actor.is_staff:
         raise ValidationError(

@@ -13,7 +13,7 @@ from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import action_at, location_at, same_place
 from gym.propara.report import ProcessReport
 from gym.propara.summary import Conversion, Move
-from gym.propara.trace import Pair
+from gym.propara.trace import Match, Pair
 
 SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}
 WORDS = {"CREATE": "created", "MOVE": "moved", "DESTROY": "destroyed", "NONE": "nothing happens"}
@@ -92,8 +92,11 @@ def place(location: str) -> str:
 
 @dataclass(frozen=True)
 class ShownItem:
+    """`score`: of its best pair. `by`: whom the partner is about, where that is somebody else."""
+
     text: str
-    found: bool
+    score: float
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,11 +125,11 @@ class ShownQuestion:
 
     @property
     def missed(self) -> list[str]:
-        return [item.text for item in self.answers if not item.found]
+        return [item.text for item in self.answers if not item.score]
 
     @property
     def spurious(self) -> list[str]:
-        return [item.text for item in self.predictions if not item.found]
+        return [item.text for item in self.predictions if not item.score]
 
 
 def questions(process: ProcessReport) -> list[ShownQuestion]:
@@ -134,7 +137,7 @@ def questions(process: ProcessReport) -> list[ShownQuestion]:
 
 
 def _question(name: str, process: ProcessReport) -> ShownQuestion:
-    missed, spurious = process.unmatched(name)
+    answers, predictions = process.matches(name)
     found = [ShownPair(item_text(one.answer), item_text(one.prediction), one) for one in process.pairs(name)]
     close = sorted((one for one in found if one.pair.parts), key=lambda one: -(one.pair.score or 0))
     apart = [one for one in found if not one.pair.parts]
@@ -144,12 +147,24 @@ def _question(name: str, process: ProcessReport) -> ShownQuestion:
         scores.precision if scores else None,
         scores.recall if scores else None,
         tuple(process.corrected.scores[name]),
-        [ShownItem(item_text(item), item not in missed) for item in process.answer.items(name)],
-        [ShownItem(item_text(item), item not in spurious) for item in process.prediction.items(name)],
+        [_item(one) for one in answers],
+        [_item(one) for one in predictions],
         close[:MAX_PAIRS],
         apart[:MAX_PAIRS],
         max(0, len(close) - MAX_PAIRS) + max(0, len(apart) - MAX_PAIRS),
     )
+
+
+def _item(match: Match) -> ShownItem:
+    by = _who(match.partner) if match.partner is not None else ""
+    return ShownItem(item_text(match.item), match.score, by if by != _who(match.item) else "")
+
+
+def _who(item: Any) -> str:
+    """The participants of an item."""
+    if isinstance(item, Conversion):
+        return f"{item.destroyed} → {item.created}"
+    return item.participants if isinstance(item, Move) else str(item)
 
 
 def item_text(item: Any) -> str:

@@ -21,7 +21,7 @@ from gym.propara.intake import KINDS
 from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import CODES as MISTAKE_CODES
 from gym.propara.mistakes import label
-from gym.propara.models import Submission
+from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.report import EVALUATOR
 from gym.propara.site import exports, generation, permissions, selectors, services
 from gym.propara.site.drawn import confusion_figure
@@ -44,8 +44,14 @@ def submit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         try:
             if "check" in request.POST:
                 intake, report = services.preview(version, data, name, actor=request.user)
-                found = None if intake.repairs else {**digest(report, 2_000), "questions": QUESTIONS}
-                context |= {"checked": True, "report": found, "repairs": intake.repairs, "kinds": KINDS}
+                found = None if intake.repairs else digest(report, 2_000)
+                context |= {
+                    "checked": True,
+                    "report": found,
+                    "repairs": intake.repairs,
+                    "questions": QUESTIONS,
+                }
+                context["warnings"] = _warnings(found, version) if found else []
                 status = 200
             else:
                 made = services.submit(version, data, name, form.about(), actor=request.user)
@@ -121,7 +127,7 @@ def _scored(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "only_label": label(only),
         "question": question,
         "mistakes": [(code, label(code), MISTAKE_CODES[code], n) for code, n in counts.items()],
-        "warnings": _warnings(submission),
+        "warnings": _warnings(report, submission.version),
         "recalls": {
             right: row[right] / sum(row.values()) if sum(row.values()) else None
             for right, row in report["confusion"].items()
@@ -143,14 +149,16 @@ def actions_chart(request: HttpRequest) -> Figure:
     return confusion_figure(submission)
 
 
-def _warnings(submission: Submission) -> list[tuple[str, str, int, list[int]]]:
-    """Code, meaning, how many, and the processes among those that are listed."""
-    known = set(submission.version.process_ids)
+def _warnings(
+    report: dict[str, Any], version: AnswerSetVersion
+) -> list[tuple[str, int, list[tuple[int, bool]]]]:
+    """Meaning, how many, and the processes with whether the answers have them; none for one about the whole file."""
+    known = set(version.process_ids)
     found = []
-    for code, n in submission.report["warning_counts"].items():
-        listed = [row["process_id"] for row in submission.report["warnings"] if row["code"] == code]
-        where = [pid for pid in dict.fromkeys(listed) if pid in known]
-        found.append((code, WARNING_CODES[code], n, where))
+    for code, n in report["warning_counts"].items():
+        listed = [row["process_id"] for row in report["warnings"] if row["code"] == code]
+        where = [(pid, pid in known) for pid in dict.fromkeys(listed) if pid is not None]
+        found.append((WARNING_CODES[code], n, where))
     return found
 
 

@@ -17,6 +17,7 @@ from rest_framework.reverse import reverse
 from gym.accounts.models import Scope
 from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
 from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body, Query
 from gym.results import collection_views, collections
@@ -34,8 +35,10 @@ SLUG = {"slug": "long-distance"}
 ENTRY = {
     "suite": "agreement_orc",
     "title": "Agreement across relatives",
+    "owner": "alice",
     "revision": 2,
     "sha256": "9f86" * 16,
+    "same_name": ["agreement_orc-2"],
 }
 COLLECTION: dict[str, Any] = {
     "slug": "long-distance",
@@ -72,12 +75,19 @@ class CollectionSerializer(serializers.ModelSerializer):
 class CollectionEntrySerializer(serializers.ModelSerializer):
     suite = serializers.CharField(source="suite.slug")
     title = serializers.CharField(source="suite.title")
+    owner = serializers.CharField(source="suite.owner.username")
     revision = serializers.IntegerField(source="number")
+    same_name = serializers.SerializerMethodField(
+        help_text="other suites listed for you, called alike in their files"
+    )
 
     class Meta:
         model = SuiteRevision
         fields = list(ENTRY)
         read_only_fields = fields
+
+    def get_same_name(self, revision: SuiteRevision) -> list[str]:
+        return [row.suite.slug for row in self.context["same_name"].get(revision.pk, [])]
 
 
 class CollectionDetailSerializer(CollectionSerializer):
@@ -133,8 +143,8 @@ class RuleChoice(Query):
     rule = serializers.ChoiceField(list(RULES), default=EACH.key, help_text="scoring rule of the leaderboard")
 
 
-class CollectionFilter(django_filters.FilterSet):
-    q = django_filters.CharFilter(method="search", label="Words of the title")
+class CollectionFilter(Filters):
+    q = WordsFilter("title", label="Words of the title")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
     state = django_filters.ChoiceFilter(
         choices=[("draft", "draft"), ("published", "published")], method="in_state", label="State"
@@ -148,18 +158,12 @@ class CollectionFilter(django_filters.FilterSet):
     def in_state(self, rows: QuerySet[Collection], name: str, value: str) -> QuerySet[Collection]:
         return rows.filter(published_at__isnull=value == "draft")
 
-    def search(self, rows: QuerySet[Collection], name: str, value: str) -> QuerySet[Collection]:
-        for word in value.split()[:8]:
-            rows = rows.filter(title__icontains=word)
-        return rows
-
 
 def rows_of(request: Request) -> QuerySet[Collection]:
     return collections.visible_collections(request.user).annotate(n_suites=Count("entries"))
 
 
 def collection_of(request: Request, slug: str) -> Collection:
-    """404 for what this person may not see."""
     return one(rows_of(request), slug=slug)
 
 
@@ -174,15 +178,15 @@ def shown(request: Request, slug: str) -> dict[str, Any]:
     collection = collection_of(request, slug)
     revisions = collections.revisions_of(collection, request.user)
     data: dict[str, Any] = dict(CollectionSerializer(collection).data)
-    return data | {"suites": CollectionEntrySerializer(revisions, many=True).data}
+    context = {"same_name": collections.same_name(request.user, revisions)}
+    return data | {"suites": CollectionEntrySerializer(revisions, many=True, context=context).data}
 
 
 def found(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
     revision = collections.frozen_revision(request.user, entry["suite"], entry.get("revision"))
     if revision is None:
-        said = f"{entry['suite']} r{entry['revision']}" if "revision" in entry else entry["suite"]
-        message = f"There is no frozen revision “{said}” that you may see."
-        raise invalid(Trouble(where, message, "Freeze the draft of the suite first."))
+        why = collections.why_not_found(request.user, entry["suite"], entry.get("revision"))
+        raise invalid(Trouble(where, why))
     return revision
 
 
@@ -373,12 +377,8 @@ class RunMissing(ApiView):
                 )
             )
         queued = queue_missing(board, actor=request.user)
-        data = {
-            "runs": [run.key for run in queued.runs],
-            "waiting": queued.waiting,
-            "left": queued.left,
-            "stopped": queued.stopped,
-        }
+        data = {name: getattr(queued, name) for name in ("waiting", "left", "stopped")}
+        data["runs"] = [run.key for run in queued.runs]
         place = reverse("api-runs", request=request)
         return Response(data, status=201, headers={"Location": place})
 

@@ -66,6 +66,7 @@ class Models(HeadedList):
             "correction": correction.label,
             "models": [{"model": model.slug, "name": model.name} for model in models],
             "totals": [_total(total) for total in found.totals],
+            "missing": [gap.as_json() for gap in found.gaps],
         }
         most = max(1, 100 // (len(models) - 1))
         return self.headed(head, found.rows, lambda page: [_suite_row(row) for row in page], most=most)
@@ -95,6 +96,7 @@ class OnSuite(ApiView):
                 "sides": [_side(side) for side in found.sides],
                 "unlike": _unlike(found.unlike),
                 "not_run": found.not_run,
+                "missing": [gap.as_json() for gap in found.gaps],
                 "pairs": [_pair(pair, found.sides) for pair in found.pairs],
                 "n_items": len(found.items),
                 "n_differ": found.n_differ,

@@ -80,7 +80,7 @@ class EvaluatedFile(ApiView):
     )
     def get(self, request: Request, key: str) -> HttpResponse:
         """As syntaxgym-core writes it; 409 when the run does not hold what that takes."""
-        return export_views.evaluated_file(export_views.finished_run(request.user, key))
+        return export_views.evaluated_file(export_views.finished_run(request.user, key), request.user)
 
 
 class FigureQuery(Query):

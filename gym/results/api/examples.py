@@ -53,6 +53,14 @@ def _column(slug: str, title: str) -> dict[str, Any]:
     }
 
 
+GAP: dict[str, Any] = {
+    "model": "demo-gpt2",
+    "suite": "npi_orc",
+    "why": "not run",
+    "run": None,
+    "predictions_held": None,
+    "predictions": None,
+}
 ROW: dict[str, Any] = {
     "model": ["demo-gpt2"],
     "name": "Demo GPT-2",
@@ -61,6 +69,7 @@ ROW: dict[str, Any] = {
     "score": MEAN,
     "tags": {},
     "suites": {"agreement_orc": CELL, "npi_orc": None},
+    "missing": [GAP],
 }
 BOARD = {
     "next": None,
@@ -78,6 +87,7 @@ COMPARED = {
     "note": NOTE,
     "correction": "Holm",
     "models": [{"model": "demo-ngram", "name": "Demo n-gram"}, NAMED],
+    "missing": [GAP],
     "totals": [NAMED | {"difference": DIFFERENCE | {"effect": None}, "suites_both": 1}],
     "results": [
         {
@@ -130,6 +140,7 @@ COMPARISON = {
     "sides": SIDES,
     "unlike": UNLIKE,
     "not_run": [],
+    "missing": [],
     "pairs": [
         {
             "first": 0,
@@ -163,6 +174,7 @@ PROFILE = {
     "rule": RULE,
     "note": NOTE,
     "score": MEAN,
+    "missing": [GAP],
     "tags": [{"tag": "agreement", "mean": MEAN, "others_mean": 0.6, "others": 2}],
     "suites": [
         {

@@ -54,6 +54,7 @@ def _profile(board: Board, model: RegisteredModel) -> dict[str, Any]:
         "rule": rule_json(board.options.rule),
         "note": note(board),
         "score": mean_json(own.score) if own else None,
+        "missing": [gap.as_json() for gap in own.gaps] if own else [],
         "tags": [
             {"tag": row.tag, "mean": mean_json(row.mean), "others_mean": row.field, "others": row.n}
             for row in tag_rows(board, model)

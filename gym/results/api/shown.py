@@ -78,6 +78,17 @@ class BoardCellSerializer(serializers.Serializer):
     range_of_seeds = LimitsField("[least, greatest]; null where the row is one model")
 
 
+class GapSerializer(serializers.Serializer):
+    """A model without a pass rate on a suite, and why."""
+
+    model = serializers.CharField()
+    suite = serializers.CharField(help_text="its key")
+    why = serializers.CharField(help_text="in words: not run, or what its results hold")
+    run = serializers.CharField(allow_null=True, help_text="the one that counts; null where there is none")
+    predictions_held = serializers.IntegerField(allow_null=True)
+    predictions = serializers.IntegerField(allow_null=True, help_text="of the suite")
+
+
 class BoardRowSerializer(serializers.Serializer):
     """A model on the suites of the head; null where it has not run one."""
 
@@ -88,6 +99,7 @@ class BoardRowSerializer(serializers.Serializer):
     score = MeanSerializer(allow_null=True, help_text="the SG score")
     tags = serializers.DictField(child=MeanSerializer(allow_null=True))
     suites = serializers.DictField(child=BoardCellSerializer(allow_null=True))
+    missing = GapSerializer(many=True, help_text="what is null in `suites`, and so not in the means")
 
 
 class BoardSerializer(PageSerializer):
@@ -177,6 +189,9 @@ class ComparedModelsSerializer(PageSerializer):
     correction = serializers.CharField(help_text="for many comparisons, by name")
     models = NamedModelSerializer(many=True, help_text="the baseline first")
     totals = TotalSerializer(many=True, help_text="of the other models, over all pages")
+    missing = GapSerializer(
+        many=True, help_text="of suites that one of the models has run, over all pages: no pass rate"
+    )
     results = ComparedSuiteSerializer(many=True)
 
 
@@ -212,6 +227,7 @@ class ComparisonSerializer(serializers.Serializer):
     sides = SideSerializer(many=True)
     unlike = UnlikeSerializer(many=True)
     not_run = serializers.ListField(child=serializers.CharField())
+    missing = GapSerializer(many=True, help_text="runs without a pass rate under the rule")
     pairs = PairSerializer(many=True)
     n_items = serializers.IntegerField()
     n_differ = serializers.IntegerField()
@@ -290,6 +306,7 @@ class ProfileSerializer(serializers.Serializer):
     rule = RuleSerializer()
     note = serializers.CharField()
     score = MeanSerializer(allow_null=True)
+    missing = GapSerializer(many=True, help_text="suites that are not in the score")
     tags = TagRowSerializer(many=True)
     suites = AgainstFieldSerializer(many=True, help_text="that others have run too, greatest advantage first")
     strengths = serializers.ListField(child=serializers.CharField())

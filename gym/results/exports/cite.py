@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from gym.results.citing import bibtex
 from suites.models import SuiteRevision
-from suites.shown import owner_name
+from suites.permissions import may_know_owner
+from suites.shown import ANONYMOUS, author_name
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -27,11 +28,13 @@ EXPORT_TABLES = (
 
 def citation(revision: SuiteRevision, address: str, user: User | AnonymousUser) -> str:
     """BibTeX of a revision at its permanent address, for this reader."""
+    suite = revision.suite
     when = revision.frozen_at or timezone.now()
     return bibtex(
-        key=f"{revision.suite.slug}-r{revision.number}",
-        title=f"{revision.suite.title}, revision {revision.number}",
-        author=owner_name(revision.suite, user),
+        key=f"{suite.slug}-r{revision.number}",
+        title=f"{suite.title}, revision {revision.number}",
+        author=author_name(suite, user)
+        or (suite.owner.author_name if may_know_owner(user, suite) else ANONYMOUS),
         year=when.year,
         address=address,
         note=f"Test suite on LM Gym, frozen {when:%Y-%m-%d}, sha256 {revision.sha256}",

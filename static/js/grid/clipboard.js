@@ -2,6 +2,7 @@
 
 import * as commands from "./commands.js";
 import { announce } from "./dom.js";
+import { tidy } from "./model.js";
 import { readSheet, pasteSheet } from "./sheet.js";
 import { MOST_ROWS, readClipboard, writeHtml, writeTsv } from "./tsv.js";
 
@@ -51,9 +52,9 @@ export function attachClipboard(editor) {
 /* A line break in a text field is a blank. */
 function pasteIntoText(event) {
   const text = event.clipboardData.getData("text/plain");
-  if (!/[\r\n\t\u00a0]/.test(text)) return;
+  if (!/[\r\n\t]/.test(text)) return;
   event.preventDefault();
-  const one = text.replace(/[\s\u00a0]+/g, " ").trim();
+  const one = tidy(text);
   event.target.setRangeText(one, event.target.selectionStart, event.target.selectionEnd, "end");
   event.target.dispatchEvent(new Event("input", { bubbles: true }));
 }

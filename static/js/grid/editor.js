@@ -176,10 +176,9 @@ export class Editor {
   }
 
   /* Takes what was typed into the active cell. False: refused. */
-  commitCell(value) {
+  commitCell(text) {
     const { r, c } = this.selection;
     const { doc } = this;
-    const text = value.replace(/\u00a0/g, " ");
     let entry = null;
     if (r === HEAD) entry = c >= 0 && c < doc.regions.length ? commands.renameRegion(doc, c + 1, text) : null;
     else if (r < doc.nRows) {

@@ -11,6 +11,9 @@ const REGION_NUMBER = /^region_?(number|no)$/i;
 const REGION_NAME = /^region(_?name)?$/i;
 const CONTENT = /^(content|text)s?$/i;
 
+/* Blanks of any kind around a name do not count. */
+const heading = (text) => tidy(text).trim();
+
 /* Comma-separated text comes as one column per line. */
 function parseCsv(text) {
   const swapped = text.replace(/[\t,]|"(?:[^"]|"")*"/g, (part) => (part === "," ? "\t" : part === "\t" ? " " : part));
@@ -20,7 +23,7 @@ function parseCsv(text) {
 export function readSheet(block, text = "") {
   let { rows } = block;
   if (block.width === 1 && /^"?item[^\n\t]*,/i.test(text)) ({ rows } = parseCsv(text));
-  const head = rows[0].map((one) => tidy(one));
+  const head = rows[0].map(heading);
   const item = head.findIndex((one) => ITEM.test(one));
   const condition = head.findIndex((one) => CONDITION.test(one));
   if (item < 0 || condition < 0 || rows.length < 2) return null;
@@ -50,7 +53,7 @@ function readWide(rows, head, columns) {
   rows.slice(1).forEach((row, k) => {
     if (isBlank(row)) return;
     const item = itemNumber(row[columns.item] ?? "", k + 2);
-    const condition = tidy(row[columns.condition] ?? "");
+    const condition = heading(row[columns.condition] ?? "");
     if (!condition) throw new Error(`Row ${k + 2} of the sheet has no condition.`);
     const key = `${item}\t${condition}`;
     if (seen.has(key)) throw new Error(`Row ${k + 2} of the sheet: item ${item} has the condition “${condition}” twice.`);
@@ -66,11 +69,11 @@ function readLong(rows, columns) {
   rows.slice(1).forEach((row, k) => {
     if (isBlank(row)) return;
     const item = itemNumber(row[columns.item] ?? "", k + 2);
-    const condition = tidy(row[columns.condition] ?? "");
+    const condition = heading(row[columns.condition] ?? "");
     const region = Number(row[columns.number]);
     if (!condition) throw new Error(`Row ${k + 2} of the sheet has no condition.`);
     if (!Number.isInteger(region) || region < 1 || region > 500) throw new Error(`Row ${k + 2} of the sheet: “${row[columns.number]}” is no region number.`);
-    names[region - 1] ??= tidy(row[columns.name] ?? "") || `Region ${region}`;
+    names[region - 1] ??= heading(row[columns.name] ?? "") || `Region ${region}`;
     cells.push([item, condition, region - 1, tidy(row[columns.content] ?? "")]);
   });
   return { kind: "long", regions: Array.from(names, (name, k) => name ?? `Region ${k + 1}`), cells };

@@ -1,11 +1,12 @@
 /* Clipboard text to cells and back: tab-separated text as Excel and Sheets write it, and HTML tables.
-   Answers {rows: [[text, …], …], ragged, merged}: nothing is evaluated, whatever it begins with. */
+   Answers {rows: [[text, …], …], ragged, merged}: nothing is evaluated, whatever it begins with.
+   No-break spaces are text, as everywhere, except where a program writes them into HTML for want of anything else. */
 
-const clean = (text) => text.replace(/\u00a0/g, " ");
+import { tidy } from "./model.js";
 
 /* Quoted cells may hold tabs, newlines and doubled quotes. A quote inside an unquoted cell is a quote. */
 export function parseTsv(text) {
-  const source = clean(text).replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  const source = text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").replace(/\n$/, "");
   const rows = [[]];
   let at = 0;
   for (;;) {
@@ -78,8 +79,10 @@ export function parseHtml(html) {
 
 function cellText(cell) {
   for (const br of cell.querySelectorAll("br")) br.replaceWith("\n");
-  const text = clean(cell.textContent);
-  return cell.dataset.verbatim === undefined ? text.replace(/[ \t\r\n]+/g, " ").trim() : text;
+  if (cell.dataset.verbatim !== undefined) return cell.textContent;
+  // Excel writes runs of blanks as no-break spaces, and many programs an empty cell as one.
+  for (const run of cell.querySelectorAll("[style*=mso-spacerun]")) run.textContent = run.textContent.replace(/\u00a0/g, " ");
+  return cell.textContent.trim() === "" ? "" : tidy(cell.textContent);
 }
 
 /* A whole column of 20,000 rows is more than a suite may have. */

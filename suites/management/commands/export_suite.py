@@ -3,14 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gym.management.base import SiteCommand
 from suites.formats import write_json, write_long_csv, write_wide_tsv
 from suites.models import Suite
 from suites.selectors import export_document
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Write a suite's newest frozen revision (or --revision N) as JSON, long CSV or wide TSV."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -3,14 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from gym.management.base import SiteCommand
 from suites import services
 from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy, Visibility
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Import suite files (JSON, JSONL, CSV, TSV) as new suites. All files are read before anything is saved."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -34,6 +34,8 @@ def read(text: str, tokens: str, rules: TokenRules = PLAIN) -> list[str]:
         ("A B that", "<unk> <unk> that", ["A", "B", "that"]),
         ("Fred's cat", "<unk> 's cat", ["Fred", "'s", "cat"]),
         ("ends oddly", "ends <unk>", ["ends", "oddly"]),
+        ("oui\u00a0; non", "oui Âł ; Ġnon", ["oui", "\u00a0", ";", "non"]),
+        ("oui\u00a0; non", "oui ; non", ["oui", ";", "non"]),
     ],
 )
 def test_every_spelling_finds_its_characters(text, tokens, found):

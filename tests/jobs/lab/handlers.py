@@ -6,6 +6,7 @@ import os
 import signal
 import time
 
+from gym.jobs.errors import NotHere
 from gym.jobs.services import JobContext, PermanentFailure, handler
 from tests.jobs.lab.models import Chunk, Receipt
 from tests.jobs.lab.values import value_of
@@ -43,6 +44,13 @@ def sleep_without_listening(context: JobContext) -> None:
 def kill_the_worker(context: JobContext) -> None:
     """Stands for a segmentation fault or the out-of-memory killer."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@handler("lab.picky")
+def need_files(context: JobContext) -> None:
+    """Some workers of the lab have the files, others do not."""
+    if "LAB_FILES" not in os.environ:
+        raise NotHere("the files of the model x")
 
 
 @handler("lab.fail")

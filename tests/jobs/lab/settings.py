@@ -41,6 +41,8 @@ GYM_REAPER_SECONDS = 0.3
 GYM_JOB_WAKE_SECONDS = 1.0
 GYM_JOB_RETRY_SECONDS = 0.1
 GYM_JOB_STOP_SECONDS = float(os.environ.get("LAB_STOP", "3"))
+GYM_JOB_REACT_SECONDS = float(os.environ.get("LAB_REACT", "7"))
+GYM_JOB_DEAF_SECONDS = float(os.environ.get("LAB_DEAF", "60"))
 DATABASES["default"].setdefault("OPTIONS", {})
 MIGRATION_MODULES = dict.fromkeys(  # straight to the current tables: migrations have tests of their own
     ["accounts", "admin", "auth", "contenttypes", "sessions", "jobs"]

@@ -54,7 +54,8 @@ def test_upload_play_read_compare(bob):
     assert len(search["cells"]) == 55
     assert search["best"] == max(search["cells"], key=lambda cell: cell["value"])
     same = bob.get(reverse("api-lmc-compare"), {"games": ",".join(keys)})
-    assert same.status_code == 400, "one log has no words, so nothing says that the texts are the same"
+    assert same.status_code == 200
+    assert same.json()["texts_compared"] == "lengths", "one log has no words: its lengths are all there is"
     log = bob.get(reverse("api-lmc-log", args=[keys[1], "lengths.log.gz"])).getvalue()
     assert gzip.decompress(log).count(b"\n") == 12
 
@@ -65,7 +66,28 @@ def test_two_games_compared(bob, people):
     found = bob.get(reverse("api-lmc-compare"), {"games": ",".join(keys), "cluster": "user"}).json()
     (row,) = found["comparisons"]
     assert (row["difference"], row["only_first"], row["only_second"], row["cluster"]) == (0.0, 0, 0, "user")
+    assert row["verdict"] == "no significant difference"
+    assert (found["filter"], found["texts_compared"]) == ("alphaemoji", "words")
     assert bob.get(reverse("api-lmc-compare"), {"games": keys[0]}).status_code == 400
+
+
+def test_what_cannot_be_tested_says_why(bob, people):
+    corpus = make_corpus(people.alice)
+    keys = ",".join(play(corpus, people.alice).key for _ in range(2))
+    (row,) = bob.get(reverse("api-lmc-compare"), {"games": keys, "cluster": "user"}).json()["comparisons"]
+    assert (row["verdict"], row["interval"], row["p"]) == ("cannot be tested: one user", None, None)
+
+
+def test_a_game_without_words_counts_all_tokens(bob, people):
+    corpus = make_corpus(people.alice)
+    first, second = (play(corpus, people.alice, targets=targets) for targets in (True, False))
+    shown = [bob.get(reverse("api-lmc-game", args=[game.key])).json()["figure"] for game in (first, second)]
+    assert [figure["filter"] for figure in shown] == ["alphaemoji", "all"]
+    found = bob.get(reverse("api-lmc-statistics", args=[second.key]), {"filter": "emoji"}).json()
+    assert found["filter"] == "all"
+    found = bob.get(reverse("api-lmc-compare"), {"games": f"{first.key},{second.key}"}).json()
+    assert (found["filter"], found["texts_compared"]) == ("all", "lengths")
+    assert found["comparisons"][0]["difference"] == 0
 
 
 def test_a_foreign_log_is_taken_and_a_broken_one_named_by_line(bob):
@@ -77,6 +99,22 @@ def test_a_foreign_log_is_taken_and_a_broken_one_named_by_line(bob):
     answer = bob.post(reverse("api-lmc-logs"), {"log": file(b'{"a": 1}\n', "x.log")})
     assert (answer.status_code, answer.json()["code"]) == (400, "unreadable")
     assert "line 1" in answer.json()["errors"][0]["message"]
+
+
+def test_a_foreign_log_says_what_was_compared_with_its_corpus(bob, people):
+    corpus = make_corpus(people.alice, "Good day\nGood night\nGood bye\n")
+    answer = bob.post(reverse("api-lmc-logs"), {"log": file(LOG.encode(), "wp.log"), "corpus": corpus.slug})
+    assert answer.status_code == 202
+    said = {"compared": "tokens", "lines": 2, "of": 3, "first": 1, "last": 2, "recut": 0}
+    assert answer.json()["corpus_match"] == said
+    run_pending()
+    assert bob.get(answer["Location"]).json()["corpus_match"] == said
+    other = make_corpus(people.alice, slug="other")
+    answer = bob.post(reverse("api-lmc-logs"), {"log": file(LOG.encode(), "wp.log"), "corpus": other.slug})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unreadable")
+    assert "Token 1 is 'Good'; in line 1 of the corpus it is 'The'" in answer.json()["errors"][0]["message"]
+    played = play(corpus, people.alice)
+    assert bob.get(reverse("api-lmc-game", args=[played.key])).json()["corpus_match"] is None
 
 
 def test_what_is_not_counted_has_no_statistics_yet(bob, people):

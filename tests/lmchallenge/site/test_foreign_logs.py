@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import html
 import io
 import json
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import shown, storage
 from gym.lmchallenge.site.downloads import offered
 from gym.lmchallenge.site.storage import PRIVACY, reduced
-from tests.lmchallenge.site.worlds import upload
+from tests.lmchallenge.site.worlds import make_corpus, play, run_alone, upload
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just(10**400),
@@ -149,6 +151,56 @@ def test_a_log_in_lengths_holds_no_word(entry):
     assert reduced(read, "lengths")["inputCorrections"] == [
         {"targetChars": 1, "verbatimMatch": False, "score": [-1, -2], "candidates": [[-1, -2], [-3, None]]}
     ]
+
+
+WP = "".join(
+    json.dumps({"wordPredictions": [{"target": word, "rank": 1, "score": -1} for word in line.split()]})
+    + "\n"
+    for line in [
+        "The cat sat on the mat .",
+        "The cat sat on the red mat .",
+        "",
+        "Is the dog on the mat ? No !",
+    ]
+)
+
+
+@pytest.mark.django_db
+def test_a_log_is_filed_under_the_corpus_that_was_played(client, people):
+    corpus = make_corpus(people.alice)
+    client.force_login(people.alice)
+    answer = client.post(
+        reverse("lmc-upload"), {"log": a_file(WP), "visibility": "public", "corpus": corpus.slug}
+    )
+    assert answer.status_code == 302
+    game = run_alone(Game.objects.get())
+    text = client.get(game.get_absolute_url()).content.decode()
+    assert "All tokens are those of the corpus: 4 of 4 lines." in text
+    assert game.fingerprint == play(corpus, people.alice).fingerprint
+    part = upload(people.alice, "".join(WP.splitlines(keepends=True)[1:3]), corpus=corpus)
+    text = client.get(part.get_absolute_url()).content.decode()
+    assert "All tokens are those of the corpus: lines 2 to 3 of 4." in text
+
+
+@pytest.mark.django_db
+def test_a_log_of_another_text_is_refused_at_the_first_place_and_can_be_kept_without_a_corpus(client, people):
+    corpus = make_corpus(people.alice)
+    client.force_login(people.alice)
+    data = "\n" + WP.replace('"red"', '"big"')
+    given = {"visibility": "private"}
+    answer = client.post(reverse("lmc-upload"), {**given, "log": a_file(data), "corpus": corpus.slug})
+    assert answer.status_code == 400
+    text = html.unescape(answer.content.decode())
+    assert "my.log, line 3: this is not the text of the corpus." in text
+    assert "Token 6 is 'big'; in line 2 of the corpus it is 'red'." in text
+    assert "Choose the corpus that was played, or none." in text
+    assert not Game.objects.exists()
+    assert client.post(reverse("lmc-upload"), {**given, "log": a_file(data)}).status_code == 302
+    assert run_alone(Game.objects.get()).is_counted
+
+
+def a_file(text: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile("my.log", text.encode())
 
 
 def downloaded(client, game, form):

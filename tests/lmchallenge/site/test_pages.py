@@ -12,6 +12,7 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import services
+from gym.lmchallenge.site.storage import reduced
 from tests.lmchallenge.site.worlds import LOG, TEXT, USERS, make_corpus, play, upload
 
 pytestmark = pytest.mark.django_db
@@ -180,13 +181,62 @@ def test_games_on_the_same_text_are_compared_and_others_refused(client, people):
     ))  # fmt: skip
     text = page(client, "lmc-compare", game=[first.key, second.key], filter="all")
     assert "McNemar" in text
-    assert "worse" in text or "not told apart" in text
+    assert "worse" in text or "no significant difference" in text
     other = play(make_corpus(people.alice, slug="other"), people.alice)
     assert "another text" in page(client, "lmc-compare", game=[first.key, other.key], status=400)
     ic = play(corpus, people.alice, "ic")
     assert "Compare like with like" in page(client, "lmc-compare", game=[first.key, ic.key], status=400)
     hidden = play(corpus, people.alice, visibility="private")
     page(client, "lmc-compare", game=[first.key, hidden.key], status=404)
+
+
+def without_words(game: Game, owner, **changes) -> Game:
+    """The same game, uploaded as its log without words."""
+    rows = [{**reduced(row, "lengths"), **changes} for row in rows_of(game)]
+    return upload(owner, "".join(json.dumps(row) + "\n" for row in rows), corpus=game.corpus, title="Hidden")
+
+
+@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
+def test_a_log_without_words_says_that_all_tokens_count(client, people, kind):
+    corpus = make_corpus(people.alice)
+    game = without_words(play(corpus, people.alice, kind), people.alice)
+    text = page(client, "lmc-game", game.key)
+    assert "all tokens: the log has no words" in text
+    assert "tokens with a letter" not in text
+    assert text == page(client, "lmc-game", game.key, filter="alphaonly")
+    if kind == "ic":
+        assert "all tokens: the log has no words" in page(client, "lmc-search", game.key)
+    found = json.loads(client.get(reverse("lmc-download", args=[game.key, "statistics.json"])).content)
+    assert found["filter"] == "all"
+    for name, args in (("lmc-list", []), ("lmc-corpus", [corpus.slug])):
+        text = page(client, name, *args)
+        assert text.count('<span class="quiet">all tokens</span>') == 1
+        assert "of all tokens where the log has no words" in text
+
+
+@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
+def test_a_game_is_compared_with_its_log_without_words_by_all_tokens(client, people, kind):
+    corpus = make_corpus(people.alice, USERS)
+    first = play(corpus, people.alice, kind)
+    second = without_words(first, people.alice)
+    for games in ([first.key, second.key], [second.key, first.key]):
+        assert f'<option value="{games[1]}">' in page(client, "lmc-game", games[0])
+        text = page(client, "lmc-compare", game=games, filter="alphaonly")
+        assert "another text" not in text
+        assert '<td class="num">0.0000</td>' in text
+        assert "Hidden: no words in the log." in text
+        assert 'name="filter" disabled' in text
+    other = play(make_corpus(people.alice, USERS.replace("mat", "sofa"), slug="other"), people.alice, kind)
+    assert "another text" in page(client, "lmc-compare", game=[second.key, other.key], status=400)
+
+
+def test_what_cannot_be_tested_is_said_to_be_so(client, people):
+    corpus = make_corpus(people.alice)
+    keys = [play(corpus, people.alice).key for _ in range(2)]
+    text = page(client, "lmc-compare", game=keys, cluster="user")
+    assert "cannot be tested: one user" in text
+    assert "no significant difference" not in text
+    assert "cannot be tested" not in page(client, "lmc-compare", game=keys, cluster="line")
 
 
 def rows_of(game: Game) -> list[dict]:

@@ -96,7 +96,10 @@ ROWS += [
     ("GET", "collection-download", ["paper", "zip"], OPEN),
     ("GET", "collection-download", ["in-the-making", "bib"], OWNERS),
     ("POST", "collection-delete", ["paper"], ("in", 403, 403, 403, 403, 403)),
+    ("GET", "collection-publish", ["paper"], ("in", 403, 403, 403, 403, 403)),
     ("POST", "collection-publish", ["paper"], ("in", 403, 403, 403, 403, 403)),
+    ("GET", "collection-publish", ["in-the-making"], ("in", 404, 404, 404, 200, 200)),
+    ("GET", "collection-publish", ["shared-list"], ("in", 404, 403, 403, 200, 200)),
 ]
 ROWS += [
     ("GET", "api-collections", [], OPEN),

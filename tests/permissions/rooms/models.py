@@ -14,6 +14,7 @@ from tests.permissions.rooms import (
     HIDDEN,
     MEMBERS,
     OPEN,
+    OWNER,
     Row,
     leaving_rows,
     people_rows,
@@ -30,6 +31,12 @@ ROWS: list[Row] = [
     ("POST", "model-edit", ["private-model"], FILL_MINE),
     ("GET", "model-edit", ["public-model"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "model-edit", ["public-model"], FILL_OPEN),
+    ("GET", "model-correct", ["private-model"], ("in", 404, 404, 404, 200, 200)),
+    ("GET", "model-correct", ["shared-model"], OWNER),
+    ("GET", "model-correct", ["public-model"], ("in", 403, 403, 403, 200, 200)),
+    ("POST", "model-correct", ["shared-model"], ("in", 404, 403, 403, 400, 400)),
+    ("POST", "model-delete", ["public-model"], ("in", 403, 403, 403, 302, 302)),  # it has runs and stays
+    ("POST", "model-delete", ["private-model"], ("in", 404, 404, 404, 302, 302)),
     ("GET", "model-status", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("POST", "model-check", ["public-model"], ("in", 403, 403, 403, 302, 302)),
     ("POST", "model-refuse", ["public-model"], ("in", 403, 403, 403, 403, 302)),
@@ -46,11 +53,16 @@ ROWS: list[Row] = [
     ("GET", "api-model-profile", ["shared-model"], HIDDEN),
     *people_rows("model", "api-model", "shared-model", "public-model", "bobs-model-role"),
 ]
-LAST: list[Row] = leaving_rows("model", "api-model", "shared-model", "bobs-model-role")
+LAST: list[Row] = [
+    *leaving_rows("model", "api-model", "shared-model", "bobs-model-role"),
+    ("DELETE", "api-model", ["public-model"], (401, 403, 403, 403, 409, 409)),
+    ("DELETE", "api-model", ["doomed-model"], (401, 404, 404, 404, 204, 204)),
+]
 
 
 def furnish(people, world) -> None:
     """alice's private model on which dora and bob collaborate."""
     model = make_model(people.alice, slug="shared-model", visibility="private")
     share(model, people)
+    make_model(people.alice, slug="doomed-model", visibility="private")
     world["bobs-model-role"] = model.collaborations.get(user=people.bob).pk

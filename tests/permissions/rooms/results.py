@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from gym.evaluations.models import SuiteRun
+from suites.models import SuiteCollaborator
+from suites.services import new_secret_address
+from tests.factories import make_model, make_revision
 from tests.permissions.rooms import FILL, HIDDEN, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
@@ -14,6 +18,7 @@ ROWS: list[Row] = [
     ("GET", "suite-results-upload", ["private", 1], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-results-upload", ["private", 1], ("in", 404, 400, 400, 400, 400)),
     ("GET", "upload-report", ["upload"], ("in", 404, 404, 404, 200, 200)),
+    ("POST", "upload-retry", ["upload"], ("in", 404, 404, 404, 302, 302)),
     ("POST", "upload-delete", ["upload-bin"], ("in", 404, 404, 404, 302, 302)),
     ("GET", "run-detail", ["uploaded-run"], OPEN),
     ("GET", "run-item", ["uploaded-run", 1], OPEN),
@@ -26,6 +31,11 @@ ROWS: list[Row] = [
     ("GET", "run-item", ["private-run", 1], HIDDEN),
     ("GET", "run-chart", ["private-run"], HIDDEN),
     ("GET", "run-download", ["private-run", "json"], HIDDEN),
+    ("GET", "run-detail", ["unlisted-run"], OPEN),
+    ("GET", "run-detail", ["run-before-renewal"], (404, 404, 302, 302, 302, 302)),
+    ("GET", "run-progress", ["run-before-renewal"], (404, 404, 286, 286, 286, 286)),
+    ("GET", "api-run", ["run-before-renewal"], HIDDEN),
+    ("POST", "run-retry", ["run-before-renewal"], ("in", 404, 403, 403, 302, 302)),
     ("POST", "run-cancel", ["public-run"], ("in", 403, 403, 403, 302, 302)),
     ("POST", "run-cancel", ["private-run"], ("in", 404, 403, 403, 302, 302)),
     ("POST", "run-retry", ["public-run"], ("in", 403, 403, 403, 302, 302)),
@@ -40,3 +50,15 @@ LAST: list[Row] = [
     ("GET", "api-run", ["loose-run"], (200, 200, 200, 200, 410, 410)),
     ("GET", "run-detail", ["private-run"], (404, 404, 200, 200, 404, 404)),
 ]
+
+
+def furnish(people, world) -> None:
+    """A run on an unlisted suite of alice's that has got a new secret address."""
+    revision = make_revision(people.alice, name="renewed", visibility="unlisted", collaborator=people.bob)
+    SuiteCollaborator.objects.create(suite=revision.suite, user=people.dora, role="view")
+    model = make_model(people.alice, slug="renewed-model")
+    run = SuiteRun.objects.create(revision=revision, model=model, owner=people.alice, policy={})
+    world["run-before-renewal"] = run.key
+    new_secret_address(revision.suite, actor=people.alice)
+    run.refresh_from_db()
+    world["unlisted-run"] = run.key

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from suites.services import set_visibility
+from tests.factories import make_suite
 from tests.permissions.rooms import (
     EDITORS,
     EDITORS_ACT,
@@ -13,6 +15,7 @@ from tests.permissions.rooms import (
     MEMBERS,
     OPEN,
     Row,
+    share,
 )
 
 ROWS: list[Row] = [
@@ -69,6 +72,36 @@ ROWS: list[Row] = [
     ("GET", "suite-download", ["public", 1, "csv"], OPEN),
     ("GET", "suite-download", ["public", 1, "exe"], (404, 404, 404, 404, 404, 404)),
 ]
+WITHDRAWN = (410, 410, 307, 307, 307, 307)  # public once, unlisted now: a former address
+WITHDRAWN_IN = ("in", 410, 307, 307, 307, 307)
+ROWS += [
+    ("GET", "suite-detail", ["withdrawn"], WITHDRAWN),
+    ("GET", "suite-revision", ["withdrawn", 1], WITHDRAWN),
+    ("GET", "suite-items", ["withdrawn", 1], WITHDRAWN),
+    ("GET", "suite-download", ["withdrawn", 1, "json"], WITHDRAWN),
+    ("GET", "suite-diff", ["withdrawn", 1, 1], WITHDRAWN),
+    ("GET", "suite-edit", ["withdrawn"], WITHDRAWN_IN),
+    ("GET", "suite-people", ["withdrawn"], WITHDRAWN_IN),
+    ("GET", "suite-detail", ["closed"], (410, 410, 200, 200, 200, 200)),
+    ("GET", "export-suite", ["withdrawn", 1, "bib"], WITHDRAWN),
+    ("GET", "api-suite", ["withdrawn"], WITHDRAWN),
+    ("PATCH", "api-suite", ["withdrawn"], (401, 410, 307, 307, 307, 307)),
+    ("GET", "api-revisions", ["withdrawn"], WITHDRAWN),
+    ("GET", "api-revision", ["withdrawn", 1], WITHDRAWN),
+    ("GET", "api-sentences", ["withdrawn", 1], WITHDRAWN),
+    ("GET", "api-export", ["withdrawn", 1, "csv"], WITHDRAWN),
+    ("GET", "api-diff", ["withdrawn", 1, 1], WITHDRAWN),
+]
+
+
+def furnish(people, world) -> None:
+    """Two suites of alice's that were public: one is unlisted now, one private."""
+    for name, visibility in (("withdrawn", "unlisted"), ("closed", "private")):
+        suite = make_suite(people.alice, name=name)
+        share(suite, people)
+        set_visibility(suite, visibility, actor=people.alice)
+
+
 LAST: list[Row] = [
     ("POST", "suite-collaborator-remove", ["private", "bobs-role"], ("in", 404, 403, 403, 302, 302)),
     ("POST", "suite-leave", ["private"], ("in", 404, 302, 302, 403, 403)),

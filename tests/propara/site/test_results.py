@@ -10,6 +10,7 @@ import pytest
 from django.urls import reverse
 
 from gym.propara import evaluate
+from gym.propara.averages import harmonic
 from gym.propara.bootstrap import compare
 from gym.propara.digest import overall
 from gym.propara.models import Submission
@@ -17,8 +18,9 @@ from gym.propara.scoring import QuestionScore
 from gym.propara.site import selectors, services
 from gym.propara.site.compare import compare_submissions
 from gym.propara.site.exports import process_rows
+from gym.propara.site.views import download_of
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
-from tests.propara.worlds import LIGHT, shipped
+from tests.propara.worlds import LIGHT, shipped, tsv
 
 
 @pytest.fixture
@@ -121,6 +123,66 @@ def test_a_process_page_shows_why(client, people):
         assert piece in html.replace("&#x27;", "'"), piece
 
 
+TWO_MOVES = tsv(
+    "1 1 water MOVE kettle cup",
+    "1 2 water NONE cup cup",
+    "1 3 water NONE cup cup",
+    "1 1 tea~leaves NONE tin tin",
+    "1 2 tea~leaves NONE tin tin",
+    "1 3 tea~leaves NONE tin tin",
+)
+OTHERS_MOVE = tsv(
+    "1 1 water NONE kettle kettle",
+    "1 2 water NONE kettle kettle",
+    "1 3 water MOVE kettle cup",
+    "1 1 tea~leaves MOVE tin cup",
+    "1 2 tea~leaves NONE cup cup",
+    "1 3 tea~leaves NONE cup cup",
+)
+
+
+def test_an_item_that_scores_through_somebody_elses_is_partly_found_and_says_whose(client, people):
+    version = make_version(people.alice, answers=TWO_MOVES, sentences="")
+    submission = hand_in(version, people.alice, OTHERS_MOVE)
+    html = page(client, "propara-process", submission.key, 1)
+    moves = html.split('id="q-moves"')[1]
+    answers, predictions = moves.split("<h4>Prediction</h4>")[:2]
+    assert "partly, 0.33, by tea leaves" in answers
+    assert "mark-true" not in answers
+    assert "partly, 0.33, by water" in predictions
+    assert "MOVE is predicted in step 3, 2 steps too late." in html
+
+
+def test_missed_events_say_from_where_to_where(client, people):
+    version = make_version(people.alice, answers=TWO_MOVES, sentences="")
+    still = TWO_MOVES.replace("MOVE\tkettle", "NONE\tcup")
+    html = page(client, "propara-process", hand_in(version, people.alice, still).key, 1)
+    assert "Missed move of water from kettle to cup." in html
+
+
+def test_rows_of_one_question_have_its_corrected_figure(client, pair):
+    address = pair[1].get_absolute_url()
+    rows = client.get(f"{address}?question=moves").context["rows"]
+    for row in rows:
+        assert row["corrected_f1"] == harmonic(*row["corrected"]["moves"])
+    overall = {row["id"]: row["corrected_f1"] for row in pair[1].report["processes"]}
+    assert {row["id"]: row["corrected_f1"] for row in client.get(address).context["rows"]} == overall
+
+
+def test_the_leaderboard_marks_repaired_files_and_samples(client, people):
+    version = make_shipped(people.alice)
+    repaired = hand_in(version, people.bob, "\ufeff" + shipped("hasty"), system="Mended", visibility="public")
+    services.agree(repaired, actor=people.bob)
+    answers = json.loads(download_of(version, "answers.json"))["processes"]
+    lines = [json.dumps({"process_id": one["process_id"], "answers": [one, one, one]}) for one in answers]
+    hand_in(version, people.bob, "\n".join(lines), system="Talker", visibility="public")
+    rows = page(client, "propara-set", "shipped").split("<tbody>")[1].split("</tr>")
+    assert "repaired" in next(row for row in rows if "Mended" in row)
+    assert "sample 1 of 3" in next(row for row in rows if "Talker" in row)
+    figure = client.get(reverse("figure", args=["propara-board", "csv"]), {"set": "shipped"}).content.decode()
+    assert {"repairs", "samples"} <= set(figure.splitlines()[0].split(","))
+
+
 def test_the_comparison_is_that_of_the_reports(pair):
     version = pair[0].version
     reports = [evaluate(version.answers, shipped(name)) for name in ("careful", "hasty")]
@@ -189,7 +251,7 @@ def test_exports_have_the_stored_f1_of_a_process_to_the_last_bit():
         "moves": [1 / 4, 1 / 3],
     }
     stored = overall({name: QuestionScore(*pair) for name, pair in shown.items()})
-    row = {"id": 1, "scores": shown, "f1": stored, "mistakes": {}}
+    row = {"id": 1, "scores": shown, "corrected": shown, "f1": stored, "mistakes": {}}
     assert f"{stored:.3f}" == "0.437"
     assert [one["f1"] for one in process_rows({"processes": [row]})] == [stored]
 

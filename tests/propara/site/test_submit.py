@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -10,13 +11,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.propara import evaluate
+from gym.propara.digest import MAX_WARNINGS
 from gym.propara.errors import ProParaError
 from gym.propara.intake import MAX_BYTES, take_in
 from gym.propara.models import Submission
 from gym.propara.report import EVALUATOR
 from gym.propara.site import services
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
-from tests.propara.worlds import LIGHT, shipped
+from tests.propara.worlds import LIGHT, shipped, tsv
 
 State = Submission.State
 
@@ -69,6 +71,33 @@ def refusal(text: str | bytes) -> list[tuple[int, int, str]]:
     return [(one.line, one.column, one.code) for one in refused.value.problems]
 
 
+def test_check_only_shows_each_question_and_each_warning_with_its_process(client, people):
+    version = make_version(people.alice)
+    client.force_login(people.bob)
+    from_zero = re.sub(r"(?m)^7\t(\d)", lambda found: f"7\t{int(found[1]) - 1}", LIGHT)
+    file = SimpleUploadedFile("zero.tsv", from_zero.encode())
+    html = client.post(
+        reverse("propara-submit", args=["light", version.number]),
+        {"file": file, "system": "zero", "visibility": "private", "check": "1"},
+    ).content.decode()
+    for question in ("Inputs", "Outputs", "Conversions", "Moves"):
+        assert f'<th scope="row">{question}</th>' in html
+    assert "Your sentences begin at 0" in html
+    assert html.count("Process 7") == html.count('class="problem-warning"') > 1
+    assert not Submission.objects.exists()
+
+
+def test_each_process_with_a_warning_is_named_however_many_there_are(people):
+    rows = [f"{pid} {step} a NONE x{step} x{step}" for pid in range(1, 13) for step in range(1, 101)]
+    late = [*rows, "12 100 a NONE y y"]
+    version = make_version(people.alice, answers=tsv(*rows), sentences="")
+    report = hand_in(version, people.bob, tsv(*late)).report
+    assert report["warning_counts"]["chain-break"] > MAX_WARNINGS
+    named = {(row["code"], row["process_id"]) for row in report["warnings"]}
+    assert {("chain-break", pid) for pid in range(1, 13)} <= named
+    assert ("duplicate-row", 12) in named
+
+
 def test_all_problems_come_at_once_at_the_lines_of_the_file_as_it_came():
     text = "\n" + LATE.replace("DESTROY", "VANISH").replace(
         "7\t4\tlight; rays\tMOVE\tstar\tocean\n", "7\t4\n"
@@ -90,7 +119,7 @@ SPELT_OTHERWISE = "".join(f"08\t1\t{number}\tNONE\tx\tx\n" for number in range(2
         (b"{", "json"),
         (b"[]", "json"),
         (b'{"processes": 3}', "json"),
-        (b"[" * 100_000, "json"),
+        (b"[" * 100_000, "too-large"),
         (b'{"process_id": 8, "answers": ["x"]}', "json"),
         (b"7\t99999999\tgas\tNONE\tx\tx\n", "step"),
         (LIGHT.encode() + b"7\t1_000_000\tgas\tNONE\tx\tx\n", "step"),

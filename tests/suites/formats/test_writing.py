@@ -7,9 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from suites.formats import PredictionDoc, read_json, write_json
+from suites.formats import (
+    PredictionDoc,
+    read_json,
+    read_suite,
+    write_json,
+    write_long_csv,
+    write_wide_tsv,
+)
 
-from .samples import GOLDEN, golden, read, suite
+from .samples import GOLDEN, condition, golden, read, suite
 
 ALL = sorted(GOLDEN.glob("*.*"))
 
@@ -79,3 +86,20 @@ def test_text_is_not_escaped_and_the_file_ends_with_a_line_break():
 def test_formulas_of_an_old_dialect_do_not_come_back_after_they_were_deleted():
     doc = read(suite(meta={"name": "s", "metric": "sum", "string_predictions": ["(1;%match%) > 0"]}))
     assert read_json(write_json(replace(doc, predictions=())).encode()).predictions == ()
+
+
+@pytest.mark.parametrize("write", [write_json, write_long_csv, write_wide_tsv])
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
+def test_spaces_that_do_not_break_are_text_in_every_format(write, space):
+    texts = (f"oui{space}; non{space}!", space, f"{space}fin{space}")
+    document = suite()
+    document["items"][0]["conditions"][0] = condition("match", *texts)
+    back = read_suite(write(read(document)).encode(), "sample")
+    assert back.table()[1, "match"].contents == texts
+    assert back.table()[1, "match"].raw is None
+
+
+def test_spaces_that_do_not_break_are_text_in_minimal_pairs():
+    line = json.dumps({"sentence_good": "\u00a0Oui\u00a0!", "sentence_bad": "\u00a0"})
+    doc = read_suite(line.encode(), "pairs.jsonl")
+    assert [sentence.contents for sentence in doc.sentences] == [("\u00a0Oui\u00a0!",), ("\u00a0",)]

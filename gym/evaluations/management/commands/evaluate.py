@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.evaluations import report
@@ -14,6 +14,7 @@ from gym.evaluations.foreground import run_document
 from gym.evaluations.forms import BOS, METRICS, WHITESPACE
 from gym.evaluations.provenance import provenance
 from gym.exports import csv_text
+from gym.management.base import SiteCommand
 from models_registry.backends import Backend, BackendError
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
@@ -22,7 +23,7 @@ from suites.management.files import read_file
 from suites.models import JoinPolicy
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Run a registered model on a suite file in the foreground and print what the site's page shows."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -68,7 +69,7 @@ class Command(BaseCommand):
             known = ", ".join(RegisteredModel.objects.values_list("slug", flat=True)) or "none yet"
             raise CommandError(f"There is no model {slug!r}. Registered: {known}.")
         if not model.is_hosted:
-            raise CommandError(f"{slug} is not hosted here: its results are uploaded, not computed.")
+            raise CommandError(model.not_hosted)
         if not model.is_ready:
             raise CommandError(f"{slug} is not ready: {model.status_reason or model.get_status_display()}.")
         return model

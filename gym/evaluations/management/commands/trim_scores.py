@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from gym.evaluations.cache_care import trim
+from gym.management.base import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Keep the score cache within its budget (GYM_SCORE_CACHE_SENTENCES): what was read longest ago goes."
     )

@@ -1,23 +1,35 @@
 from __future__ import annotations
 
+import math
+import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
+from tqdm import tqdm
 
 from gym.accounts.models import User
 from gym.evaluations import uploads
 from gym.evaluations.uploaded import KINDS, MAX_BYTES, UNITS
-from gym.evaluations.uploads import GivenFile, ModelChoice, Plan
+from gym.evaluations.uploads import GivenFile, ModelChoice, Plan, PlannedRun
+from gym.management.base import SiteCommand
 from models_registry.models import UPLOADED, RegisteredModel
 from suites.formats import SuiteFormatError
+from suites.formats.documents import count, listing
 from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision
 
+PLACES = 3
+"""Places of a notice that are named; the rest is counted."""
 
-class Command(BaseCommand):
-    help = "Keep results that were computed elsewhere as uploaded runs. Every file is read before anything is saved."
+
+class Command(SiteCommand):
+    help = (
+        "Keep results that were computed elsewhere as uploaded runs. A file that cannot be used is named with its "
+        "problems, and the others are kept."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
@@ -27,6 +39,12 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--model", metavar="SLUG", default="", help="made when it is new; default: the file's names"
+        )
+        parser.add_argument(
+            "--group", metavar="NAME", default="", help="the models are seeds or checkpoints of this one"
+        )
+        parser.add_argument(
+            "--perplexity", type=_perplexity, metavar="NUMBER", help="of every model in the files"
         )
         parser.add_argument("--kind", choices=["auto", *KINDS], default="auto")
         parser.add_argument("--unit", choices=list(UNITS), default="bits")
@@ -38,43 +56,117 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true", help="say what the files come to, save nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.notices: dict[str, list[str]] = {}
+        self.left_out: dict[str, dict[str, None]] = {}
         actor = actor_named(options["owner"])
         revision = _revision(options["suite"], options["revision"])
         spec = _given(options["spec"]) if options["spec"] else None
-        choice = _choice(options["model"], options["visibility"])
-        plans = [
-            (path, _planned(path, actor, revision=revision, spec=spec, options=options))
-            for path in options["files"]
-        ]
-        for path, plan in plans:
-            if not options["check"]:
-                try:
-                    uploads.save_upload(plan, choice, actor=actor)
-                except ValidationError as error:
-                    raise CommandError(f"{path}: {' '.join(error.messages)}") from error
-                except PermissionDenied as error:
-                    raise CommandError(f"{path}: {error}") from error
-                choice = _choice(options["model"], options["visibility"])
-            self._say(path, plan)
+        _choice(options)
+        troubles = []
+        for path in options["files"]:
+            try:
+                self._take(path, actor, revision, spec, options)
+            except SuiteFormatError as error:
+                problems = "\n".join(f"  {problem}" for problem in error.problems)
+                troubles.append(f"{path} cannot be used:\n{problems}")
+            except ValidationError as error:
+                troubles.append(f"{path}: {' '.join(error.messages)}")
+            except PermissionDenied as error:
+                troubles.append(f"{path}: {error}")
+            except CommandError as error:
+                troubles.append(str(error))
+        self._say_notices()
+        if troubles:
+            kept = len(options["files"]) - len(troubles)
+            if kept and not options["check"]:
+                are = "is" if kept == 1 else "are"
+                troubles.append(
+                    f"{count(kept, 'file')} of {len(options['files'])} {are} kept; upload only the rest again."
+                )
+            raise CommandError("\n".join(troubles))
 
-    def _say(self, path: Path, plan: Plan) -> None:
+    def _take(
+        self,
+        path: Path,
+        actor: User,
+        revision: SuiteRevision | None,
+        spec: GivenFile | None,
+        options: dict[str, Any],
+    ) -> None:
+        plan = uploads.plan_upload(
+            _given(path),
+            actor=actor,
+            revision=revision,
+            spec=spec,
+            kind=options["kind"],
+            unit=options["unit"],
+        )
+        choice = _choice(options)
+        if options["check"]:
+            uploads.check_choice(plan, choice, actor=actor)
+        else:
+            with tqdm(
+                total=len(plan.good), desc=path.name, unit="run", file=sys.stderr, leave=False, disable=None
+            ) as bar:
+                uploads.save_in_steps(plan, choice, actor=actor, tell=lambda done: bar.update(done - bar.n))
+        self._say(path, plan, choice)
+
+    def _say(self, path: Path, plan: Plan, choice: ModelChoice) -> None:
         for run in plan.good:
             applied = run.applied
             assert applied is not None
             rates = ", ".join(f"{row.passed} of {row.total}" for row in applied.result.predictions)
-            name = run.part.model or "the model"
+            name = _name(run, choice)
             self.stdout.write(f"{run.revision.suite.slug} r{run.revision.number} · {name}: {rates or 'read'}")
+            place = f"{path.name}, {name} on {run.revision.suite.slug}"
             for row in applied.failures:
-                self.stderr.write(f"{path}: item {row.item}, {row.condition}: {row.failure}")
+                self._note(f"{place}, item {row.item}, {row.condition}", row.failure)
             for notice in applied.notices:
-                self.stderr.write(f"{path}: {notice}")
+                self._note(_at(place, notice.where), notice.message)
         for run in plan.refused:
+            place = f"{path.name}, {_name(run, choice)} on {run.revision.suite.slug}"
             for problem in run.problems:
-                self.stderr.write(f"{path}: {run.part.model} on {run.revision.suite.slug}: {problem}")
+                self._note(_at(place, problem.where), f"refused: {problem.message}. {problem.hint}".strip())
         for name, reason in plan.unmatched:
-            self.stderr.write(f"{path}: left out “{name}”: {reason}")
-        for notice in plan.uploaded.notices:
-            self.stderr.write(f"{path}: {notice}")
+            self.left_out.setdefault(reason, {})[f"“{name}”"] = None
+        for notice in plan.notices:
+            self._note(_at(path.name, notice.where), notice.message)
+        models = {_name(run, choice) for run in plan.good}
+        suites = {run.revision.suite_id for run in plan.good}
+        self.stdout.write(
+            f"{path}: {count(len(plan.good), 'run')} of {count(len(models), 'model')} on {count(len(suites), 'suite')}"
+        )
+
+    def _note(self, place: str, message: str) -> None:
+        self.notices.setdefault(message, []).append(place)
+
+    def _say_notices(self) -> None:
+        """Each once, with how often it applies and where first."""
+        for message, places in self.notices.items():
+            often = f" ({len(places):,} times: {listing(places, PLACES)})" if len(places) > 1 else ""
+            self.stderr.write(f"{message}{often}" if often else f"{places[0]}: {message}")
+        for reason, names in self.left_out.items():
+            self.stderr.write(f"Left out {count(len(names), 'suite')}, {', '.join(names)}: {reason}")
+
+
+def _at(place: str, where: str) -> str:
+    return place if where == "file" else f"{place}, {where}"
+
+
+def _name(run: PlannedRun, choice: ModelChoice) -> str:
+    """The slug of the model; of one that is still to be made what it will be called."""
+    model = run.model or choice.model
+    return model.slug if model is not None else choice.slug or run.part.model or "the new model"
+
+
+def _perplexity(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 1 <= value < math.inf:
+        raise ArgumentTypeError(f"“{text}” is no perplexity; write a number of at least 1, such as 106.09")
+    return value
 
 
 def _revision(slug: str, number: int | None) -> SuiteRevision | None:
@@ -91,12 +183,21 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
     return revision
 
 
-def _choice(slug: str, visibility: str) -> ModelChoice:
+def _choice(options: dict[str, Any]) -> ModelChoice:
+    """Asked for each file: the first one may have made the model."""
+    slug, group = options["model"], options["group"].strip()
+    if "," in group:
+        raise CommandError("--group is the name of one model; commas separate tags.")
     model = RegisteredModel.objects.filter(slug=slug).first() if slug else None
     if model is not None and model.backend != UPLOADED:
         raise CommandError(f"{slug} is hosted here: its results are computed, not uploaded.")
     return ModelChoice(
-        model=model, name="" if model else slug, slug="" if model else slug, visibility=visibility
+        model=model,
+        name="" if model else slug,
+        slug="" if model else slug,
+        visibility=options["visibility"],
+        group=group,
+        perplexity=options["perplexity"],
     )
 
 
@@ -107,27 +208,3 @@ def _given(path: Path) -> GivenFile:
         return GivenFile(path.name, path.read_bytes())
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
-
-
-def _planned(
-    path: Path,
-    actor: User,
-    *,
-    revision: SuiteRevision | None,
-    spec: GivenFile | None,
-    options: dict[str, Any],
-) -> Plan:
-    try:
-        return uploads.plan_upload(
-            _given(path),
-            actor=actor,
-            revision=revision,
-            spec=spec,
-            kind=options["kind"],
-            unit=options["unit"],
-        )
-    except SuiteFormatError as error:
-        problems = "\n".join(f"  {problem}" for problem in error.problems)
-        raise CommandError(f"{path} cannot be used:\n{problems}") from error
-    except PermissionDenied as error:
-        raise CommandError(f"{path}: {error}") from error

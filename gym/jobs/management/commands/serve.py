@@ -14,7 +14,10 @@ from django.conf import settings
 from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from gym.env import EnvError
 from gym.jobs.supervisor import Child, Supervisor, print_line
+from gym.jobs.web_server import bound_socket, usual_processes
+from gym.reachability import only_here, require_own_secret
 
 
 class Command(BaseCommand):
@@ -22,25 +25,25 @@ class Command(BaseCommand):
     requires_system_checks = []  # they may touch the database; the children run them
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000)
+        add_web_arguments(parser)
         parser.add_argument("--workers", type=int, default=1, help="worker processes (default 1)")
-        parser.add_argument("--threads", type=int, default=8, help="threads of the web server (default 8)")
         parser.add_argument("--no-demo", action="store_true", help="do not create the demo data")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
-        refuse_taken_port(host, port)
+        refuse_published_key(host)
+        bound = bind("serve", host, port)
         # Until the supervisor takes over, SIGTERM must end us through the normal way out, like Ctrl-C.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self.prepare(demo=not options["no_demo"])
             os.environ["GYM_WORKERS"] = str(options["workers"])  # they share the processor's cores
-            children = [web_child(host, port, options["threads"])]
+            children = web_children(bound, host, threads=options["threads"], processes=options["processes"])
             children += [worker_child(f"worker{number}") for number in range(1, options["workers"] + 1)]
             note = "" if options["no_demo"] else getattr(settings, "GYM_DEMO_LINE", "")
             supervisor = Supervisor(children, on_tick=Announcement(host, port, note))
-            code = supervisor.run()
+            supervisor.run()
+            code = 0
         except KeyboardInterrupt:
             code = 130
         print_line("stopped")
@@ -74,39 +77,65 @@ def manage(*arguments: str) -> list[str]:
     return [sys.executable, "-u", str(settings.BASE_DIR / "manage.py"), *arguments]
 
 
-def web_child(host: str, port: int, threads: int) -> Child:
-    command = manage("web", "--host", host, "--port", str(port), "--threads", str(threads))
-    command += ["--parent", str(os.getpid())]
-    return Child("web", lambda: command)
+def web_children(bound: socket.socket, host: str, *, threads: int, processes: int) -> list[Child]:
+    """Web processes that share the socket: while one is started again, the others take its connections."""
+    given = ["--host", host, "--threads", str(threads), "--socket", str(bound.fileno())]
+    command = manage("web", *given, "--parent", str(os.getpid()))
+    numbers = range(1, processes + 1)
+    return [Child(f"web{number}", lambda: command, pass_fds=(bound.fileno(),)) for number in numbers]
 
 
 def worker_child(name: str) -> Child:
     """A worker under a name of ours, so that the next one can take back the jobs of one that died."""
-    previous = ""
+    worker_id, takes_over = "", []
 
     def command() -> list[str]:
-        nonlocal previous
+        nonlocal worker_id, takes_over
+        if child.process is not None and child.was_ready:  # else it had no job, and had not taken over either
+            takes_over = ["--replaces", worker_id, f"--exit-code={child.process.returncode}"]
         worker_id = f"{name}-{uuid.uuid4().hex[:12]}"
-        line = manage("worker", "--id", worker_id, "--parent", str(os.getpid()))
-        if previous:
-            line += ["--replaces", previous]
-        previous = worker_id
-        return line
+        return [*manage("worker", "--id", worker_id, "--parent", str(os.getpid())), *takes_over]
 
-    return Child(name, command)
+    child = Child(name, command)
+    return child
 
 
-def refuse_taken_port(host: str, port: int) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise CommandError(
-                f"Cannot listen on {host}:{port} ({error.strerror}). Is LM Gym already running there? "
-                f"Stop it, or choose another port: manage.py serve --port {port + 1}"
-            ) from error
+def refuse_published_key(host: str) -> None:
+    """Refuse what the published key must not guard; say where the site listens, to this process and its children."""
+    is_local = only_here(settings.ALLOWED_HOSTS, host)
+    try:
+        require_own_secret(settings.SECRET_KEY, settings.INSECURE_SECRET_KEY, is_local=is_local)
+    except EnvError as error:
+        raise CommandError(str(error)) from error
+    os.environ["GYM_LISTENS_ON"] = settings.GYM_LISTENS_ON = host
+
+
+def add_web_arguments(parser: CommandParser) -> None:
+    """Those of the web server, which `serve` and `web` share."""
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--threads", type=number, default=8, help="threads of a web process (default 8)")
+    usual = usual_processes()
+    parser.add_argument(
+        "--processes", type=number, default=usual, help=f"web processes (default on this machine: {usual})"
+    )
+
+
+def number(text: str) -> int:
+    found = int(text)
+    if found < 1:
+        raise ValueError(text)
+    return found
+
+
+def bind(command: str, host: str, port: int) -> socket.socket:
+    try:
+        return bound_socket(host, port)
+    except OSError as error:
+        raise CommandError(
+            f"Cannot listen on {host}:{port} ({error.strerror}). Is LM Gym already running there? "
+            f"Stop it, or choose another port: manage.py {command} --port {port + 1}"
+        ) from error
 
 
 class Announcement:

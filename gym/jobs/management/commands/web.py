@@ -5,43 +5,50 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 import time
-from importlib import import_module
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
+from django.db import connection
+
+from gym.jobs.management.commands.serve import (
+    add_web_arguments,
+    bind,
+    refuse_published_key,
+    web_children,
+)
+from gym.jobs.supervisor import Supervisor
+from gym.jobs.web_server import serve_here
+from gym.management.base import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Serve the site with waitress (a threaded WSGI server). `serve` also starts workers."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--threads", type=int, default=8)
+        add_web_arguments(parser)
         parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent process is gone")
+        bound = "a socket that the parent bound, by its number; serve on it in this process"
+        parser.add_argument("--socket", type=int, metavar="FD", help=bound)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        import waitress
-
-        signal.signal(signal.SIGTERM, _stop)
+        refuse_published_key(options["host"])
         if options["parent"]:
             threading.Thread(target=_watch, args=(options["parent"],), daemon=True).start()
-        module, _, name = settings.WSGI_APPLICATION.rpartition(".")
-        application = getattr(import_module(module), name)
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # "task queue depth" on every short burst
-        waitress.serve(
-            application,
-            host=options["host"],
-            port=options["port"],
-            threads=options["threads"],
-            ident=None,
-            clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
-            _quiet=True,
-        )
+        if options["socket"] is not None:
+            signal.signal(signal.SIGTERM, _stop)
+            logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # "queue depth" on every short burst
+            serve_here(socket.socket(fileno=options["socket"]), options["threads"])
+            return
+        connection.close()  # the parent serves nothing, and so nothing kills it
+        with bind("web", options["host"], options["port"]) as bound:
+            children = web_children(
+                bound, options["host"], threads=options["threads"], processes=options["processes"]
+            )
+            Supervisor(children).run()
 
 
 def _stop(number: int, frame: object) -> None:

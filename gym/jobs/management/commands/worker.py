@@ -5,15 +5,14 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error as DatabaseError
+from django.core.management.base import CommandError, CommandParser
 
-from gym.jobs import conf, runner
-from gym.jobs.models import Job
+from gym.jobs import conf, lacking, runner
 from gym.jobs.worker import WorkerProcess, drain
+from gym.management.base import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Run queued jobs until stopped (Ctrl-C or SIGTERM), or until none is left with --drain."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,6 +23,9 @@ class Command(BaseCommand):
         parser.add_argument("--id", default="", help="the name under which this worker claims jobs")
         parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent is gone")
         parser.add_argument("--replaces", default="", metavar="ID", help="take over from a dead worker")
+        parser.add_argument(
+            "--exit-code", type=int, metavar="CODE", help="how it ended: an exit code, or minus the signal"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         queues = options["queues"] or list(conf.queues())
@@ -33,21 +35,19 @@ class Command(BaseCommand):
             )
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.")
-        self.check_tables()
         if options["id"]:
             runner.set_worker_id(options["id"])
         if options["once"] or options["drain"]:
             signal.signal(signal.SIGTERM, lambda number, frame: runner.stopping.set())
             ran = drain(queues, once=options["once"])
             self.stdout.write(f"{ran} job attempt{'' if ran == 1 else 's'} run")
+            for what in lacking.now():
+                self.stdout.write(f"Left for a worker with {what}.")
             return
         WorkerProcess(
-            queues, threads=options["threads"], parent=options["parent"], replaces=options["replaces"]
+            queues,
+            threads=options["threads"],
+            parent=options["parent"],
+            replaces=options["replaces"],
+            exit_code=options["exit_code"],
         ).run()
-
-    def check_tables(self) -> None:
-        """Say in one sentence what would otherwise be a traceback from every thread."""
-        try:
-            Job.objects.exists()
-        except DatabaseError as error:
-            raise CommandError(f"The database is not ready ({error}). Run `manage.py migrate`.") from error

@@ -12,6 +12,7 @@ from gym.lmchallenge import cli, players
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.player import Player
 from gym.lmchallenge.process import Command as Process
+from gym.management.base import database_problem
 
 
 class Command(BaseCommand):
@@ -50,6 +51,8 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
     from models_registry.models import RegisteredModel
     from models_registry.warm import load_pinned
 
+    if problem := database_problem():
+        raise LmcError(problem)
     try:
         found = RegisteredModel.objects.get(slug=slug)
     except RegisteredModel.DoesNotExist:
@@ -57,7 +60,7 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
             f"There is no model {slug!r}.", "Its slug stands in the address of its page."
         ) from None
     if not found.is_hosted:
-        raise LmcError(f"{slug} is known by uploaded results only; nothing is there that could play.")
+        raise LmcError(found.not_hosted)
     try:
         return player_for_backend(load_pinned(found), options)
     except BackendError as error:

@@ -14,6 +14,7 @@ from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, etag_of, held, one
+from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.lmchallenge import noise
@@ -21,7 +22,14 @@ from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
 from gym.lmchallenge.site.api.corpora import FORM, corpus_of
-from gym.lmchallenge.site.api.shown import GAME, QUEUED, GameSerializer
+from gym.lmchallenge.site.api.shown import (
+    GAME,
+    GAME_DETAIL,
+    QUEUED,
+    UPLOADED,
+    GameDetailSerializer,
+    GameSerializer,
+)
 from gym.lmchallenge.site.choices import players_for
 from gym.lmchallenge.site.game_views import MAX_UPLOAD
 from gym.uploads import open_upload
@@ -77,7 +85,9 @@ class NewGame(Body):
 
 class NewLog(LmcGameAbout):
     log = serializers.FileField(help_text="JSON lines of one game, packed with gzip or not")
-    corpus = serializers.SlugField(max_length=80, required=False, help_text="the text it was played on")
+    corpus = serializers.SlugField(
+        max_length=80, required=False, help_text="the text it was played on; compared with the log"
+    )
 
 
 def seen(request: Request, key: str) -> Game:
@@ -92,10 +102,10 @@ def steered(request: Request, key: str) -> Game:
 
 
 def shown(request: Request, key: str) -> dict[str, Any]:
-    return dict(GameSerializer(seen(request, key)).data)
+    return dict(GameDetailSerializer(seen(request, key)).data)
 
 
-class GameFilter(django_filters.FilterSet):
+class GameFilter(Filters):
     corpus = django_filters.CharFilter("corpus__slug", label="Corpus")
     game = django_filters.ChoiceFilter(choices=GAMES, label="wp, tc or ic")
     kind = django_filters.ChoiceFilter(choices=Game.Kind.choices, label="Kind of player")
@@ -120,7 +130,7 @@ class GameList(ListView):
         "Start a game",
         takes=NewGame,
         sends={"corpus": "demo-sentences", "game": "wp", "player": "model:demo-ngram", "predictions": True},
-        answers=GameSerializer,
+        answers=GameDetailSerializer,
         status=202,
         example=QUEUED,
     )
@@ -141,13 +151,14 @@ class LogList(ApiView):
     @operation(
         "Upload a log",
         takes={FORM: NewLog},
-        sends={FORM: {"log": "wp.log.gz", "title": "Our keyboard"}},
-        answers=GameSerializer,
+        sends={FORM: {"log": "wp.log.gz", "title": "Our keyboard", "corpus": "demo-sentences"}},
+        answers=GameDetailSerializer,
         status=202,
-        example=QUEUED,
+        example=UPLOADED,
     )
     def post(self, request: Request) -> Response:
-        """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read is named."""
+        """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read, or that is
+        not of the corpus, is named, and nothing is kept. Of a log without words, lengths are compared."""
         given = self.given()
         upload = given.pop("log")
         slug = given.pop("corpus", None)
@@ -183,13 +194,13 @@ class Players(ListView):
 
 def queued(request: Request, game: Game) -> Response:
     place = reverse("api-lmc-game", args=[game.key], request=request)
-    return Response(GameSerializer(game).data, status=202, headers={"Location": place, **WAIT})
+    return Response(GameDetailSerializer(game).data, status=202, headers={"Location": place, **WAIT})
 
 
 class GameDetail(ApiView):
     path_examples = KEY
 
-    @operation("Read a game", answers=GameSerializer, example=GAME)
+    @operation("Read a game", answers=GameDetailSerializer, example=GAME_DETAIL)
     def get(self, request: Request, key: str) -> Response:
         """Its options, its progress and its main figure."""
         return Response(shown(request, key))
@@ -198,8 +209,8 @@ class GameDetail(ApiView):
         "Change a game's card",
         takes=LmcGameAbout,
         sends={"visibility": "public"},
-        answers=GameSerializer,
-        example=GAME,
+        answers=GameDetailSerializer,
+        example=GAME_DETAIL,
         also=[412],
     )
     def patch(self, request: Request, key: str) -> Response:
@@ -228,14 +239,14 @@ class _Act(ApiView):
 
 
 class Cancel(_Act):
-    @operation("Stop a game", answers=GameSerializer, example=QUEUED, also=[409])
+    @operation("Stop a game", answers=GameDetailSerializer, example=QUEUED, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Lines that were played are kept."""
         return self.act(request, key, playing.cancel_game)
 
 
 class Retry(_Act):
-    @operation("Go on with a game", answers=GameSerializer, example=QUEUED, also=[409])
+    @operation("Go on with a game", answers=GameDetailSerializer, example=QUEUED, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Behind the last line that was kept."""
         return self.act(request, key, playing.retry_game)

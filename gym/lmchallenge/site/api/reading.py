@@ -27,7 +27,11 @@ SAVINGS = ("selection_cost", "auto_space", "literal")
 
 
 class LmcFilter(Query):
-    filter = serializers.ChoiceField(list(FILTERS), default="alphaemoji", help_text="tokens that count")
+    filter = serializers.ChoiceField(
+        list(FILTERS),
+        default="alphaemoji",
+        help_text="tokens that count; all of them where a log has no words",
+    )
 
 
 class LmcPart(LmcFilter):
@@ -107,7 +111,7 @@ class Statistics(ApiView):
         learning curve, cross-validated mixture, each with n and interval. By line: at most 1,000 lines at once.
         With `selection_cost`, `auto_space` or `literal`, the keystrokes saved are counted anew."""
         game = counted(request, key)
-        keep, partition = self.query["filter"], self.query["partition"]
+        keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         found = counting.statistics_of(game, keep)
         answer: dict[str, Any] = {"id": game.key, "game": game.game, "filter": keep, "partition": partition}
         if partition == "line":
@@ -138,7 +142,7 @@ class Search(ApiView):
         game = counted(request, key)
         if game.game != "ic":
             raise Http404
-        keep, target = self.query["filter"], self.query["target"]
+        keep, target = counting.keep_of(self.query["filter"], game), self.query["target"]
         found = counting.searched(
             game, keep, Domain.parse(self.query["alpha"]), Domain.parse(self.query["oov_penalty"]), target
         )

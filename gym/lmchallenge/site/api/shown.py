@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.site.counting import keep_of
 
 
 class CorpusSerializer(serializers.ModelSerializer):
@@ -38,7 +39,8 @@ class GameSerializer(serializers.ModelSerializer):
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(help_text="lines played of all, and the job's error")
     figure = serializers.SerializerMethodField(
-        help_text="hit3, pcpc or accuracy of tokens with a letter or an emoji; null before it is counted"
+        help_text="hit3, pcpc or accuracy, of tokens with a letter or an emoji (filter alphaemoji) or, where the log "
+        "has no words, of all tokens (filter all); null before it is counted"
     )
 
     class Meta:
@@ -56,7 +58,23 @@ class GameSerializer(serializers.ModelSerializer):
 
     def get_figure(self, row: Game) -> dict[str, Any] | None:
         found = row.headline
-        return {"name": found[0], "value": found[1]} if found else None
+        keep = keep_of("alphaemoji", row)
+        return {"name": found[0], "value": found[1], "filter": keep} if found else None
+
+
+class GameDetailSerializer(GameSerializer):
+    corpus_match = serializers.DictField(
+        source="report.corpus_match",
+        allow_null=True,
+        default=None,
+        help_text="of an uploaded log that is filed under a corpus: what was compared (tokens, texts, token lengths, "
+        "line lengths), its lines and those of the corpus (of), the corpus's lines that its first and last are, and "
+        "how many are cut into other tokens (recut)",
+    )
+
+    class Meta(GameSerializer.Meta):
+        fields = [*GameSerializer.Meta.fields, "corpus_match"]
+        read_only_fields = fields
 
 
 CORPUS: dict[str, Any] = {
@@ -112,17 +130,29 @@ GAME: dict[str, Any] = {
     "has_targets": True,
     "has_predictions": True,
     "fingerprint": "3f2a9c1d5e7b8a604c213f2a9c1d5e7b8a604c213f2a9c1d5e7b8a604c213f2a",
-    "figure": {"name": "hit3", "value": 0.41},
+    "figure": {"name": "hit3", "value": 0.41, "filter": "alphaemoji"},
     "created": "2026-03-01T09:00:00Z",
 }
+GAME_DETAIL = {**GAME, "corpus_match": None}
 QUEUED = {
-    **GAME,
+    **GAME_DETAIL,
     "state": "queued",
     "progress": {"done": 0, "total": 60, "error": ""},
     "lines": 0,
     "size": 0,
     "fingerprint": "",
     "figure": None,
+}
+MATCHED = {"compared": "tokens", "lines": 60, "of": 60, "first": 1, "last": 60, "recut": 0}
+UPLOADED = {
+    **QUEUED,
+    "kind": "uploaded",
+    "player": "",
+    "options": {},
+    "filename": "wp.log.gz",
+    "lines": 60,
+    "size": 90210,
+    "corpus_match": MATCHED,
 }
 STATISTICS = {
     "id": GAME["id"],
@@ -141,6 +171,7 @@ SEARCH = {
 COMPARED = {
     "first": GAME["id"],
     "filter": "alphaemoji",
+    "texts_compared": "words",
     "text_fingerprint": GAME["fingerprint"],
     "comparisons": [
         {
@@ -158,6 +189,7 @@ COMPARED = {
             "only_first": 20,
             "only_second": 73,
             "mcnemar_p": 0.0,
+            "verdict": "better",
         }
     ],
 }

@@ -51,6 +51,7 @@ SUBMISSION: dict[str, Any] = {
     "file_sha256": "18a9ae87f02e8f185ebe20b82838c5b38af3e9ef7a68b538a24528488856ff8c",
     "repairs": [],
     "agreed_at": None,
+    "n_samples": 1,
     "evaluator": "2018.2",
     "scored_at": "2026-03-01T09:00:01Z",
     "reference": REFERENCE,

@@ -90,6 +90,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer):
             "file_sha256",
             "repairs",
             "agreed_at",
+            "n_samples",
             "evaluator",
             "scored_at",
             "reference",
@@ -136,7 +137,7 @@ def process_detail(report: Any) -> dict[str, Any]:
 
     questions = {}
     for name in QUESTIONS:
-        missed, spurious = report.unmatched(name)
+        answers, predictions = report.matches(name)
         questions[name] = {
             "pairs": [
                 {
@@ -148,8 +149,8 @@ def process_detail(report: Any) -> dict[str, Any]:
                 }
                 for pair in report.pairs(name)[:1_000]
             ],
-            "missed": items(missed),
-            "spurious": items(spurious),
+            "missed": items(one.item for one in answers if not one.score),
+            "spurious": items(one.item for one in predictions if not one.score),
         }
     return {
         **report.as_dict(),

@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, etag_of, held, one
 from gym.api.errors import Trouble, invalid
-from gym.api.filters import WholeNumberFilter
+from gym.api.filters import Filters, WholeNumberFilter
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
@@ -118,7 +118,7 @@ def scored(request: Request, key: str) -> Submission:
     return submission
 
 
-class SubmissionFilter(django_filters.FilterSet):
+class SubmissionFilter(Filters):
     answer_set = django_filters.CharFilter("version__answer_set__slug", label="Answer set")
     version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")

@@ -1,9 +1,8 @@
-"""How mail leaves the site, and what a proxy in front of it may say."""
+"""How mail leaves the site."""
 
 from __future__ import annotations
 
 import pytest
-from django.core.management import call_command
 
 from gym import env
 
@@ -45,13 +44,3 @@ def test_an_error_repeats_no_password(monkeypatch):
     with pytest.raises(env.EnvError) as refused:
         email(monkeypatch, "imap://me:secret-word@mail.example.org")
     assert "secret-word" not in str(refused.value)
-
-
-@pytest.mark.parametrize("behind", [True, False])
-def test_headers_of_a_proxy_arrive_only_where_there_is_one(monkeypatch, settings, behind):
-    given = {}
-    settings.GYM_BEHIND_PROXY = behind
-    monkeypatch.setattr("waitress.serve", lambda application, **options: given.update(options))
-    monkeypatch.setattr("signal.signal", lambda *arguments: None)
-    call_command("web")
-    assert given["clear_untrusted_proxy_headers"] is not behind

@@ -1,0 +1,58 @@
+"""Many clients send half a request each and then nothing.
+
+python -m benchmarks.attacks.half_sent [--url http://127.0.0.1:8000] [--clients 500] [--seconds 60]
+
+A client that the site closes comes back at once. Every second one announces a body that never comes.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import sys
+import time
+
+from benchmarks.attacks.watching import Watching, arguments, place_of
+
+HEADERS = b"GET /suites/ HTTP/1.1\r\nHost: localhost\r\nX-Half: "
+BODY = (
+    b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 1000000\r\n\r\nusername=a"
+)
+
+
+def half(place: tuple[str, int], number: int) -> socket.socket:
+    client = socket.create_connection(place, timeout=5)
+    client.sendall(BODY if number % 2 else HEADERS)
+    return client
+
+
+def main() -> None:
+    given = arguments(__doc__, clients=500, seconds=60)
+    place = place_of(given.url)
+    closed = refused = 0
+    with Watching(given.url) as watching:
+        clients: dict[int, socket.socket] = {}
+        end = time.monotonic() + given.seconds
+        poll = select.poll()
+        while time.monotonic() < end:
+            while len(clients) < given.clients and time.monotonic() < end:
+                try:
+                    client = half(place, len(clients))
+                except OSError:
+                    refused += 1
+                    break
+                clients[client.fileno()] = client
+                poll.register(client, select.POLLIN)
+            for number, _ in poll.poll(500):  # an answer or the end: this one is over
+                poll.unregister(number)
+                clients.pop(number).close()
+                closed += 1
+    for client in clients.values():
+        client.close()
+    print(f"{given.clients} clients; {closed} were closed and came back, {refused} were not let in")
+    sys.exit(not watching.ends_well())
+
+
+if __name__ == "__main__":
+    main()

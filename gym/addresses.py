@@ -1,0 +1,43 @@
+"""Addresses made of a title: the first that is free, also where many things of one title come at the same moment."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from itertools import count, islice
+from typing import TypeVar
+
+from django.db import IntegrityError, models, transaction
+
+Saved = TypeVar("Saved")
+TRIES = 12
+
+
+def at_free_slug(base: str, save: Callable[[str], Saved], *kinds: type[models.Model]) -> Saved:
+    """What `save` makes of a slug that no row of these kinds has: `base`, else `base-2` and so on.
+
+    Somebody else may take it between the look and the save. Each further try looks further ahead, at random, so that
+    many do not meet again and again."""
+    for tries in range(TRIES):
+        slug = _free(base, kinds, skip=secrets.randbelow(2**tries))
+        try:
+            with transaction.atomic():
+                return save(slug)
+        except IntegrityError:
+            if tries + 1 == TRIES or slug not in _taken(slug, kinds):
+                raise
+    raise AssertionError
+
+
+def _free(base: str, kinds: tuple[type[models.Model], ...], *, skip: int) -> str:
+    taken = _taken(base, kinds)
+    slugs = (base if number == 1 else f"{base}-{number}" for number in count(1))
+    return next(islice((slug for slug in slugs if slug not in taken), skip, None))
+
+
+def _taken(base: str, kinds: tuple[type[models.Model], ...]) -> set[str]:
+    return {
+        slug
+        for kind in kinds
+        for slug in kind._default_manager.filter(slug__startswith=base).values_list("slug", flat=True)
+    }

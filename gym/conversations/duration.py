@@ -1,0 +1,41 @@
+"""How long a test case takes at the least, as far as the case itself says: SLEEPs of the embedded agents. Pure."""
+
+from __future__ import annotations
+
+import math
+
+from gym.conversations.cases import TestCase
+from gym.conversations.driver import Options
+from gym.conversations.embedded.agents import PAUSE
+from gym.conversations.embedded.server import MAX_PAUSE
+
+
+def least_seconds(case: TestCase, options: Options) -> float:
+    """Wall-clock seconds for all iterations. What timeouts cut short counts as far as they let it go; with early stop
+    the ratio is taken to be decided as soon as it can be."""
+    iterations = case.ratio.iterations
+    if options.early_stop:
+        needed = case.ratio.required(options.reading)
+        iterations = max(1, min(needed, iterations - needed + 1))
+    one = _conversation(case, options) * len(case.connections)
+    if case.timeout is not None:
+        one = min(one, case.timeout)
+    total = one * math.ceil(iterations / max(1, options.parallel))
+    if case.timeout is not None and options.reading == "document":
+        total = min(total, case.timeout)
+    return total
+
+
+def _conversation(case: TestCase, options: Options) -> float:
+    """One connection of one iteration. A turn that times out ends it."""
+    seconds = 0.0
+    for turn in case.interactions:
+        pause = PAUSE.search(turn.text or "")
+        asked = min(float(pause[1]), MAX_PAUSE) if pause else 0.0
+        limit = (
+            options.request_seconds if turn.timeout is None else min(turn.timeout, options.request_seconds)
+        )
+        seconds += min(asked, limit)
+        if asked > limit:
+            break
+    return seconds

@@ -1,0 +1,114 @@
+"""A web process: waitress on a socket that the parent bound for all of them, and an end to it when it hangs.
+
+waitress reads a request and holds back an answer without a thread, so that slow clients cost connections only.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.urls import get_resolver
+
+MAX_BODY = 55_000_000
+"""Bytes of a request: the largest file that any page takes (50 MB, the log of a game), and what a form adds to it."""
+MAX_HEADER = 65_536
+CONNECTIONS = 1_000
+"""Of one process. Each takes a file descriptor, and a second one while a large body or answer lies on disk."""
+IDLE_SECONDS = 30
+"""Without a byte from the client, in the middle of a request too, its connection is closed."""
+STALLED_SECONDS = 60
+"""A client that reads nothing of its answer for so long is cut off by the kernel."""
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """The address is ours from now on; the first web process begins to listen. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit it
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_SECONDS * 1_000)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def usual_processes() -> int:
+    """Two, so that one that hangs is not the whole site; one where there is a single core."""
+    return min(2, os.cpu_count() or 1)
+
+
+def serve_here(bound: socket.socket, threads: int) -> None:
+    """Serve in this process until SystemExit."""
+    import waitress
+
+    settings.GYM_WEB_THREADS = threads
+    _allow_files(2 * CONNECTIONS + 200)
+    module, _, name = settings.WSGI_APPLICATION.rpartition(".")
+    site = Watched(getattr(import_module(module), name), threads)
+    get_resolver().url_patterns  # noqa: B018  everything is loaded before the first request is taken
+    threading.Thread(target=site.watch, args=(settings.GYM_WEB_HANG_SECONDS,), daemon=True).start()
+    waitress.serve(
+        site,
+        sockets=[bound],
+        threads=threads,
+        connection_limit=CONNECTIONS,
+        channel_timeout=IDLE_SECONDS,
+        cleanup_interval=5,
+        max_request_header_size=MAX_HEADER,
+        max_request_body_size=MAX_BODY,
+        asyncore_use_poll=True,  # select() knows 1,024 files at most
+        ident=None,
+        clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
+        _quiet=True,
+    )
+
+
+def _allow_files(wanted: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+class Watched:
+    """A WSGI application that knows whether it still answers."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
+        self.application = application
+        self.threads = threads
+        self.busy = self.ended = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        with self._lock:
+            self.busy += 1
+        try:
+            return self.application(environ, start_response)
+        finally:
+            with self._lock:
+                self.busy -= 1
+                self.ended += 1
+
+    def watch(self, seconds: int) -> None:
+        """End this process, with what its threads are at in the log, when every thread is busy for so long and no
+        request ends, or when nothing but one thread runs at all: the timer needs no interpreter."""
+        ended = -1
+        while True:
+            if self.busy < self.threads or self.ended != ended:
+                ended = self.ended
+                faulthandler.dump_traceback_later(seconds, exit=True)
+            time.sleep(min(1.0, seconds / 4))

@@ -1,0 +1,1 @@
+"""What every room may use. Imports no Django and no room."""

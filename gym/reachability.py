@@ -1,0 +1,33 @@
+"""Can other machines reach this site? Then it must not rest on what is published."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from gym.env import EnvError
+
+
+def is_loopback(host: str) -> bool:
+    """Is this a name or an address of this machine that no other machine can reach?"""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def only_here(hosts: Sequence[str], listens_on: str) -> bool:
+    """Can no other machine reach a site that answers to these names and listens there?"""
+    return all(map(is_loopback, [*hosts, listens_on]))
+
+
+def require_own_secret(secret: str, published: str, *, is_local: bool) -> None:
+    """The key that stands in the code signs sessions and encrypts stored keys: others could forge and read both."""
+    if secret == published and not is_local:
+        raise EnvError(
+            "GYM_SECRET_KEY is not set, and other machines can reach this site (GYM_ALLOWED_HOSTS, --host). "
+            "Set it to a secret of your own, for instance to the output of: "
+            "python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
+        )

@@ -1,0 +1,61 @@
+"""Load a model and try it out in a process that can be ended: `python -m models_registry.backends.trial`.
+
+Standard input is JSON with the arguments of `load_backend`. Standard output is JSON: {"problem": why it does not work},
+or {"facts", "probe", "seconds"}. What libraries print goes to standard error. `models_registry.trials` starts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from models_registry.backends import BackendError, load_backend, probe
+
+PR_SET_PDEATHSIG = 1
+
+
+def try_out(request: dict[str, Any]) -> dict[str, Any]:
+    started = perf_counter()
+    try:
+        backend = load_backend(
+            request["kind"],
+            request["config"],
+            model_dir=Path(request["model_dir"]),
+            hub_allowed=request["hub_allowed"],
+        )
+        seconds = perf_counter() - started
+        found = probe(backend)
+    except BackendError as error:
+        return {"problem": str(error)}
+    except MemoryError:
+        return {"problem": "The model does not fit into the memory of this machine."}
+    return {"facts": backend.facts.to_dict(), "probe": found, "seconds": seconds}
+
+
+def die_first(parent: int) -> None:
+    """When memory runs out this process is the one to be killed, and it never outlives the worker that started it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit("the worker is gone")
+
+
+def main() -> None:
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(2, 1)
+        request = json.load(sys.stdin)
+        die_first(request["parent"])
+        json.dump(try_out(request), answers)
+
+
+if __name__ == "__main__":
+    main()

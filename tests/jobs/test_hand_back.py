@@ -1,0 +1,96 @@
+"""A worker that lacks what a job needs hands it back: it leaves it to others, which take it up at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.jobs import lacking, reaper, runner, states
+from gym.jobs.errors import NotHere
+from gym.jobs.models import Message
+from gym.jobs.selectors import waited_for
+from gym.jobs.services import enqueue
+from gym.jobs.testing import run_pending
+from gym.jobs.worker import drain
+
+pytestmark = pytest.mark.django_db
+FILES = "the files of the model x"
+
+
+@pytest.fixture(autouse=True)
+def as_a_new_worker(monkeypatch):
+    """What one test's worker lacks is nothing to the next one's."""
+
+    def start():
+        monkeypatch.setattr(lacking, "_until", {})
+
+    start()
+    return start
+
+
+@pytest.fixture
+def handed_back(register):
+    """A job whose first worker lacks its files."""
+
+    def handler(context):
+        if context.attempt == 1:
+            raise NotHere(FILES)
+
+    job = enqueue(register("needs files", handler), {})
+    runner.run_next("default")
+    job.refresh_from_db()
+    return job
+
+
+def test_it_is_queued_with_all_its_tries_and_says_what_it_waits_for(handed_back):
+    assert (handed_back.state, handed_back.tries, handed_back.waits_for) == ("queued", 0, FILES)
+    assert handed_back.error == f"Waiting for a worker with {FILES}."
+    assert waited_for(type(handed_back).objects.all()) == [(FILES, 1)]
+
+
+def test_the_same_worker_does_not_take_it_again_at_once_and_does_others(handed_back, register):
+    other = enqueue(register("k"), {})
+    assert [job.pk for job in run_pending()] == [other.pk]
+    assert states.claim_next("default", "w") is None
+
+
+def test_another_worker_takes_it_at_once(handed_back, as_a_new_worker):
+    as_a_new_worker()
+    (job,) = run_pending()
+    assert (job.pk, job.state, job.waits_for, job.error) == (handed_back.pk, "done", "", "")
+
+
+def test_a_worker_looks_again_after_a_while(register, settings):
+    settings.GYM_JOB_LOOK_AGAIN_SECONDS = 0
+    seen = []
+
+    def handler(context):
+        seen.append(context.attempt)
+        if context.attempt < 3:
+            raise NotHere(FILES)
+
+    enqueue(register("k", handler), {})
+    (job,) = run_pending()
+    assert (job.state, seen) == ("done", [1, 2, 3])
+
+
+def test_every_round_of_the_reaper_wakes_a_worker_for_it(handed_back):
+    for _ in range(2):
+        Message.objects.all().delete()  # used up by workers that lack the files
+        reaper.reap()
+        assert Message.objects.count() == 1
+
+
+def test_draining_ends_and_leaves_it_to_others(handed_back):
+    assert drain(["default"]) == 0
+    handed_back.refresh_from_db()
+    assert handed_back.state == "queued"
+
+
+def test_a_job_that_should_stop_is_cancelled(register):
+    def handler(context):
+        states.cancel(context.job_id)
+        raise NotHere(FILES)
+
+    enqueue(register("k", handler), {})
+    (job,) = run_pending()
+    assert job.state == "cancelled"

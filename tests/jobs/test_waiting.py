@@ -1,0 +1,53 @@
+"""Requests that wait for their jobs leave threads of the web server for the others."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gym.jobs import waiting
+from gym.jobs.models import Job
+from tests.factories import make_model
+
+
+@pytest.fixture
+def slept(monkeypatch):
+    """Whoever waits tells here; meanwhile the job goes away."""
+    calls = []
+
+    def sleep(seconds: float) -> None:
+        calls.append(seconds)
+        Job.objects.all().delete()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    return calls
+
+
+@pytest.fixture
+def taken():
+    """As many wait as may."""
+    for _ in range(waiting.MOST):
+        assert waiting._places.acquire(blocking=False)
+    yield
+    for _ in range(waiting.MOST):
+        waiting._places.release()
+
+
+@pytest.mark.parametrize(
+    ("address", "body"),
+    [("score", {"model": "m", "sentences": ["No!"]}), ("lmc/guesses", {"model": "m", "text": "No"})],
+)
+def test_where_enough_requests_wait_the_next_is_answered_at_once(client, people, slept, taken, address, body):
+    make_model(people.alice, slug="m", backend="ngram")
+    client.force_login(people.alice)
+    answer = client.post(f"/api/v1/{address}/", body, content_type="application/json")
+    assert (answer.status_code, answer["Retry-After"]) == (202, "1")
+    assert slept == []
+
+
+def test_who_has_waited_makes_room_for_the_next(db, slept):
+    for _ in range(waiting.MOST + 1):
+        job = Job.objects.create(kind="score")
+        waiting.wait_for_job(job.pk)
+    assert len(slept) == waiting.MOST + 1

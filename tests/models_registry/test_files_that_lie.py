@@ -1,0 +1,179 @@
+"""Model folders whose configuration does not belong to their weights, and ones that keep a check busy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gym.jobs import runner, states
+from gym.jobs.context import JobContext
+from gym.jobs.errors import Cancelled
+from models_registry import services, trials
+from models_registry.actors import inspect
+from models_registry.backends import BackendError
+from models_registry.backends.files import check_folder
+from models_registry.backends.headers import layers_stored
+from models_registry.models import RegisteredModel
+from tests.factories import make_model
+from tests.models_registry import tiny
+
+SHAPES = {
+    "transformer.wte.weight": [300, 16],
+    "transformer.h.0.ln_1.weight": [16],
+    "transformer.h.1.ln_1.weight": [16],
+}
+TRUE = {"model_type": "gpt2", "n_layer": 2, "n_embd": 16, "vocab_size": 300}
+
+
+def write(folder: Path, config: dict[str, Any], shapes: dict[str, list[int]] = SHAPES) -> Path:
+    """A folder of a configuration and of weights that are nothing but a header."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    header = {
+        name: {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]} for name, shape in shapes.items()
+    }
+    text = json.dumps({"__metadata__": {"format": "pt"}, **header}).encode()
+    (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TRUE,
+        {"model_type": "gpt2"},
+        TRUE | {"num_hidden_layers": 2, "hidden_size": 16},
+        {"text_config": TRUE, "num_hidden_layers": 70, "vocab_size": 9},
+        {"model_type": "albert", "num_hidden_layers": 12, "num_hidden_groups": 1, "vocab_size": 300},
+        {"model_type": "bart", "num_hidden_layers": 12, "decoder_layers": 2, "d_model": 16},
+    ],
+)
+def test_a_configuration_that_belongs_to_the_weights_is_accepted(tmp_path, config):
+    assert check_folder(write(tmp_path / "m", config)) == config
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        (
+            {"n_layer": 1_000_000},
+            "config.json asks for 1,000,000 layers (n_layer), and the weights hold 2.",
+        ),
+        ({"num_hidden_layers": 3}, "asks for 3 layers (num_hidden_layers), and the weights hold 2."),
+        ({"n_embd": 10**9}, "the hidden layer has 1,000,000,000 entries (n_embd), and no tensor"),
+        ({"vocab_size": 10**12}, "the vocabulary has 1,000,000,000,000 entries (vocab_size), and no tensor"),
+        ({"text_config": {"num_hidden_layers": 10**6}}, "asks for 1,000,000 layers"),
+    ],
+)
+def test_a_configuration_that_differs_from_the_weights_is_refused_with_what_differs(tmp_path, lie, message):
+    with pytest.raises(BackendError) as caught:
+        check_folder(write(tmp_path / "m", TRUE | lie))
+    assert message in str(caught.value)
+    assert "saved with these weights" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "cut short"),
+        ((10**15).to_bytes(8, "little") + b"{}", "cut short or too long"),
+        ((2).to_bytes(8, "little") + b"[]", "not a JSON object"),
+        ((9).to_bytes(8, "little") + b'{"a": {}}', "which shape 'a' has"),
+        ((20).to_bytes(8, "little") + b'{"a":{"shape":[-1]}}', "which shape 'a' has"),
+    ],
+)
+def test_a_header_that_is_none_is_refused(tmp_path, content, message):
+    (write(tmp_path / "m", TRUE) / "model.safetensors").write_bytes(content)
+    with pytest.raises(BackendError, match=message):
+        check_folder(tmp_path / "m")
+
+
+def test_layers_are_counted_by_the_numbers_in_names():
+    assert layers_stored({"h.11.mlp.weight": (1,), "h.2.experts.7.w": (1,)}) == 12
+    assert layers_stored({"h.99999999999.weight": (1,), "wte": (2,)}) == 0
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "neox", "opt", "bloom", "mamba", "gpt-neo-local"])
+def test_no_family_of_models_is_taken_for_a_lie(tmp_path, kind):
+    pytest.importorskip("torch")
+    tiny.causal(kind, 90).save_pretrained(tmp_path / kind)
+    assert check_folder(tmp_path / kind)["model_type"]
+
+
+# --- the check, in a process of its own ---
+
+
+@pytest.fixture
+def liar(db, people, settings) -> RegisteredModel:
+    """A million layers, and a tensor that says so: its header tells nothing."""
+    shapes = SHAPES | {"transformer.h.999999.ln_1.weight": [16]}
+    folder = write(settings.GYM_MODEL_DIR / "liar", TRUE | {"n_layer": 1_000_000}, shapes)
+    tiny.fast(tiny.train("character")).save_pretrained(folder)
+    return make_model(
+        people.staff,
+        slug="liar",
+        ready=False,
+        backend="causal",
+        config={"source": "directory", "path": "liar", "device": "cpu"},
+    )
+
+
+def test_a_check_that_takes_too_long_ends_and_says_so(liar, settings):
+    pytest.importorskip("torch")
+    settings.GYM_MODEL_CHECK_SECONDS = 2
+    found = inspect(liar)
+    assert found["status"] == "broken"
+    assert found["status_reason"].startswith(
+        "Loading the model and trying it out took longer than 2 seconds and was ended."
+    )
+
+
+def test_a_check_that_takes_too_much_memory_ends_and_says_so(liar, settings):
+    pytest.importorskip("torch")
+    settings.GYM_MODEL_CHECK_MEMORY_MB = 20
+    found = inspect(liar)
+    assert found["status"] == "broken"
+    assert "took more than 20 MB of memory and was ended" in found["status_reason"]
+
+
+def test_a_cancelled_check_ends_its_process(liar, people, monkeypatch):
+    pytest.importorskip("torch")
+    services.check_model(liar, actor=people.staff)
+    context = JobContext(states.claim_next("default", "w"))
+    started = []
+    popen = trials.subprocess.Popen
+    monkeypatch.setattr(
+        trials.subprocess, "Popen", lambda *given, **more: started.append(popen(*given, **more)) or started[0]
+    )
+
+    def cancelled():
+        if started:
+            raise Cancelled
+
+    monkeypatch.setattr(context, "check", cancelled)
+    with pytest.raises(Cancelled):
+        runner.get_handler("check_model")(context)
+    assert started[0].returncode == -9
+
+
+def test_a_process_that_dies_is_a_finding(liar, monkeypatch):
+    def die(child, tick):
+        child.kill()
+        child.wait()
+
+    monkeypatch.setattr(trials, "_wait", die)
+    found = inspect(liar)
+    assert found["status"] == "broken"
+    assert "died: killed by signal 9: often memory ran out" in found["status_reason"]
+
+
+def test_a_folder_that_lies_is_broken_with_what_differs(liar):
+    shutil.rmtree(trials.settings.GYM_MODEL_DIR / "liar")
+    write(trials.settings.GYM_MODEL_DIR / "liar", TRUE | {"n_layer": 1_000_000})
+    found = inspect(liar)
+    assert found["status"] == "broken"
+    assert "asks for 1,000,000 layers" in found["status_reason"]

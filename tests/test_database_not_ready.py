@@ -1,0 +1,140 @@
+"""Every command says in one sentence what to run while the database is empty, old or away."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.db import connection, connections
+from django.db.backends.sqlite3.base import DatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
+
+from gym.management.base import SiteCommand
+from tests.test_house import ROOT, own_commands
+
+SUITE = str(ROOT / "gym" / "demo" / "data" / "suites" / "npi.json")
+OF_THEIR_OWN = {
+    "serve": "migrates by itself (tests/jobs/test_serve.py)",
+    "doctor": "reports it among what else it finds",
+    "lmc": "uses the database for models of the site only",
+}
+GIVEN = {"api_schema": ["--check"]}  # without it the command writes a file of the repository
+EMPTY = "The database is empty: run `manage.py migrate` first"
+OLD = "(1 migration has not been applied): run `manage.py migrate`."
+
+
+def loaded(name: str) -> Any:
+    return load_command_class(get_commands()[name], name)
+
+
+def arguments(name: str) -> list[str]:
+    """Something for everything that the command insists on."""
+    given = list(GIVEN.get(name, []))
+    for action in loaded(name).create_parser("manage.py", name)._actions:
+        value = (
+            next(iter(action.choices)) if action.choices else SUITE if action.type is Path else "some-name"
+        )
+        if action.required:
+            given += [action.option_strings[0], value] if action.option_strings else [value]
+    return given
+
+
+def using_tables() -> list[str]:
+    return [name for name in own_commands() if isinstance(loaded(name), SiteCommand)]
+
+
+def using_none() -> list[str]:
+    return sorted(set(own_commands()) - set(using_tables()) - set(OF_THEIR_OWN))
+
+
+@pytest.fixture
+def new_database(tmp_path, django_db_blocker):
+    """An installation on which nobody has run anything yet."""
+    before = connections["default"]
+    values = before.settings_dict | {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": tmp_path / "new.sqlite3",
+        "OPTIONS": {},
+    }
+    connections["default"] = DatabaseWrapper(values, "default")
+    with django_db_blocker.unblock():
+        yield values
+        connections["default"].close()
+    connections["default"] = before
+
+
+@pytest.mark.parametrize("name", using_tables())
+def test_on_an_empty_database_every_command_says_what_to_run(name, new_database):
+    with pytest.raises(CommandError) as refused:
+        call_command(name, *arguments(name))
+    assert str(refused.value).startswith(EMPTY)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", using_tables())
+def test_on_a_database_of_an_older_version_every_command_says_what_to_run(name, db):
+    migration = MigrationRecorder(connection).migration_qs.filter(app="evaluations").latest("name")
+    MigrationRecorder(connection).record_unapplied("evaluations", migration.name)
+    with pytest.raises(CommandError) as refused:
+        call_command(name, *arguments(name))
+    assert str(refused.value).endswith(OLD)
+
+
+@pytest.mark.parametrize("name", using_none())
+def test_the_other_commands_do_without_a_database(name):
+    """Outside `db` every look at one is an error."""
+    try:
+        call_command(name, *arguments(name), stdout=io.StringIO(), stderr=io.StringIO())
+    except (CommandError, SystemExit) as end:
+        assert "migrate" not in str(end)
+
+
+def test_a_model_of_the_site_plays_no_game_before(new_database, capfd):
+    with pytest.raises(SystemExit) as end:
+        call_command("lmc", "serve", "--model", "demo-ngram")
+    assert end.value.code == 1
+    assert EMPTY in capfd.readouterr().err
+
+
+def test_the_doctor_finds_it_and_goes_on(new_database):
+    out = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("doctor", stdout=out)
+    assert f"BAD  {EMPTY}" in out.getvalue()
+    assert "free in" in out.getvalue()
+
+
+def test_a_database_that_does_not_answer_is_named(new_database):
+    connections["default"].settings_dict["NAME"] = "/nowhere/at/all.sqlite3"
+    with pytest.raises(CommandError, match=r"does not answer: unable to open .* Check GYM_DATABASE_URL\."):
+        call_command("export_suite", "some-suite")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "database", "says"),
+    [
+        (["createsuperuser", "--noinput", "--username", "a", "--email", "a@b.org"], "new.sqlite3", EMPTY),
+        (["migrate"], "no/folder.sqlite3", "does not answer"),
+    ],
+    ids=["createsuperuser", "migrate"],
+)
+def test_who_types_it_reads_one_sentence_and_no_traceback(tmp_path, words, database, says):
+    env = os.environ | {
+        "GYM_VAR_DIR": str(tmp_path),
+        "GYM_DATABASE_URL": f"sqlite:///{tmp_path / database}",
+        "DJANGO_SUPERUSER_PASSWORD": "long-enough-1",
+    }
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert re.search(r"Traceback|File \"", done.stderr) is None

@@ -1,0 +1,53 @@
+"""The key that stands in the code guards nothing that other machines can reach."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gym.reachability import only_here
+
+
+@pytest.mark.parametrize(
+    ("hosts", "listens_on", "here"),
+    [
+        (["127.0.0.1", "localhost", "[::1]"], "127.0.0.1", True),
+        (["localhost"], "::1", True),
+        (["localhost"], "0.0.0.0", False),
+        (["localhost"], "", False),
+        (["gym.example.org"], "127.0.0.1", False),
+        (["*"], "127.0.0.1", False),
+    ],
+)
+def test_who_can_reach_a_site(hosts, listens_on, here):
+    assert only_here(hosts, listens_on) is here
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["check"], {"GYM_ALLOWED_HOSTS": "gym.example.org"}),
+        (["serve", "--host", "0.0.0.0"], {}),
+    ],
+)
+def test_a_site_that_others_reach_does_not_start_with_it(tmp_path, arguments, environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GYM_")}
+    told = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        env={**clean, "GYM_VAR_DIR": str(tmp_path), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode != 0
+    assert "GYM_SECRET_KEY is not set" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_nor_does_the_web_server_on_its_own(db):
+    with pytest.raises(CommandError, match="GYM_SECRET_KEY is not set"):
+        call_command("web", host="0.0.0.0")
+    assert "GYM_LISTENS_ON" not in os.environ, "a refusal leaves nothing behind"

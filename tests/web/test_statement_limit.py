@@ -1,0 +1,73 @@
+"""A statement that takes the database too long ends with an answer that says so; workers have no such limit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from gym import statement_limit
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+PATIENCE = 0.2
+
+
+@pytest.fixture
+def limited(db, settings):
+    settings.GYM_WEB_STATEMENT_SECONDS = PATIENCE
+    connection.ensure_connection()
+    wrappers = list(connection.execute_wrappers)
+    statement_limit._limit(connection)
+    yield
+    connection.execute_wrappers[:] = wrappers
+    if connection.vendor == "sqlite":
+        connection.connection.set_progress_handler(None, 0)
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET statement_timeout")
+
+
+def ask_for_ever(*_: object) -> list[object]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(ENDLESS)
+        return cursor.fetchall()
+
+
+def test_an_endless_statement_is_ended(limited):
+    with pytest.raises(OperationalError) as ended:
+        ask_for_ever()
+    assert statement_limit.took_too_long(ended.value)
+
+
+def test_each_statement_has_the_time_for_itself(limited):
+    with pytest.raises(OperationalError):
+        ask_for_ever()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        assert cursor.fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("address", ["/queue/", "/api/v1/queue/"])
+def test_page_and_api_say_that_it_takes_too_long(client, limited, monkeypatch, address):
+    monkeypatch.setattr("gym.views.workers", ask_for_ever)
+    monkeypatch.setattr("gym.jobs.api.workers", ask_for_ever)
+    answer = client.get(address)
+    assert answer.status_code == 503
+    assert f"longer than {PATIENCE:g} seconds" in answer.content.decode()
+
+
+def test_only_the_web_server_is_limited():
+    """Whoever sets Django up, a worker say, has none; whoever loads the WSGI application has."""
+    program = (
+        "import django; django.setup()\n"
+        "from django.db.backends.signals import connection_created as created\n"
+        "print(len(created.receivers)); import gym.wsgi; print(len(created.receivers))"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "gym.settings"}
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert told.returncode == 0, told.stderr
+    before, after = map(int, told.stdout.split())
+    assert after == before + 1
