@@ -1,8 +1,9 @@
-"""Somebody with a demo account."""
+"""People with demo accounts, and what they wait for."""
 
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from benchmarks.attacks.watching import place_of
@@ -14,5 +15,36 @@ def alice(url: str) -> Person:
     return Person(place_of(url)[1], "alice", "demo-alice")
 
 
+def bob(url: str) -> Person:
+    return Person(place_of(url)[1], "bob", "demo-bob")
+
+
+def admin(url: str) -> Person:
+    return Person(place_of(url)[1], "admin", "demo-admin")
+
+
 def sent(person: Person, path: str, body: dict[str, Any]) -> int:
     return person.send("POST", path, json.dumps(body))[0]
+
+
+def made(person: Person, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a POST that must succeed."""
+    status, answer = person.ask("POST", path, body)
+    if status not in {200, 201, 202}:
+        raise SystemExit(f"POST {path} answered {status}: {json.dumps(answer)[:300]}")
+    return answer
+
+
+def seconds_for_a_score(person: Person, patience: float = 60) -> float:
+    """From the request to the numbers of one new sentence by the demo's transformer."""
+    began = time.monotonic()
+    asked = {"model": "demo-gpt2", "sentences": [f"The farmer saw {time.time_ns()} cats."]}
+    answer = made(person, "/api/v1/score/", asked)
+    while answer["state"] not in {"done", "failed", "cancelled"}:
+        if time.monotonic() - began > patience:
+            return float("inf")
+        time.sleep(0.1)
+        _, answer = person.ask("GET", f"/api/v1/score/{answer['id']}/")
+    if answer["state"] != "done":
+        raise SystemExit(f"A score {answer['state']}: {json.dumps(answer)[:300]}")
+    return time.monotonic() - began

@@ -48,7 +48,7 @@ def ask_and_wait(place: tuple[str, int]) -> socket.socket:
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.connect(place)
     client.sendall(
-        f"GET /games/corpora/{SLUG}/download/corpus.jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        f"GET /games/corpora/{SLUG}/download/corpus.jsonl/ HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     )
     return client
 

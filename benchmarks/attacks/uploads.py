@@ -5,6 +5,7 @@ python -m benchmarks.attacks.uploads [--url http://127.0.0.1:8000] [--clients 4]
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import re
@@ -15,7 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 
-from benchmarks.attacks.people import alice
+from benchmarks.attacks.people import alice, made
 from benchmarks.attacks.watching import Watching, arguments
 from benchmarks.edit.site import Person
 
@@ -145,17 +146,21 @@ def send(person: Person, address: str, body: bytes) -> tuple[int, str]:
         "X-CSRFToken": person.cookies.get("csrftoken", ""),
         "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
     }
-    person.connection.request("POST", address, body, headers)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused by its length, with an answer
+        person.connection.request("POST", address, body, headers)
     answer = person.connection.getresponse()
-    return answer.status, answer.read().decode("utf-8", "replace")
+    said = answer.read().decode("utf-8", "replace")
+    if answer.will_close:
+        person.connection.close()
+    return answer.status, said
 
 
 def main() -> None:
     given = arguments(__doc__, clients=4)
     person = alice(given.url)
-    _, made = person.ask("POST", "/api/v1/agent-suites/", {"title": f"Hostile {time.time():.0f}"})
+    suite = made(person, "/api/v1/agent-suites/", {"title": f"Hostile {time.time():.0f}"})
     waiting: SimpleQueue[tuple[str, str, bytes]] = SimpleQueue()
-    for post in posts(made["slug"]):
+    for post in posts(suite["id"]):
         waiting.put(post)
     longest: list[float] = [0.0]
     taken: list[str] = []

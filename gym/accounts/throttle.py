@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import time
 import unicodedata
@@ -18,6 +17,7 @@ from django.urls import reverse
 from django.utils.crypto import get_random_string
 
 from gym.accounts.models import TokenBucket
+from gym.lib.counted_address import counted_address
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -162,20 +162,11 @@ def account_key(name: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Who asks. Behind our proxy it is the last entry of X-Forwarded-For, the one that the proxy wrote itself:
-    everything before it is what the client claims. An IPv6 customer has a /64, so that is one subject."""
-    address = request.META.get("REMOTE_ADDR", "")
-    if settings.GYM_BEHIND_PROXY:
-        address = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or address
-    try:
-        found = ipaddress.ip_address(address.strip("[]"))
-    except ValueError:
-        return "unknown"
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((int(found), 64), strict=False).network_address)
-    return str(found)
+    """Who asks (gym.lib.counted_address)."""
+    forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    return counted_address(
+        request.META.get("REMOTE_ADDR", ""), forwarded_for, behind_proxy=settings.GYM_BEHIND_PROXY
+    )
 
 
 def in_words(seconds: int) -> str:

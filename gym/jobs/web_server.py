@@ -53,7 +53,9 @@ def usual_processes() -> int:
 
 def serve_here(bound: socket.socket, threads: int) -> None:
     """Serve in this process until SystemExit."""
-    import waitress
+    from waitress.server import create_server
+
+    from gym.jobs.turns import fair_dispatcher
 
     settings.GYM_WEB_THREADS = threads
     _allow_files(2 * CONNECTIONS + 200)
@@ -61,8 +63,9 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     site = Watched(getattr(import_module(module), name), threads)
     get_resolver().url_patterns  # noqa: B018  everything is loaded before the first request is taken
     threading.Thread(target=site.watch, args=(settings.GYM_WEB_HANG_SECONDS,), daemon=True).start()
-    waitress.serve(
+    create_server(
         site,
+        _dispatcher=fair_dispatcher(threads),
         sockets=[bound],
         threads=threads,
         connection_limit=CONNECTIONS,
@@ -73,8 +76,7 @@ def serve_here(bound: socket.socket, threads: int) -> None:
         asyncore_use_poll=True,  # select() knows 1,024 files at most
         ident=None,
         clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
-        _quiet=True,
-    )
+    ).run()
 
 
 def _allow_files(wanted: int) -> None:
