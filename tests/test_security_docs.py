@@ -1,0 +1,180 @@
+"""docs/security.md names settings that exist, and its table of limits has the numbers of the code."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from django.conf import settings
+
+from gym import bounded, json_api
+from gym.accounts import throttle, tokens
+from gym.api import filters, paging, parsers
+from gym.conversations import archives, hocon, protocol
+from gym.conversations import services as agents
+from gym.conversations.cases.model import MAX_ITERATIONS
+from gym.evaluations.uploaded import parts as results
+from gym.jobs import conf, waiting, web_server
+from gym.jobs.management.commands.serve import add_web_arguments
+from gym.jobs.registry import time_limit
+from gym.lmchallenge.site import game_views, playing, storage
+from gym.lmchallenge.site import services as lmc
+from gym.propara import intake
+from gym.propara.site import services as propara
+from gym.scoring import services as scoring
+from gym.sharing import services as sharing
+from models_registry import trials
+from models_registry.backends import hub, lmzoo_commands, openai, remote_schemas
+from suites.formats import documents as suite_files
+from suites.formulas import parser as formulas
+from tests.test_house import ROOT
+from tests.test_settings_docs import CALLS
+
+DOCS = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+UNITS = {"MB": 10**6, "GB": 10**9, "minute": 60, "hour": 3600, "day": 86_400}
+NUMBER = re.compile(rf"(\d+(?:,\d{{3}})*)(?: ({'|'.join(UNITS)}))?")
+
+
+def rows() -> list[list[str]]:
+    """The cells of the table of limits, its head left out."""
+    section = DOCS.split("\n## What is bounded\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def default(name: str) -> object:
+    return CALLS[name][1]
+
+
+def usual_threads() -> int:
+    parser = argparse.ArgumentParser()
+    add_web_arguments(parser)
+    return int(parser.get_default("threads"))
+
+
+def most_seconds(schema: dict) -> int:
+    return int(schema["properties"]["seconds"]["maximum"])
+
+
+def same(*values: object) -> object:
+    """Of limits that one row tells."""
+    (found,) = set(values)
+    return found
+
+
+def limits() -> dict[str, list[object]]:
+    """What the code says to each row, in bytes and seconds."""
+    statements, hang = default("GYM_WEB_STATEMENT_SECONDS"), default("GYM_WEB_HANG_SECONDS")
+    per_account = default("GYM_SIGN_IN_TRIES_PER_ACCOUNT")
+    per_address = default("GYM_SIGN_IN_TRIES_PER_ADDRESS")
+    react, deaf = conf.get("GYM_JOB_REACT_SECONDS"), conf.get("GYM_JOB_DEAF_SECONDS")
+    return {
+        "connections of a web process": [web_server.CONNECTIONS],
+        "headers of a request": [web_server.MAX_HEADER],
+        "body of a request": [web_server.MAX_BODY],
+        "client that sends nothing": [web_server.IDLE_SECONDS],
+        "client that reads nothing (Linux)": [web_server.STALLED_SECONDS],
+        "web process with all threads busy and no request ended": [hang],
+        "one database statement of a web request": [statements],
+        "large downloads made while they are sent": [usual_threads()],
+        "requests that wait for a worker": [waiting.MOST, waiting.WAIT_SECONDS],
+        "search in the list of suites, filters of lists in the API": [
+            filters.MOST_CHARACTERS,
+            filters.MOST_WORDS,
+        ],
+        "page of a list in the API": [paging.MAX_LIMIT, paging.MAX_BYTES],
+        "JSON or form without files": [
+            settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+            same(parsers.LIMITS.values, json_api.LIMITS.values),
+        ],
+        "files of one request": [settings.DATA_UPLOAD_MAX_NUMBER_FILES],
+        "rows of a Parquet file or a zip of tables": [default("GYM_EXPORT_MAX_ROWS")],
+        "wrong passwords of an account, or of a device known to it": [
+            per_account,
+            throttle.sign_in_by_account().period,
+        ],
+        "wrong current password, when signed in": [per_account, throttle.own_password().period],
+        "wrong passwords of an address; as many wrong tokens": [
+            per_address,
+            same(throttle.sign_in_by_address().period, throttle.bad_token_by_address().period),
+        ],
+        "new accounts of an address; as many password links": [
+            default("GYM_SIGN_UPS_PER_ADDRESS"),
+            same(throttle.sign_up_by_address().period, throttle.reset_by_address().period),
+        ],
+        "password links to an e-mail address": [
+            throttle.reset_by_email().tries,
+            throttle.reset_by_email().period,
+        ],
+        "age of a password link, which works once": [settings.PASSWORD_RESET_TIMEOUT],
+        "live tokens of an account": [tokens.MAX_LIVE],
+        "API requests of an account, or of an address without one": [
+            default("GYM_API_REQUESTS_PER_MINUTE"),
+            throttle.api_requests().period,
+        ],
+        "queued and running jobs of an account": [default("GYM_MAX_ACTIVE_JOBS_PER_USER")],
+        "sentences that an account queues": [default("GYM_MAX_SENTENCES_PER_DAY"), throttle.DAY],
+        "runs that an account keeps": [default("GYM_MAX_RUNS_PER_USER")],
+        "LM Challenge, kept by an account": [lmc.MAX_CORPORA, lmc.MAX_GAMES, lmc.MAX_KEPT],
+        "ProPara submissions of an account": [propara.MAX_SUBMISSIONS],
+        "cases of an agent suite": [agents.MAX_CASES],
+        "collaborators of one thing": [sharing.MAX_COLLABORATORS],
+        "file packed with gzip": [bounded.MAX_MEMBERS],
+        "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
+        "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
+        "file of results": [results.MAX_BYTES, results.MAX_ROWS],
+        "ProPara file": [intake.MAX_BYTES, intake.MAX_CELLS, intake.MAX_STEPS],
+        "corpus, unpacked": [lmc.MAX_BYTES, lmc.MAX_LINES, lmc.LINE_BYTES, lmc.SECONDS],
+        "log of a game": [
+            game_views.MAX_UPLOAD,
+            playing.MAX_LOG,
+            storage.MAX_LINES,
+            storage.LINE_BYTES,
+            storage.SECONDS,
+        ],
+        "zip of test cases": [archives.MAX_TOTAL, archives.MAX_FILES, archives.MAX_ENTRIES],
+        "test case (HOCON)": [hocon.MAX_BYTES, hocon.MAX_DEPTH, hocon.MAX_WEIGHT, MAX_ITERATIONS],
+        "sentences scored on demand": [
+            scoring.MAX_TEXTS,
+            scoring.MAX_TEXT_CHARACTERS,
+            scoring.MAX_CHARACTERS,
+        ],
+        "run of agent tests, all attempts together": [default("GYM_AGENT_RUN_SECONDS")],
+        "check of a model": [default("GYM_MODEL_CHECK_SECONDS")],
+        "memory of that check": [100 * trials.SHARE_OF_RAM],
+        "one attempt at a run of a suite": [time_limit("suite_run")],
+        "one attempt at naming failures, or at sentences on demand": [
+            same(time_limit("agent_naming"), time_limit("score"))
+        ],
+        "check of an agent; preview and playground": [
+            time_limit("check_agent"),
+            same(time_limit("preview"), time_limit("lmc_guess")),
+        ],
+        "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
+        "job that was cancelled or is out of time": [react, deaf],
+        "worker that gives no sign of life": [default("GYM_JOB_LEASE_SECONDS")],
+        "attempts at a job that get it no further": [conf.get("GYM_JOB_MAX_ATTEMPTS")],
+        "model fetched from the Hugging Face hub": [hub.MAX_BYTES],
+        "answer of a completion server": [openai._MOST_BYTES, most_seconds(remote_schemas.OPENAI_SCHEMA)],
+        "answer of an agent server": [protocol.MAX_BYTES, protocol.MAX_LINE],
+        "one LM Zoo command": [lmzoo_commands.MOST_OUTPUT, most_seconds(remote_schemas.LMZOO_SCHEMA)],
+    }
+
+
+def numbers_in(cell: str) -> list[object]:
+    """ "5 MB, 10 minutes" -> [5000000, 600]"""
+    return [int(n.replace(",", "")) * UNITS.get(unit, 1) for n, unit in NUMBER.findall(cell)]
+
+
+def test_every_setting_it_names_can_be_set():
+    for name in set(re.findall(r"GYM_[A-Z_]+", DOCS)):
+        assert name in CALLS, name
+
+
+def test_every_limit_is_the_one_in_the_code():
+    assert {what: numbers_in(limit) for what, limit, *_ in rows()} == limits()
+
+
+def test_every_limit_says_which_setting_changes_it():
+    for what, _, _, setting in rows():
+        assert setting in {"fixed", "`--threads`"} or re.match(r"`GYM_[A-Z_]+`", setting), what
