@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.exceptions import FieldDoesNotExist
 from django.http import HttpRequest
 
+from gym.api.filters import MOST_CHARACTERS
 from gym.sharing.services import forget_secrets
 
 
@@ -23,6 +24,9 @@ class SiteAdmin(admin.ModelAdmin):
         filters = [one[0] if isinstance(one, tuple | list) else one for one in self.list_filter]
         shown = [one for one in (*self.list_display, *filters, self.date_hierarchy) if isinstance(one, str)]
         return {_path_of(self.model, one) for one in shown} | {self.model._meta.pk.name}
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        return super().get_search_results(request, queryset, search_term[:MOST_CHARACTERS])
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -133,7 +133,14 @@ def limits() -> dict[str, list[object]]:
             storage.SECONDS,
         ],
         "zip of test cases": [archives.MAX_TOTAL, archives.MAX_FILES, archives.MAX_ENTRIES],
-        "test case (HOCON)": [hocon.MAX_BYTES, hocon.MAX_DEPTH, hocon.MAX_WEIGHT, MAX_ITERATIONS],
+        "reading the test cases of one upload": [agents.READING_SECONDS],
+        "test case (HOCON)": [
+            hocon.MAX_BYTES,
+            hocon.MAX_DEPTH,
+            hocon.MAX_PARTS,
+            hocon.MAX_WEIGHT,
+            MAX_ITERATIONS,
+        ],
         "sentences scored on demand": [
             scoring.MAX_TEXTS,
             scoring.MAX_TEXT_CHARACTERS,

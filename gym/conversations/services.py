@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 MAX_CASES = 500
+READING_SECONDS = 30
+"""Of computing, for all cases of one upload."""
 QUEUE = "agents"
 """For work that mostly waits for other machines: it has a thread of its own in every worker."""
 Kind = AgentServer.Kind
@@ -194,7 +197,12 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
     given = {name: f"${{{name}}}" for name in suite.variable_names}
     problems = []
     agents = {}
+    began = time.thread_time()
     for name, text in files.items():
+        if time.thread_time() - began > READING_SECONDS:
+            raise ValidationError(
+                f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
+            )
         case, found = look_at(text, given)
         if case is None:
             problems += [f"{name}: {problem}" for problem in found if problem.severity == "error"]

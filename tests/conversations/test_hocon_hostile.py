@@ -79,6 +79,8 @@ BOMBS = {
     "looking back again and again": "a: [1]\n" + "a: ${a} [2]\n" * 20_000,
     "nested circle": "a: {b: ${c}}, c: {d: ${a}}",
 }
+MANY = 10**9
+"""Parts: the other limits must hold without this one."""
 LARGE_BUT_FAIR = {
     "commas": "a: [" + "," * 500_000,
     "blanks": "a: 1" + " " * 900_000 + "}",
@@ -137,7 +139,7 @@ def test_bombs_are_refused_before_they_grow(shut, name):
     text = BOMBS[name]
     started = time.process_time()
     try:
-        size = len(json.dumps(read(text).value))
+        size = len(json.dumps(read(text, max_parts=MANY).value))
     except HoconError as error:
         assert error.code in ("limit", "cycle", "syntax")
     else:
@@ -149,8 +151,22 @@ def test_bombs_are_refused_before_they_grow(shut, name):
 def test_reading_takes_linear_time(shut, name):
     started = time.process_time()
     with pytest.raises(HoconError):
-        read(LARGE_BUT_FAIR[name])
+        read(LARGE_BUT_FAIR[name], max_parts=MANY)
     assert time.process_time() - started < 6  # a megabyte; a quadratic step would take minutes
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [" + "1," * 30_000, "a: " + "x " * 30_000, "x " * 30_000, "a:1\n" * 30_000]
+)
+def test_a_document_of_too_many_parts_is_refused_where_the_limit_is_passed(text):
+    with pytest.raises(HoconError, match="more than 20,000 keys, values and words outside quotes") as caught:
+        read(text)
+    assert caught.value.code == "limit"
+    assert (caught.value.line - 1) * 4 + caught.value.column in range(20_000, 62_000)
+
+
+def test_long_text_in_quotes_is_one_part():
+    assert len(read('a: "' + "x " * 400_000 + '"').value["a"]) == 800_000
 
 
 PIECES = st.sampled_from(

@@ -6,8 +6,10 @@ import io
 import zipfile
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.urls import reverse
 
+from gym.conversations import services
 from gym.conversations.archives import MAX_FILES, ArchiveError, read_archive, write_archive
 from tests.conversations.site import FLAKY, GOOD, make_case, make_suite
 from tests.conversations.test_pages import BAD, text_of
@@ -191,3 +193,11 @@ def test_damaged_content_and_links_are_refused():
 def test_archives_are_the_same_for_the_same_cases():
     files = {"b/c": GOOD, "a": FLAKY}
     assert write_archive(files) == write_archive(dict(reversed(files.items())))
+
+
+def test_an_upload_whose_reading_takes_too_long_is_refused_whole(alice, people, monkeypatch):
+    suite = make_suite(people.alice)
+    monkeypatch.setattr(services, "READING_SECONDS", -1)
+    with pytest.raises(ValidationError, match="Upload fewer at once"):
+        services.import_cases(suite, {"a": GOOD, "b": GOOD}, actor=people.alice)
+    assert suite.cases.count() == 1

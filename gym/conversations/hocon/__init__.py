@@ -19,6 +19,7 @@ from gym.conversations.hocon.spelling import Remark
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
+MAX_PARTS = 20_000
 MAX_WEIGHT = 200_000
 
 KeyPath = tuple[str | int, ...]
@@ -61,19 +62,21 @@ def read(
     *,
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
+    max_parts: int = MAX_PARTS,
     max_weight: int = MAX_WEIGHT,
 ) -> Document:
     """Read a document. Raises HoconError, and nothing else.
 
     `variables` are what `${NAME}` may stand for besides the document's own values. Time is linear in the text and in
-    what it expands to; `max_weight` bounds the latter, in values and blocks of 16 characters.
+    what it expands to. `max_parts` bounds the former, in keys, values and words outside quotes; `max_weight` the
+    latter, in values and blocks of 16 characters.
     """
     if len(data) > max_bytes:
         raise HoconError("limit", f"The document has more than {max_bytes:,} bytes.")
     text = decode(data) if isinstance(data, bytes) else data.removeprefix("\ufeff")
     if isinstance(data, str):
         _check_characters(text)
-    parser = Parser(text, max_depth)
+    parser = Parser(text, max_depth, max_parts)
     root = parser.document()
     resolver = Resolver(parser.source, root, variables or {}, max_depth, max_weight)
     value = resolver.resolve(root).value
@@ -102,6 +105,7 @@ def _check_characters(text: str) -> None:
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
+    "MAX_PARTS",
     "MAX_WEIGHT",
     "Document",
     "HoconError",

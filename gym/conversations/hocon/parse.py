@@ -20,12 +20,14 @@ QUOTE_IT = "Put text with special characters in double quotes."
 
 
 class Parser:
-    def __init__(self, text: str, max_depth: int) -> None:
+    def __init__(self, text: str, max_depth: int, max_parts: int) -> None:
         self.source = Source(text)
         self.text = text
         self.at = 0
         self.depth = 0
         self.max_depth = max_depth
+        self.parts = 0
+        self.max_parts = max_parts
         self.substitutions: list[Substitution] = []
         self.places: dict[tuple[str | int, ...], int] = {}
         self.remarks: list[Remark] = []
@@ -99,6 +101,7 @@ class Parser:
         quoted = [False]
         gap = ""
         while True:
+            self._another()
             if self._peek() == '"':
                 text, self.at = self.source.string(self.at)
                 parts[-1] += gap + text
@@ -221,6 +224,7 @@ class Parser:
             self.remarks.append(Remark(code, path, *self.source.place(pieces[0].at), message, hint))
 
     def _piece(self, prefix: tuple[str | int, ...]) -> Node:
+        self._another()
         at = self.at
         sign = self.text[at]
         if sign == "{":
@@ -272,6 +276,14 @@ class Parser:
 
     def _limit(self, at: int) -> HoconError:
         return self.source.error("limit", f"Nested more than {self.max_depth} levels deep.", at)
+
+    def _another(self) -> None:
+        self.parts += 1
+        if self.parts > self.max_parts:
+            message = f"The document has more than {self.max_parts:,} keys, values and words outside quotes."
+            raise self.source.error(
+                "limit", message, self.at, "Put long text in quotes, or split the document."
+            )
 
     def _deeper(self) -> None:
         self.depth += 1
