@@ -1,8 +1,10 @@
-"""Fixtures for all tests, and the rule that CI skips neither services nor the browser."""
+"""Fixtures for all tests, the rule that CI skips neither services nor the browser, and what a run left out."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,48 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     ):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} may not be skipped in CI: {call.excinfo and call.excinfo.value}"
+
+
+KINDS = {
+    "browser": "drive Chromium",
+    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, neuro-san, the ProPara evaluator",
+    "service": "need PostgreSQL, Redis or RabbitMQ",
+    "process": "start real workers and servers",
+}
+"""The markers that `make test` leaves out. A test with several counts as the first."""
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what `-m` leaves out."""
+    if items and (config := items[0].config).option.markexpr:
+        found = (next((kind for kind in KINDS if item.get_closest_marker(kind)), "") for item in items)
+        config.stash.setdefault(LEFT_OUT, Counter()).update(kind for kind in found if kind)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist hands its counts to the process that writes the summary."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.stash.get(LEFT_OUT, Counter()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every worker collects all tests, so all of them count the same."""
+    if counts := getattr(node, "workeroutput", {}).get("left_out"):
+        node.config.stash[LEFT_OUT] = Counter(counts)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Iterator[None]:
+    """The last section: which kinds of tests did not run, and the command that runs them."""
+    yield
+    if counts := config.stash.get(LEFT_OUT, None):
+        terminalreporter.section("left out")
+        for kind, what in KINDS.items():
+            if counts[kind]:
+                terminalreporter.line(f"{counts[kind]:5} {kind} tests ({what})")
+        terminalreporter.line("make test-all runs everything.")
 
 
 _streams: list[Any] = []
