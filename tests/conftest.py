@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -16,6 +17,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # digits from sums made by one, and several test processes share the processors anyway.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GYM_TORCH_THREADS", "1")
+
+# How long the property tests search; pytest's --hypothesis-profile chooses, and CI=true takes the longer one.
+hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("ci"), max_examples=200)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "quick")
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFORMANCE = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
