@@ -10,6 +10,8 @@ from typing import Any
 
 import hypothesis
 import pytest
+from django.db import transaction
+from django.test import override_settings
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -129,20 +131,36 @@ def conformance() -> Path:
     return CONFORMANCE
 
 
-@pytest.fixture(autouse=True)
-def _own_folders(settings, tmp_path):
-    """No test touches the models or files of a working site."""
-    settings.GYM_MODEL_DIR = tmp_path / "models"
-    settings.VAR_DIR = tmp_path
-    settings.GYM_WEB_THREADS = 1_000  # a test may hold many downloads that it does not read
-    settings.GYM_TORCH_THREADS = 1  # read before this file sets the variable
-
-
-@pytest.fixture(autouse=True)
-def _plain_static(settings):
-    """Pages in tests need no collected static files; passwords need not be expensive to check."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.STORAGES = {
-        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+def own_settings(folder: Path) -> dict[str, Any]:
+    """No test touches the models or files of a working site. Pages need no collected static files, passwords need not
+    be expensive to check."""
+    return {
+        "GYM_MODEL_DIR": folder / "models",
+        "VAR_DIR": folder,
+        "GYM_WEB_THREADS": 1_000,  # a test may hold many downloads that it does not read
+        "GYM_TORCH_THREADS": 1,  # read before this file sets the variable
+        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+        "STORAGES": {
+            "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+        },
     }
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(settings, tmp_path):
+    for name, value in own_settings(tmp_path).items():
+        setattr(settings, name, value)
+
+
+@pytest.fixture(scope="module")
+def module_db(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The database for fixtures of a whole module. What they store is there in each of its tests, which undoes its own
+    changes, and is gone after the last."""
+    with (
+        override_settings(**own_settings(tmp_path_factory.mktemp("module"))),
+        django_db_blocker.unblock(),
+        transaction.atomic(),
+    ):
+        yield
+        transaction.set_rollback(True)
