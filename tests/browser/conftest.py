@@ -35,9 +35,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/browser" in str(item.fspath):
             item.add_marker(pytest.mark.browser)
-            # one process per group: the tests of the running site share it, the others need not wait for them
-            group = "browser" if "site" in item.fixturenames else "grid"
-            item.add_marker(pytest.mark.xdist_group(group))
+            # a file stays in one process; each process has a browser and, if asked for, a running site of its own
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +82,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_for(lambda: demo_is_done(url), 180, folder / "serve.log")
+        wait_for(lambda: demo_is_done(url), 300, folder / "serve.log")
         yield url
     finally:
         os.killpg(process.pid, signal.SIGTERM)
