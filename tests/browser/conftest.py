@@ -13,7 +13,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,19 +107,27 @@ def wait_for(happened, seconds: float, log: Path) -> None:
         time.sleep(0.3)
 
 
-@pytest.fixture
-def page(chromium, site):
+@contextmanager
+def watched_page(chromium, site: str, **options: Any) -> Iterator[Any]:
     """A page that fails the test when the browser reports an error, a blocked script or style, or a dialog."""
-    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900}, **options)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.complaints = complaints
-    yield page
-    context.close()
+    try:
+        yield page
+    finally:
+        context.close()
     assert not complaints, complaints
+
+
+@pytest.fixture
+def page(chromium, site):
+    with watched_page(chromium, site) as page:
+        yield page
 
 
 @pytest.fixture
