@@ -1,6 +1,7 @@
-# make run    a working site at http://127.0.0.1:8000 with demo data (web and worker together)
-# make test   all tests
-# Both make their own virtual environment in .venv and are safe to repeat.
+# make run       a working site at http://127.0.0.1:8000 with demo data (web and worker together)
+# make test      the tests that need nothing but Python
+# make test-all  all tests: with a browser, services, real processes and other programs, too
+# All make their own virtual environment in .venv and are safe to repeat.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +10,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTEST_ARGS ?=
 
-.PHONY: run test lint format bench bench-engine bench-edit clean help
+.PHONY: run test test-all lint format bench bench-engine bench-edit clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -17,6 +18,9 @@ run: $(VENV)/.runtime
 	$(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not (browser or service or process or foreign)" $(PYTEST_ARGS)
+
+test-all: $(VENV)/.dev
 	@sh tests/install_browser.sh
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 

@@ -1,12 +1,17 @@
-"""Fixtures for all tests, and the rule that CI skips neither services nor the browser."""
+"""Fixtures for all tests, the rule that CI skips neither services nor the browser, and what a run left out."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+from django.db import transaction
+from django.test import override_settings
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -14,6 +19,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # digits from sums made by one, and several test processes share the processors anyway.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GYM_TORCH_THREADS", "1")
+
+# How long the property tests search; pytest's --hypothesis-profile chooses, and CI=true takes the longer one.
+hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("ci"), max_examples=200)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "quick")
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFORMANCE = Path(os.environ.get("GYM_CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
@@ -35,6 +45,48 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     ):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} may not be skipped in CI: {call.excinfo and call.excinfo.value}"
+
+
+KINDS = {
+    "browser": "drive Chromium",
+    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, neuro-san, the ProPara evaluator",
+    "service": "need PostgreSQL, Redis or RabbitMQ",
+    "process": "start real workers and servers",
+}
+"""The markers that `make test` leaves out. A test with several counts as the first."""
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what `-m` leaves out."""
+    if items and (config := items[0].config).option.markexpr:
+        found = (next((kind for kind in KINDS if item.get_closest_marker(kind)), "") for item in items)
+        config.stash.setdefault(LEFT_OUT, Counter()).update(kind for kind in found if kind)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist hands its counts to the process that writes the summary."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.stash.get(LEFT_OUT, Counter()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every worker collects all tests, so all of them count the same."""
+    if counts := getattr(node, "workeroutput", {}).get("left_out"):
+        node.config.stash[LEFT_OUT] = Counter(counts)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Iterator[None]:
+    """The last section: which kinds of tests did not run, and the command that runs them."""
+    yield
+    if counts := config.stash.get(LEFT_OUT, None):
+        terminalreporter.section("left out")
+        for kind, what in KINDS.items():
+            if counts[kind]:
+                terminalreporter.line(f"{counts[kind]:5} {kind} tests ({what})")
+        terminalreporter.line("make test-all runs everything.")
 
 
 _streams: list[Any] = []
@@ -79,20 +131,36 @@ def conformance() -> Path:
     return CONFORMANCE
 
 
-@pytest.fixture(autouse=True)
-def _own_folders(settings, tmp_path):
-    """No test touches the models or files of a working site."""
-    settings.GYM_MODEL_DIR = tmp_path / "models"
-    settings.VAR_DIR = tmp_path
-    settings.GYM_WEB_THREADS = 1_000  # a test may hold many downloads that it does not read
-    settings.GYM_TORCH_THREADS = 1  # read before this file sets the variable
-
-
-@pytest.fixture(autouse=True)
-def _plain_static(settings):
-    """Pages in tests need no collected static files; passwords need not be expensive to check."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.STORAGES = {
-        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+def own_settings(folder: Path) -> dict[str, Any]:
+    """No test touches the models or files of a working site. Pages need no collected static files, passwords need not
+    be expensive to check."""
+    return {
+        "GYM_MODEL_DIR": folder / "models",
+        "VAR_DIR": folder,
+        "GYM_WEB_THREADS": 1_000,  # a test may hold many downloads that it does not read
+        "GYM_TORCH_THREADS": 1,  # read before this file sets the variable
+        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+        "STORAGES": {
+            "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+        },
     }
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(settings, tmp_path):
+    for name, value in own_settings(tmp_path).items():
+        setattr(settings, name, value)
+
+
+@pytest.fixture(scope="module")
+def module_db(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The database for fixtures of a whole module. What they store is there in each of its tests, which undoes its own
+    changes, and is gone after the last."""
+    with (
+        override_settings(**own_settings(tmp_path_factory.mktemp("module"))),
+        django_db_blocker.unblock(),
+        transaction.atomic(),
+    ):
+        yield
+        transaction.set_rollback(True)

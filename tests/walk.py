@@ -14,9 +14,9 @@ from django.urls import reverse
 from gym.demo.loader import load_demo
 from gym.evaluations.models import SuiteRun
 from gym.jobs.testing import run_pending
-from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from suites.models import Suite
+from tests.factories import checked
 
 NOISE_BITS = 5e-4
 
@@ -25,10 +25,7 @@ def checked_demo_model(slug: str) -> RegisteredModel:
     """A demo model, checked here and now."""
     list(load_demo(queue_runs=False))
     model = RegisteredModel.objects.get(slug=slug)
-    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    model.refresh_from_db()
-    assert model.is_ready, model.status_reason
-    return model
+    return checked(model)
 
 
 def walk(client, people, model: RegisteredModel, path: Path) -> None:

@@ -13,7 +13,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,9 +37,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/browser" in str(item.fspath):
             item.add_marker(pytest.mark.browser)
-            # one process per group: the tests of the running site share it, the others need not wait for them
-            group = "browser" if "site" in item.fixturenames else "grid"
-            item.add_marker(pytest.mark.xdist_group(group))
+            # a file stays in one process; each process has a browser and, if asked for, a running site of its own
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +84,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_for(lambda: demo_is_done(url), 180, folder / "serve.log")
+        wait_for(lambda: demo_is_done(url), 300, folder / "serve.log")
         yield url
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -106,19 +107,27 @@ def wait_for(happened, seconds: float, log: Path) -> None:
         time.sleep(0.3)
 
 
-@pytest.fixture
-def page(chromium, site):
+@contextmanager
+def watched_page(chromium, site: str, **options: Any) -> Iterator[Any]:
     """A page that fails the test when the browser reports an error, a blocked script or style, or a dialog."""
-    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900}, **options)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.complaints = complaints
-    yield page
-    context.close()
+    try:
+        yield page
+    finally:
+        context.close()
     assert not complaints, complaints
+
+
+@pytest.fixture
+def page(chromium, site):
+    with watched_page(chromium, site) as page:
+        yield page
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every page in three forms: nothing spills, nothing is blocked, everything has a name."""
+"""Every page, on a telephone and in both themes: nothing spills, nothing is blocked, everything has a name."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tests.browser.axe import violations
-from tests.browser.conftest import fetch
+from tests.browser.authoring import sign_in
+from tests.browser.axe import drawn, violations
+from tests.browser.conftest import fetch, watched_page
 
 PAGES = [
     "/",
@@ -84,41 +85,6 @@ DOUBLE_IDS = """
 SPILL = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
-@pytest.fixture(scope="session")
-def newest_run(site) -> str:
-    return json.loads(fetch(f"{site}/api/v1/runs/"))["results"][0]["id"]
-
-
-@pytest.fixture(autouse=True)
-def _remember_run(newest_run):
-    open_page.run = newest_run
-
-
-def open_page(page, address):
-    answer = page.goto(address.replace("RUN", open_page.run))
-    assert answer.status < 500
-    if answer.status >= 400:
-        page.complaints.clear()  # Chromium logs the status itself
-    return answer
-
-
-@pytest.mark.parametrize("address", PAGES)
-def test_a_page_fits_a_telephone(signed_in, address):
-    signed_in.set_viewport_size({"width": 390, "height": 844})
-    open_page(signed_in, address)
-    assert signed_in.evaluate(SPILL) <= 0
-
-
-@pytest.mark.parametrize("address", PAGES)
-def test_a_page_has_names_for_everything(page, address):
-    open_page(page, address)
-    assert page.locator("h1").count() == 1
-    assert page.title().strip()
-    assert page.evaluate(NAMELESS) == []
-    assert page.evaluate(HEADLESS) == []
-    assert page.evaluate(DOUBLE_IDS) == []
-
-
 CONTRAST = """
 () => {
   const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length > 3 && m[3] === 0 ? null : m; };
@@ -146,21 +112,60 @@ CONTRAST = """
   return [...new Set(bad)];
 }
 """
+STRUCTURE = {"without a name": NAMELESS, "tables without headings": HEADLESS, "ids used twice": DOUBLE_IDS}
+THEMES = ("light", "dark")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.fixture(scope="module")
+def newest_run(site) -> str:
+    return json.loads(fetch(f"{site}/api/v1/runs/"))["results"][0]["id"]
+
+
+@pytest.fixture(scope="module")
+def alices_session(chromium, site):
+    """The cookies of alice, who signs in once for all pages."""
+    with watched_page(chromium, site) as page:
+        sign_in(page, "alice", "demo-alice")
+        return page.context.storage_state()
+
+
+@pytest.fixture
+def alices_page(chromium, site, alices_session):
+    with watched_page(chromium, site, storage_state=alices_session, reduced_motion="reduce") as page:
+        yield page
+
+
+def load(page, address: str) -> None:
+    answer = page.goto(address)
+    assert answer.status < 500
+    if answer.status >= 400:
+        page.complaints.clear()  # Chromium logs the status itself
+
+
 @pytest.mark.parametrize("address", PAGES)
-def test_text_can_be_read_against_its_ground(page, address, theme):
-    page.emulate_media(color_scheme=theme)
-    open_page(page, address)
-    assert page.evaluate(CONTRAST) == []
+def test_a_page_fits_a_telephone_has_names_for_everything_and_can_be_read(
+    page, alices_page, newest_run, address
+):
+    """Three loads: signed in on a telephone, signed in for axe in both themes, and signed out in both themes."""
+    address = address.replace("RUN", newest_run)
+    alices_page.set_viewport_size({"width": 390, "height": 844})
+    load(alices_page, address)
+    assert alices_page.evaluate(SPILL) <= 0
 
+    alices_page.set_viewport_size({"width": 1280, "height": 900})
+    load(alices_page, address)
+    wrong = {}
+    for theme in THEMES:
+        alices_page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        wrong |= {f"{theme}, axe: {rule}": nodes for rule, nodes in violations(alices_page).items()}
 
-@pytest.mark.parametrize("address", PAGES)
-def test_axe_finds_nothing(signed_in, address):
-    found = {}
-    for theme in ("light", "dark"):
-        signed_in.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        open_page(signed_in, address)
-        found |= {f"{theme} {name}": nodes for name, nodes in violations(signed_in).items()}
-    assert found == {}
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    load(page, address)
+    assert page.locator("h1").count() == 1
+    assert page.title().strip()
+    wrong |= {what: page.evaluate(script) for what, script in STRUCTURE.items()}
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        drawn(page)
+        wrong[f"{theme}, too little contrast"] = page.evaluate(CONTRAST)
+    assert {what: places for what, places in wrong.items() if places} == {}

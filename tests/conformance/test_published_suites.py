@@ -14,9 +14,18 @@ FILES = sorted((CONFORMANCE / "suites").glob("*.json"))
 pytestmark = pytest.mark.xdist_group("published")
 
 
+@pytest.fixture(scope="module")
+def loaded(module_db):
+    """The demo's transformer, and the folder of the demo's models."""
+    from django.conf import settings
+
+    return checked_demo_model("demo-gpt2"), settings.GYM_MODEL_DIR
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_published_suite_walks_all_the_way(client, people, path):
-    walk(client, people, checked_demo_model("demo-gpt2"), path)
+def test_a_published_suite_walks_all_the_way(client, people, settings, loaded, path):
+    model, settings.GYM_MODEL_DIR = loaded
+    walk(client, people, model, path)
 
 
 def test_there_are_published_suites(conformance):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.conversations.hocon import read
@@ -55,7 +55,6 @@ def objects(draw, below, braces=True):
 VALUES = st.recursive(ATOMS, lambda below: lists(below) | objects(below), max_leaves=8)
 
 
-@settings(max_examples=150, deadline=None)
 @given(objects(VALUES, braces=False))
 def test_generated_documents(text):
     theirs = json.loads(json.dumps(pyhocon.ConfigFactory.parse_string(text)))

@@ -10,7 +10,7 @@ import time
 import urllib.request
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.conversations.cases import notes
@@ -241,13 +241,11 @@ def test_a_remark_does_not_repeat_a_name_as_long_as_the_document():
     assert all(len(str(one)) < 1_500 for one in found)
 
 
-@settings(max_examples=600, deadline=None)
 @given(st.lists(PIECES, max_size=60).map("".join))
 def test_any_text_is_read_or_refused_by_name(text):
     _named(text)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=80) | st.text(max_size=60))
 def test_any_bytes_are_read_or_refused_by_name(data):
     _named(data)

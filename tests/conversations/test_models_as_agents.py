@@ -11,10 +11,8 @@ import pytest
 from gym.conversations import talking
 from gym.conversations.transport import Deadline
 from gym.demo.loader import MODELS_DIR
-from models_registry.actors import inspect
-from models_registry.models import RegisteredModel
 from tests.conversations.site import make_run, make_server, make_suite
-from tests.factories import make_model
+from tests.factories import checked, make_model
 from tests.net.hostile import answer, server
 
 TWO_TURNS = """agent: any
@@ -36,10 +34,7 @@ def gpt2(people, settings, tmp_path):
     shutil.copytree(MODELS_DIR / "demo-gpt2", tmp_path / "demo-gpt2")
     config = {"source": "directory", "path": "demo-gpt2", "device": "cpu"}
     model = make_model(people.alice, slug="demo-gpt2", backend="causal", config=config, visibility="public")
-    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    model.refresh_from_db()
-    assert model.is_ready, model.status_reason
-    return model
+    return checked(model)
 
 
 def test_a_causal_model_answers_as_an_agent(people, gpt2):

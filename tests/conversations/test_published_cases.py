@@ -153,6 +153,7 @@ ANSWERS = {'keywords: "know"': 'keywords: "echo"', '"do not know"': '"Hello worl
 """The local server's agents say what ours say in other words."""
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("name", RECORDED)
 def test_on_a_real_server(conformance, neuro_san, name):
     if name in NOT_THERE:
@@ -165,6 +166,7 @@ def test_on_a_real_server(conformance, neuro_san, name):
     assert outcome(text, neuro_san, "document") == (document or code)
 
 
+@pytest.mark.foreign
 def test_a_real_servers_transcript_tokens_and_graph(neuro_san):
     from gym.conversations.transport import Deadline
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.evaluations.columns import align_all, columns_of, grouped_sums, values_of
@@ -56,7 +56,6 @@ def cases(draw):
 
 
 @given(cases(), st.sampled_from(METRICS))
-@settings(max_examples=400, deadline=None)
 def test_all_sentences_at_once_equal_one_by_one(case, metric):
     width, joined, scores = case
     columns = columns_of(scores, left_to_right=True)
@@ -87,7 +86,6 @@ def test_all_sentences_at_once_equal_one_by_one(case, metric):
 
 
 @given(st.lists(st.lists(st.floats(0, 1e6, allow_nan=False), max_size=40), min_size=1, max_size=6))
-@settings(deadline=None)
 def test_sums_are_rounded_once(groups):
     bits = np.array([bit for group in groups for bit in group], dtype=np.float64)
     keys = np.repeat(np.arange(len(groups)), [len(group) for group in groups])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.evaluations.judging import Grid, margin_bounds, outcomes_of
@@ -43,7 +43,6 @@ def test_the_same_comparison_has_the_same_verdict_however_it_is_written(text):
 
 
 @given(st.sampled_from([0.25, 0.5, 2, 8, 1024]), st.integers(1, 5), st.integers(1, 40))
-@settings(deadline=None)
 def test_factors_and_repetition_change_no_verdict(factor, times, tokens):
     values = grid([5.0] * 81, 5.0 + np.linspace(-0.02013, 0.01987, 81), tokens)  # never on a bound
     sides = (" + ".join([f"{factor} * (1;%{name}%)"] * times) for name in "pq")

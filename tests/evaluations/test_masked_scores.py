@@ -14,7 +14,6 @@ from gym.evaluations.models import ScoreCache, SuiteRun
 from gym.evaluations.preview import preview
 from gym.jobs import runner, states
 from gym.jobs.testing import run_pending
-from models_registry.actors import inspect
 from models_registry.backends import Backend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from models_registry.models import RegisteredModel
@@ -22,7 +21,7 @@ from models_registry.warm import load_pinned
 from suites.formats import SuiteDocument
 from suites.regions import align, region_values
 from suites.selectors import document_of
-from tests.factories import make_model, make_revision
+from tests.factories import checked, make_model, make_revision
 from tests.models_registry import tiny
 
 SUBJECT = "(1;%match%) < (1;%mismatch%)"
@@ -44,10 +43,7 @@ def model(people, settings, folder) -> RegisteredModel:
     settings.GYM_MODEL_DIR = folder
     config = {"source": "directory", "path": "bert", "device": "cpu", "method": "original"}
     model = make_model(people.alice, slug="gaps", backend="masked", config=config)
-    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    model.refresh_from_db()
-    assert model.is_ready, model.status_reason
-    return model
+    return checked(model)
 
 
 @pytest.fixture

@@ -7,11 +7,9 @@ import pytest
 from gym.evaluations import report, services
 from gym.evaluations.models import ScoreCache
 from gym.jobs.testing import run_pending
-from models_registry.actors import inspect
 from models_registry.engine import ScoringPolicy
-from models_registry.models import RegisteredModel
 from suites.selectors import document_of
-from tests.factories import make_model, make_revision
+from tests.factories import checked, make_model, make_revision
 from tests.models_registry.conftest import tiny_models  # noqa: F401
 
 
@@ -20,9 +18,7 @@ def test_two_passes_give_what_one_gives(people, settings, tiny_models, policy): 
     settings.GYM_MODEL_DIR = tiny_models
     config = {"source": "directory", "path": "byte-bpe", "device": "cpu"}
     model = make_model(people.alice, slug="tiny", backend="causal", config=config)
-    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    model.refresh_from_db()
-    assert model.is_ready, model.status_reason
+    checked(model)
     revision = make_revision(people.alice, items=5)
     runs = []
     for sentences in (0, 3):

@@ -15,10 +15,8 @@ from django.urls import reverse
 from gym.evaluations import services
 from gym.evaluations.models import ScoreCache
 from gym.jobs.testing import run_pending
-from models_registry.actors import inspect
 from models_registry.engine import ScoringPolicy
-from models_registry.models import RegisteredModel
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import AGREEMENT, checked, make_model, make_revision
 from tests.models_registry.conftest import tiny_models  # noqa: F401
 
 POLICIES = {
@@ -37,10 +35,7 @@ def tiny(people, settings, tiny_models):  # noqa: F811
     settings.GYM_MODEL_DIR = tiny_models
     config = {"source": "directory", "path": "byte-bpe", "device": "cpu"}
     model = make_model(people.alice, slug="tiny", backend="causal", config=config)
-    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
-    model.refresh_from_db()
-    assert model.is_ready, model.status_reason
-    return model
+    return checked(model)
 
 
 def command_of(page: str) -> list[str]:

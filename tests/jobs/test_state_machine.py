@@ -185,7 +185,6 @@ def test_the_promises_hold_in_any_order_of_events(register, monkeypatch, setting
         settings=profile(
             max_examples=30,
             stateful_step_count=40,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,
         ),

@@ -46,7 +46,7 @@ def whole(path, keep="alphaemoji"):
     return quick.statistics(), quick.notices
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([WORD, TEXT, HIDDEN]), st.lists(ABOUT, min_size=20, max_size=60), st.integers(0, 3))
 def test_the_sums_of_the_parts_are_those_of_the_whole(tmp_path, entries, about, rank):
     rows = [entries | one for one in about]

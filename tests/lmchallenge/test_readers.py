@@ -99,7 +99,7 @@ def read(lines: list[bytes], keep: str, fast: bool) -> readers.Table | str:
         return error.message
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(log(), st.sampled_from(sorted(FILTERS)))
 def test_a_log_read_in_blocks_is_the_log_read_line_by_line(lines, keep):
     fast, slow = read(lines, keep, True), read(lines, keep, False)
@@ -131,7 +131,7 @@ def test_a_usual_log_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch):
     assert len(read_singly) == 1  # to see which game it is
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     log(),
     st.sampled_from(sorted(FILTERS)),

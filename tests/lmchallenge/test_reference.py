@@ -23,7 +23,7 @@ REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
 pytestmark = [
-    pytest.mark.process,
+    pytest.mark.foreign,
     pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC_REFERENCE)"),
 ]
 

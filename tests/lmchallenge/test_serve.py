@@ -39,6 +39,7 @@ def test_our_own_process_player_gets_from_a_served_model_what_the_model_says(slu
     assert driven == log_of(served.player(slug, together=1), game, **options)
 
 
+@pytest.mark.foreign
 @pytest.mark.skipif(not REFERENCE, reason="no reference program (GYM_LMC_REFERENCE)")
 @pytest.mark.parametrize("slug", ["demo-gpt2", "demo-ngram"])
 @pytest.mark.parametrize("game", ["wp", "tc"])

@@ -25,9 +25,10 @@ REFERENCE = os.environ.get("GYM_PROPARA_REFERENCE", "")
 CASES = int(os.environ.get("GYM_PROPARA_CASES", "500"))
 SEED = int(os.environ.get("GYM_PROPARA_SEED", "1"))
 MAX_STEP = 10_000
-pytestmark = pytest.mark.skipif(
-    not REFERENCE, reason="set GYM_PROPARA_REFERENCE to the reference's evaluator.py"
-)
+pytestmark = [
+    pytest.mark.foreign,
+    pytest.mark.skipif(not REFERENCE, reason="set GYM_PROPARA_REFERENCE to the reference's evaluator.py"),
+]
 
 NAMES = ("water", "water; vapor", "ice ; snow", "a AND b", "the sun", "oil;", " gas ", "Ōsaka", "x OR y", "")
 PLACES = (

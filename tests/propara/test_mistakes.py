@@ -52,7 +52,7 @@ def test_every_step_of_the_answers_is_counted_once():
     assert sum(table["CREATE"].values()) == shipped("answers").count("\tCREATE\t")
 
 
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+unhurried = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 @unhurried

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +24,17 @@ def test_there_are_recorded_cases(conformance):
     assert (len(VALID), len(ERRORS), len(CORRUPTED)) == (185, 117, 136)
 
 
-@pytest.mark.parametrize("case", [*VALID, *ERRORS, *CORRUPTED], ids=lambda case: case["id"])
-def test_the_command_does_what_the_reference_did(case, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    lay_out(case, tmp_path)
+def test_the_command_does_what_the_reference_did(subtests, tmp_path, monkeypatch):
+    for number, case in enumerate([*VALID, *ERRORS, *CORRUPTED]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        with subtests.test(case["id"]):
+            compare_with_the_command(case, folder)
+
+
+def compare_with_the_command(case: dict[str, Any], folder: Path) -> None:
+    lay_out(case, folder)
     given, expected = run(["evaluate", *case["args"]]), case["evaluator"]
     if "--help" in case["args"]:
         assert given.code == 0
@@ -41,15 +50,20 @@ def test_the_command_does_what_the_reference_did(case, tmp_path, monkeypatch):
         assert given.err.startswith("Error: ")
         assert len(given.err.splitlines()) == 1
     assert given.out == expected["stdout"]
-    metrics = tmp_path / "metrics.json"
+    metrics = folder / "metrics.json"
     assert (metrics.read_text() if metrics.exists() else None) == expected["metrics_json"]
-    diagnostics = tmp_path / "diagnostics.txt"
+    diagnostics = folder / "diagnostics.txt"
     written = diagnostics.read_text() if diagnostics.exists() else None
     assert written == expected["diagnostics"]
 
 
-@pytest.mark.parametrize("case", VALID, ids=lambda case: case["id"])
-def test_scores_are_the_references_bit_for_bit(case):
+def test_scores_are_the_references_bit_for_bit(subtests):
+    for case in VALID:
+        with subtests.test(case["id"]):
+            compare_scores(case)
+
+
+def compare_scores(case: dict[str, Any]) -> None:
     texts = {name: data_of(file).decode() for name, file in case["files"].items()}
     report = evaluate(texts["answers.tsv"], texts["predictions.tsv"], texts.get("sentences.tsv"))
     expected = case["full_precision"]
@@ -61,14 +75,15 @@ def test_scores_are_the_references_bit_for_bit(case):
     ] == expected["per_process"]
 
 
-@pytest.mark.parametrize("case", [*VALID, *ERRORS, *CORRUPTED], ids=lambda case: case["id"])
-def test_the_explainer_says_what_the_reference_said(case, monkeypatch):
-    for name, expected in case["explainer"].items():
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data_of(case["files"][name]))))
-        given = run(["explain"])
-        shown = given.out.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        assert (given.code, shown) == (expected["exit_code"], expected["stdout"]), name
-        assert bool(given.err) == bool(given.code)
+def test_the_explainer_says_what_the_reference_said(subtests, monkeypatch):
+    for case in [*VALID, *ERRORS, *CORRUPTED]:
+        with subtests.test(case["id"]):
+            for name, expected in case["explainer"].items():
+                monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data_of(case["files"][name]))))
+                given = run(["explain"])
+                shown = given.out.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+                assert (given.code, shown) == (expected["exit_code"], expected["stdout"]), name
+                assert bool(given.err) == bool(given.code)
 
 
 def test_normalisation_and_pair_scores(conformance):

@@ -7,7 +7,7 @@ import random
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.propara import ProParaError, evaluate
@@ -205,7 +205,6 @@ def test_the_shipped_answers_have_all_kinds_of_events():
     assert evaluate(shipped("answers"), shipped("answers")).warnings == []
 
 
-@settings(max_examples=80, deadline=None)
 @given(submissions())
 def test_the_corrected_metric_stays_between_0_and_1(texts):
     found = evaluate(*texts).corrected
@@ -218,7 +217,6 @@ def test_the_corrected_metric_stays_between_0_and_1(texts):
         assert 0 <= value <= 1
 
 
-@settings(max_examples=80, deadline=None)
 @given(submissions())
 def test_answers_against_themselves_are_1_or_a_warning_names_why(texts):
     report = evaluate(texts[0], texts[0])
@@ -227,7 +225,6 @@ def test_answers_against_themselves_are_1_or_a_warning_names_why(texts):
     assert report.f1 == 1.0 or named & {"no-score", "pair-above-one"}
 
 
-@settings(max_examples=80, deadline=None)
 @given(submissions(), st.randoms())
 def test_the_order_of_rows_changes_nothing_without_a_warning(texts, rng: random.Random):
     shuffled = []
@@ -244,7 +241,6 @@ def test_the_order_of_rows_changes_nothing_without_a_warning(texts, rng: random.
         )
 
 
-@settings(max_examples=60, deadline=None)
 @given(submissions(), st.randoms(), st.integers(0, 4))
 def test_the_quick_reader_and_the_careful_one_agree(texts, rng: random.Random, dropped):
     rows = texts[1].splitlines(keepends=True)

@@ -36,6 +36,7 @@ for path in sys.argv[1:]:
     found = suite.evaluate_predictions()
     print(json.dumps([[bool(found[i["item_number"]][p]) for i in suite.items] for p in suite.predictions]))
 """
+pytestmark = pytest.mark.foreign
 
 
 def other_python(name: str) -> str:

@@ -56,7 +56,7 @@ def plant(people: People) -> dict[str, object]:
     for state, more in (
         ("failed", {"finished": now}),
         ("queued", {}),
-        ("running", {"lease_until": now + timedelta(hours=1), "claimed_by": POLYGLOT[:100], "started": now}),
+        ("running", {"lease_until": now + timedelta(hours=1), "claimed_by": POLYGLOT[:60], "started": now}),
     ):
         waiting = runs.queue_run(public.latest_frozen, open_model, actor=people.alice)
         Job.objects.filter(pk=waiting.job.pk).update(

@@ -10,7 +10,6 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from gym.exports import csv_download, csv_text, json_download, safe_cell
@@ -81,7 +80,6 @@ def test_no_cell_of_a_download_is_risky_and_rows_come_back(rows):
         assert not cell.startswith(RISKY)
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
 @given(st.lists(CELL, min_size=3, max_size=3), st.lists(CELL, min_size=3, max_size=3))
 def test_importing_an_exported_table_gives_the_same_contents(first, second):
     suite = {

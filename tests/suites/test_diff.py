@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diff import diff, word_pieces
@@ -16,7 +16,6 @@ def after(*ops):
     return diff(start(), apply(start(), ops))
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.data())
 def test_a_difference_is_found_exactly_when_the_science_differs(data):
     old = start()

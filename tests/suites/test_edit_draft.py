@@ -53,7 +53,7 @@ def suite(client, people):
     return suite
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_rows_after_edits_equal_the_document_after_the_same_edits(people, data):
     document = start()
@@ -67,7 +67,7 @@ def test_rows_after_edits_equal_the_document_after_the_same_edits(people, data):
         assert document_of(suite.draft) == document
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_edits_made_on_an_older_draft_never_break_it(people, data):
     """Whatever others did meanwhile: nothing crashes, the draft stays sound, and every edit is accounted for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites._edit.rebase import transform
@@ -40,7 +40,6 @@ def assert_sound(doc):
     assert all(int(key) in by_item for key in doc.extra.get("items", {}))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_no_sequence_of_edits_breaks_a_document(data):
     doc = start()
@@ -231,7 +230,6 @@ def test_a_reference_to_a_deleted_region_cannot_be_mistaken_for_its_neighbour():
     assert without_region("(1;%a%) + (2;%a%) > (3;%a%)", 2, 3) == "(1;%a%) + (?;%a%) > (2;%a%)"
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_an_edit_finds_its_cell_whatever_others_moved(data):
     """Every cell has a text of its own; after edits of others, mine still lands where that text stands."""
@@ -259,7 +257,6 @@ def test_an_edit_finds_its_cell_whatever_others_moved(data):
         assert lost or conflicts
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_edits_of_two_people_lead_to_the_same_shape_in_either_order(data):
     doc = replace(start(), predictions=())

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from suites.regions import JOIN_POLICIES, METRICS, Alignment, align, join, region_values
@@ -115,7 +115,6 @@ def cuts(draw: Any, length: int) -> list[tuple[int, int]]:
     return ranges
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.data(), st.one_of(contents, raw_contents), policies)
 def test_any_ranges_over_any_sentence(data: st.DataObject, parts: list[str], policy: str) -> None:
     length = len(join(parts, policy).text)
@@ -133,7 +132,6 @@ KINDS = [(family, False) for family in tiny.FAMILIES] + [("byte-bpe", True)]
 
 
 @pytest.mark.parametrize(("family", "trimmed"), KINDS)
-@settings(deadline=None, max_examples=120)
 @given(parts=contents, policy=policies)
 @example(parts=["", "", "This", "is", "a"], policy="space")
 @example(parts=["The keys", "", ", are", "", ""], policy="natural")

@@ -55,7 +55,7 @@ ROWS = st.sampled_from(["wp", "tc", "ic"]).flatmap(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(ROWS, st.sampled_from(["all", "alphaemoji", "alphaonly"]))
 def test_whatever_a_log_may_hold_can_be_shown(row, keep):
     line = json.dumps(row).encode()

@@ -45,7 +45,7 @@ def scores(backend: CausalBackend, texts: list[str], policy: ScoringPolicy, need
     return list(found)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_needed_tokens_are_computed_and_all_others_are_pending(backend: CausalBackend, data: Any) -> None:
     texts = [join(parts).text for parts in SUITE] + [join(SUITE[0]).text]

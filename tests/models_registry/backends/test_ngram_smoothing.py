@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models_registry.backends.ngram_model import BOS, EOS, FALLBACK_DISCOUNTS, UNK, NgramModel, train_ngram
@@ -90,7 +90,6 @@ def test_agrees_with_textbook(order: int, min_count: int) -> None:
                 assert mine == pytest.approx(book.probability(words[at], tuple(words[:at])), rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.lists(st.sampled_from("abcde"), min_size=1, max_size=7).map(" ".join), min_size=1, max_size=25

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models_registry.engine.forest import Chunk, Forest, cut, cut_all, grow
@@ -33,7 +33,6 @@ def path(forest: Forest, node: int) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-@settings(deadline=None)
 @given(jobs())
 def test_every_needed_token_is_one_edge_after_its_own_prefix(job: tuple) -> None:
     rows, flags, looks, groups = job
@@ -63,7 +62,6 @@ def test_every_needed_token_is_one_edge_after_its_own_prefix(job: tuple) -> None
     assert (np.diff(forest.edge_node) >= 0).all()
 
 
-@settings(deadline=None)
 @given(jobs(), st.integers(1, 30))
 def test_chunks_hold_every_node_once_with_its_ancestors_and_nobody_else_in_sight(
     job: tuple, budget: int
@@ -99,7 +97,6 @@ def stemmed(draw: st.DrawFn) -> tuple[list[list[int]], list[int], tuple]:
     return stems, stem_of, (rows, flags, looks)
 
 
-@settings(deadline=None)
 @given(stemmed(), st.booleans())
 def test_sequences_behind_stems_are_planned_as_if_they_were_written_out(job: tuple, whole: bool) -> None:
     stems, stem_of, (rows, flags, looks) = job
@@ -121,7 +118,6 @@ def test_sequences_behind_stems_are_planned_as_if_they_were_written_out(job: tup
         np.testing.assert_array_equal(forest.row_of[own], written.row_of[start : start + len(row)])
 
 
-@settings(deadline=None)
 @given(jobs())
 def test_the_same_job_gives_the_same_plan(job: tuple) -> None:
     for a, b in zip(grow(*job), grow(*job), strict=True):

@@ -60,7 +60,7 @@ def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], int]:
 
 
 @pytest.mark.parametrize("name", [*TREES, *BATCHES])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(job=jobs())
 def test_every_needed_token_equals_its_float64_value(
     name: str, job: tuple[list[list[int]], list[list[bool]], int]

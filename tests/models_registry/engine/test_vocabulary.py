@@ -28,7 +28,7 @@ def packed(layer: torch.nn.Linear) -> PartedHead:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("make", [lambda layer: layer, packed])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_nats_and_masses_are_those_of_a_float64_softmax_over_all_words(make, bias, data):
     layer = head(bias=bias)
     rows = 5 * torch.randn(data.draw(st.integers(1, 6)), 24)

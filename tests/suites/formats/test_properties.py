@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from suites.formats import (
@@ -67,13 +67,11 @@ def documents(draw: st.DrawFn) -> SuiteDocument:
     )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(documents())
 def test_documents_survive_json(doc):
     assert read_json(write_json(doc).encode()) == doc
 
 
-@settings(max_examples=60, deadline=None)
 @given(documents())
 def test_documents_survive_tables(doc):
     for write in (write_long_csv, write_wide_tsv):
@@ -85,13 +83,11 @@ def test_documents_survive_tables(doc):
         ]
 
 
-@settings(max_examples=40, deadline=None)
 @given(documents())
 def test_lint_reads_every_document_and_always_says_the_same(doc):
     assert lint(doc) == lint(doc)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(["", "a.json", "a.csv"]))
 @example(b"\xff\xfe", "")
 @example(b"item,condition,a\n\xff", "")
@@ -100,7 +96,6 @@ def test_bytes_never_raise_anything_else(data, filename):
     read_or_refuse(data, filename)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SEEDS), st.data())
 def test_damaged_files_never_raise_anything_else(seed, data):
     start = data.draw(st.integers(0, len(seed)))
@@ -108,7 +103,6 @@ def test_damaged_files_never_raise_anything_else(seed, data):
     read_or_refuse(seed[:start] + data.draw(st.binary(max_size=8)) + seed[end:], "")
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_odd_values_anywhere_never_raise_anything_else(data):
     document = suite()

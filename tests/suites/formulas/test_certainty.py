@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.formulas import parse
@@ -51,7 +51,6 @@ terms = st.lists(
 
 
 @given(terms, st.sampled_from("<>"))
-@settings(deadline=None)
 def test_in_a_linear_formula_the_slope_is_the_sum_of_the_factors(parts, sign):
     text = "0 " + " ".join(f"{operator} {factor} * (1;%{name}%)" for operator, factor, name in parts)
     slopes = slopes_of(f"{text} {sign} 0", VALUES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, TRUE, Formula, FormulaError, parse
@@ -22,7 +22,6 @@ from suites.formulas.nodes import (
     walk,
 )
 
-SETTINGS = settings(max_examples=150, deadline=None)
 CONDITIONS = ("a", "b", "no gap", "d'été")
 KEYS = [(condition, region) for condition in CONDITIONS for region in (1, 2)]
 
@@ -117,7 +116,6 @@ def naive_number(node: AnyNode, values: dict[tuple[str, int | str], float]) -> f
 
 
 @given(any_formula)
-@SETTINGS
 def test_a_printed_formula_reads_back_as_itself(tree: AnyNode) -> None:
     text = canonical(tree)
     parts = list(walk(tree))
@@ -132,7 +130,6 @@ def test_a_printed_formula_reads_back_as_itself(tree: AnyNode) -> None:
 
 @given(any_formula, st.integers(0, 3))
 @example(parse("[0<0] | [[(*;%a%)*(*;%a%) < 0] & [37+0 < (0;%a%)]]").ast, 0)
-@SETTINGS
 def test_every_formula_can_be_described_checked_and_given_a_chance_level(tree: AnyNode, seed: int) -> None:
     text = canonical(tree)
     assume(len(text) <= 300)
@@ -157,7 +154,6 @@ def attempt(text: str, reading: str) -> Formula | FormulaError:
 
 
 @given(st.one_of(st.text(max_size=80), st.lists(fragments, max_size=25).map("".join)))
-@settings(max_examples=400, deadline=None)
 def test_any_text_is_a_formula_or_a_formula_error(text: str) -> None:
     for reading in ("import", "left-to-right", "strict"):
         result = attempt(text, reading)
@@ -173,7 +169,6 @@ items = st.lists(st.fixed_dictionaries(dict.fromkeys(KEYS, values)), min_size=1,
 
 
 @given(valued_formula, items)
-@SETTINGS
 def test_many_items_at_once_give_what_each_gives_alone_and_what_plain_python_gives(
     tree: AnyNode, rows: list[dict[tuple[str, int | str], float]]
 ) -> None:
