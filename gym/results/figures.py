@@ -17,7 +17,6 @@ from django.utils.text import slugify
 
 from gym.evaluations.svg import Markup
 from gym.exports import csv_download, download, json_download
-from gym.results.draw.outline import outlined
 from gym.results.rules import Rule, rule_json
 
 FORMS = ("svg", "png", "pdf", "csv", "json")
@@ -99,7 +98,7 @@ def figure_file(figure: Figure, form: str) -> HttpResponse:
         return json_download(f"{figure.stem}.json", figure.as_json())
     svg = str(figure.draw(standalone=True))
     if form == "svg":
-        return download(outlined(svg), f"{figure.stem}.svg", "image/svg+xml")
+        return download(svg, f"{figure.stem}.svg", "image/svg+xml")
     response = HttpResponse(as_png(svg) if form == "png" else as_pdf(svg))
     response["Content-Type"] = "image/png" if form == "png" else "application/pdf"
     response["Content-Disposition"] = f'attachment; filename="{figure.stem}.{form}"'

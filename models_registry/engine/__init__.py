@@ -6,7 +6,7 @@ Django.
 
 from models_registry.engine.bounds import ERROR_BITS, margin_bound
 from models_registry.engine.canonical import share_prefix_scores
-from models_registry.engine.plan import Batch, Plan, chunks, make_plan, unique_texts
+from models_registry.engine.plan import chunks, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 from models_registry.engine.whitespace import Terms, region_terms
@@ -17,14 +17,11 @@ ENGINE_VERSION = "3"
 __all__ = [
     "ENGINE_VERSION",
     "ERROR_BITS",
-    "Batch",
-    "Plan",
     "ScoringFailure",
     "ScoringPolicy",
     "Terms",
     "TokenScores",
     "chunks",
-    "make_plan",
     "margin_bound",
     "region_terms",
     "share_prefix_scores",

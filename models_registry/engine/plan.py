@@ -1,5 +1,4 @@
-"""What to compute and in which order: pure functions of their input, so that the same job makes the same
-batches."""
+"""What to compute and in which order: pure functions of their input, so that the same job makes the same chunks."""
 
 from __future__ import annotations
 
@@ -12,22 +11,6 @@ class UniqueTexts(NamedTuple):
 
     values: list[str]
     places: list[int]
-
-
-class Batch(NamedTuple):
-    """Rows (numbers into the plan's `sequences`) to compute together, padded to `width` tokens."""
-
-    rows: tuple[int, ...]
-    width: int
-
-
-class Plan(NamedTuple):
-    """Distinct token sequences, where each requested one went, and the batches that cover all distinct
-    ones."""
-
-    sequences: list[tuple[int, ...]]
-    places: list[int]
-    batches: list[Batch]
 
 
 def unique_texts(texts: Sequence[str]) -> UniqueTexts:
@@ -56,15 +39,3 @@ def chunks(items: Sequence[str] | Sequence[int], budget: int) -> list[list[int]]
         else:
             groups.append([number])
     return groups
-
-
-def make_plan(sequences: Sequence[Sequence[int]], budget: int) -> Plan:
-    """Distinct token sequences in batches of at most `budget` padded tokens, see `chunks`."""
-    seen: dict[tuple[int, ...], int] = {}
-    places = [seen.setdefault(tuple(sequence), len(seen)) for sequence in sequences]
-    distinct = list(seen)
-    batches = [
-        Batch(tuple(group), len(distinct[group[-1]]))
-        for group in chunks([len(row) for row in distinct], budget)
-    ]
-    return Plan(distinct, places, batches)

@@ -15,7 +15,6 @@ import torch
 
 from models_registry.engine import blocks, lengths
 from models_registry.engine.execute import Computed, Floats, compute
-from models_registry.engine.narrow import Narrow
 from models_registry.engine.reader import Reader
 from models_registry.engine.vocabulary import parts_of
 
@@ -42,7 +41,6 @@ def make_reader(
     allowed = tolerance(model) if allowed is None else allowed
     _split(reader, probes, plain, allowed)
     _try_trees(reader, probes, plain, allowed)
-    _try_narrow(reader, probes, plain, allowed)
     return reader
 
 
@@ -86,14 +84,12 @@ def _bits(
     *,
     alone: bool = False,
     budget: int = _BUDGET,
-    needed: Sequence[Sequence[bool]] | None = None,
 ) -> Floats:
-    """Bits of all tokens after the first, one after the other; NaN where the model gave no number or none was
-    asked for."""
+    """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
     if alone:
         found = [one for ids in sequences for one in compute(reader, [ids], budget=budget)]
     else:
-        found = compute(reader, sequences, budget=budget, needed=needed)
+        found = compute(reader, sequences, budget=budget)
     return np.concatenate(
         [
             one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
@@ -205,24 +201,6 @@ def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, m
     reader.notes.append(
         f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
     )
-
-
-def _try_narrow(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
-    """Run the last layer for wanted positions only if that gives the plain values."""
-    reader.narrow = Narrow.of(reader.body)
-    if reader.narrow is None:
-        return
-    flags = [[at % 3 == 2 for at in range(len(ids))] for ids in probes]
-    asked = np.concatenate([own[1:] for own in flags])
-    try:
-        gap = apart(_bits(reader, probes, needed=flags)[asked], plain[asked])
-    except Exception:  # noqa: BLE001 (any failure of a foreign model means: not this way)
-        gap = float("inf")
-    if gap > most:
-        reader.narrow.remove()
-        reader.narrow = None
-    else:
-        reader.gap = max(reader.gap, gap)
 
 
 def _tree_gap(

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 
 from models_registry.engine.lengths import Turns
-from models_registry.engine.narrow import PAYS, Narrow
 from models_registry.engine.vocabulary import ROWS, Part, look_by_parts
 
 ROWS_PER_BLOCK = 128
@@ -36,7 +35,6 @@ class Reader:
     reach       longest text in tokens for which that holds (see `lengths.reach`); None = any
     turns       lengths above which a whole forward pass works otherwise; read off the model
     blocks      queries per block of tree attention (see `engine.blocks`); 0 = by one mask for the whole chunk
-    narrow      how to run the last layer's feed-forward part for wanted positions only; None = for all
     packed      whether its linear weights were repacked for the CPU's kernels
     gap         largest difference in bits that was seen on probes between these ways and the plain one
     notes       what was measured and decided, in words
@@ -51,7 +49,6 @@ class Reader:
     tree: bool = False
     reach: int | None = None
     blocks: int = 0
-    narrow: Narrow | None = None
     packed: bool = False
     gap: float = 0.0
     notes: list[str] = field(default_factory=list)
@@ -70,11 +67,7 @@ class Reader:
 
     def states_at(self, places: torch.Tensor, **inputs: torch.Tensor) -> torch.Tensor:
         """Of what `states` gives, the rows at these places of the flattened [batch, width]."""
-        if self.narrow is not None and len(places) < PAYS * inputs["input_ids"].numel():
-            with self.narrow.wanting(places):
-                states = self.states(**inputs)
-        else:
-            states = self.states(**inputs)
+        states = self.states(**inputs)
         return states.reshape(-1, states.shape[-1])[places.to(states.device)]
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from urllib.parse import urlencode
 
 import pytest
-import vl_convert
 from django.urls import reverse
 
 from gym.evaluations import services
@@ -72,40 +69,3 @@ def _neighbours(people):
 
 def address(kind, form, world):
     return f"{reverse('figure', args=[kind, form])}?{urlencode(world[kind])}"
-
-
-def pixels(svg: str) -> bytes:
-    """Gray values, row by row; the converter's PNG has 8-bit RGBA."""
-    png = bytes(vl_convert.svg_to_png(svg, scale=1))
-    place, data, width, depth, kind = 8, b"", 0, 0, 0
-    while place < len(png):
-        length, name = struct.unpack(">I4s", png[place : place + 8])
-        body = png[place + 8 : place + 8 + length]
-        if name == b"IHDR":
-            width, _, depth, kind = struct.unpack(">IIBB", body[:10])
-        data += body if name == b"IDAT" else b""
-        place += length + 12
-    assert (depth, kind) == (8, 6)
-    return _unfiltered(zlib.decompress(data), 4 * width)[1::4]
-
-
-def _unfiltered(data: bytes, stride: int) -> bytes:
-    """PNG's five line filters undone (PNG specification, section 9)."""
-    out = bytearray()
-    before = bytearray(stride)
-    for start in range(0, len(data), stride + 1):
-        how, line = data[start], bytearray(data[start + 1 : start + 1 + stride])
-        for i in range(stride):
-            left = line[i - 4] if i > 3 else 0
-            corner = before[i - 4] if i > 3 else 0
-            up = before[i]
-            p = left + up - corner
-            paeth = min((left, up, corner), key=lambda v: abs(p - v))
-            line[i] = (line[i] + (0, left, up, (left + up) // 2, paeth)[how]) & 255
-        out += line
-        before = line
-    return bytes(out)
-
-
-def ink(gray: bytes) -> int:
-    return sum(value < 192 for value in gray)

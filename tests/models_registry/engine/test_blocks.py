@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models_registry.engine import blocks
-from models_registry.engine.execute import Computed, compute
 from models_registry.engine.forest import cut_all, grow
-from models_registry.engine.narrow import Narrow
 from models_registry.engine.prove import make_reader
 from tests.models_registry import tiny
 
@@ -45,10 +43,9 @@ def test_blocks_stay_as_small_as_the_chunk() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "neox", "opt"])
-def test_models_with_registry_attention_go_by_blocks_and_run_the_last_layer_narrow(name: str) -> None:
+def test_models_with_registry_attention_go_by_blocks(name: str) -> None:
     found = make_reader(tiny.causal(name, 29), CPU)
     assert found.blocks == blocks.WIDTH["cpu"]
-    assert found.narrow is not None
 
 
 def test_attention_with_a_term_of_its_own_keeps_one_mask_for_the_chunk() -> None:
@@ -66,28 +63,3 @@ def test_padded_batches_of_a_model_that_goes_by_blocks_are_as_before() -> None:
         assert make_reader(model, CPU).blocks
         after = model(input_ids=rows, attention_mask=mask).logits
     torch.testing.assert_close(after[mask.bool()], before[mask.bool()])
-
-
-def test_the_last_layer_runs_for_wanted_positions_only() -> None:
-    found = make_reader(tiny.causal("gpt2", 29), CPU)
-    seen: list[int] = []
-    layers = found.model.transformer.h
-    hooks = [
-        layer.mlp.c_fc.register_forward_pre_hook(lambda _m, inputs: seen.append(inputs[0][..., 0].numel()))
-        for layer in layers
-    ]
-    rows = [[1, 2, 3, 4, 5, 6]]
-    wanted = [[False, False, False, False, True, True]]
-    (narrow,) = compute(found, rows, budget=64, needed=wanted)
-    for hook in hooks:
-        hook.remove()
-    assert seen == [*[5] * (len(layers) - 1), 2]
-    (whole,) = compute(found, rows, budget=64)
-    assert isinstance(narrow, Computed)
-    assert isinstance(whole, Computed)
-    np.testing.assert_allclose(narrow.bits[4:], whole.bits[4:], atol=1e-4)
-
-
-def test_a_layer_without_known_parts_is_left_alone() -> None:
-    assert Narrow.of(tiny.causal("mamba", 29).base_model) is None
-    assert Narrow.of(lambda **_inputs: None) is None

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine import chunks, make_plan, unique_texts
-
-sequences = st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=30)
+from models_registry.engine import chunks, unique_texts
 
 
 def test_unique_texts_keeps_the_order_of_first_appearance() -> None:
@@ -44,14 +42,3 @@ def test_an_item_over_the_budget_is_alone() -> None:
 def test_a_budget_must_hold_something() -> None:
     with pytest.raises(ValueError, match="budget of 0"):
         chunks([1], 0)
-
-
-@given(sequences, st.integers(1, 40))
-def test_a_plan_covers_each_distinct_sequence_once(rows: list[list[int]], budget: int) -> None:
-    plan = make_plan(rows, budget)
-    assert [list(plan.sequences[place]) for place in plan.places] == rows
-    assert len(set(plan.sequences)) == len(plan.sequences)
-    assert sorted(row for batch in plan.batches for row in batch.rows) == list(range(len(plan.sequences)))
-    for batch in plan.batches:
-        assert batch.width == max(len(plan.sequences[row]) for row in batch.rows)
-        assert len(batch.rows) == 1 or batch.width * len(batch.rows) <= budget
