@@ -18,7 +18,8 @@ ERRORS = {
     403: "This account or this token may not do that.",
     404: "There is nothing here, or not for you.",
     406: "None of the media types in Accept can be had.",
-    409: "It does not fit the present state, or the same request is being answered.",
+    409: "It does not fit the present state, this format cannot say it, somebody changed it at the same moment, or the "
+    "same request is being answered.",
     410: "It was there and is deleted (`was` says what it was), or is not public any more.",
     412: "If-Match names an older state.",
     413: "Too much at once.",
@@ -122,17 +123,15 @@ class GymSchema(AutoSchema):
         return found
 
     def _statuses(self) -> list[int]:
-        found = {400, 401, 403, 406, 429, 503}
+        found = {400, 401, 403, 406, 409, 429, 503}
         if "{" in self.path:
             found.add(404)
         if any(part in self.path for part in ("/suites/{slug}/", "/compare/{slug}/")):
-            found.add(410)  # suites.former
+            found |= {307, 410}  # suites.former
         if self.method == "GET":
             found.add(304)
-        else:
-            found.add(409)
         if self.method == "POST":
-            found.add(422)
+            found |= {413, 415, 422}  # an Idempotency-Key is compared with the body, also where none is taken
         known = self._known()
         if known is not None:
             if known.query is not None:  # it may name what is not there
@@ -195,6 +194,10 @@ def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components = result.setdefault("components", {})
     components["responses"] = {str(status): _error(status, text) for status, text in ERRORS.items()}
     components["responses"]["304"] = {"description": "What you have is still right."}
+    components["responses"]["307"] = {
+        "description": "This suite has another address now.",
+        "headers": {"Location": _text("The same below the address of now.")},
+    }
     components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     components["securitySchemes"] = {
         "token": {

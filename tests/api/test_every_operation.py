@@ -87,4 +87,27 @@ def test_every_operation_has_examples_that_are_as_it_says(operation):
 def test_every_operation_says_what_it_does_and_which_scope_it_takes(operation):
     assert operation["summary"]
     assert "Scope: `" in operation["description"]
-    assert {"401", "403", "429"} <= set(operation["responses"])
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_names_the_answers_that_any_of_them_may_give(operation):
+    """409 of gym.conflicts and of exports, 503 of gym.open_streams and gym.statement_limit."""
+    assert {"401", "403", "409", "429", "503"} <= set(operation["responses"])
+
+
+def test_every_post_names_what_a_body_beside_an_idempotency_key_may_be_answered():
+    found = [methods["post"]["responses"] for methods in SCHEMA["paths"].values() if "post" in methods]
+    assert found
+    assert all({"413", "415", "422"} <= set(responses) for responses in found)
+
+
+@pytest.mark.parametrize("room", ["suites", "compare"])
+def test_operations_at_the_address_of_a_suite_say_that_it_may_have_another_now(room):
+    found = [
+        operation["responses"]
+        for address, methods in SCHEMA["paths"].items()
+        if address.startswith(f"/api/v1/{room}/{{slug}}/")
+        for operation in methods.values()
+    ]
+    assert found
+    assert all({"307", "410"} <= set(responses) for responses in found)

@@ -8,28 +8,32 @@ import sys
 from typing import Any
 
 import django
+from django.apps import apps
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.process.settings")
-django.setup()
+if not apps.ready:
+    django.setup()
 
-from gym.accounts.models import User  # noqa: E402
-from gym.accounts.tokens import create_token  # noqa: E402
-from gym.conversations import services as conversations  # noqa: E402
-from gym.conversations.models import AgentRun, AgentSuite  # noqa: E402
-from gym.demo.loader import demo_user, load_demo  # noqa: E402
-from gym.evaluations import report, services  # noqa: E402
-from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun  # noqa: E402
-from gym.jobs.models import Job  # noqa: E402
-from gym.jobs.testing import run_pending  # noqa: E402
-from gym.results.collections import make_collection  # noqa: E402
-from models_registry.actors import inspect  # noqa: E402
-from models_registry.models import RegisteredModel  # noqa: E402
-from suites.models import Suite  # noqa: E402
-from suites.selectors import document_of  # noqa: E402
-from suites.services import open_draft  # noqa: E402
-from tests.factories import make_model, make_suite  # noqa: E402
-from tests.lmchallenge.site.worlds import make_corpus, play  # noqa: E402
-from tests.propara.site.worlds import LIGHT, hand_in, make_version  # noqa: E402
+from gym.accounts.models import User
+from gym.accounts.tokens import create_token
+from gym.conversations import services as conversations
+from gym.conversations.models import AgentRun, AgentSuite
+from gym.demo.loader import demo_user, load_demo
+from gym.evaluations import report, services
+from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from gym.results.collections import make_collection
+from gym.scoring.services import queue_scores
+from models_registry.actors import inspect
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+from suites.models import Suite
+from suites.selectors import document_of
+from suites.services import open_draft, set_visibility
+from tests.factories import make_model, make_suite
+from tests.lmchallenge.site.worlds import make_corpus, play
+from tests.propara.site.worlds import LIGHT, hand_in, make_version
 
 
 def prepare(slug: str) -> None:
@@ -169,6 +173,36 @@ def prepare_api() -> dict[str, Any]:
         "agent_run": agent_run.key,
         "ids": [agent_run.case_runs.get().pk, tests.cases.get().pk],
         **neighbours,
+    }
+
+
+def prepare_schema() -> dict[str, Any]:
+    """The same, with what is not there any more, is not ready, or belongs to somebody else."""
+    things = prepare_api()
+    alice, bob = (User.objects.get(username=name) for name in ("alice", "bob"))
+    model = RegisteredModel.objects.get(slug=things["model"])
+    suites = {
+        name: make_suite(bob, name=name, visibility="private" if name == "secret" else "public")
+        for name in ("secret", "hidden", "moved")
+    }
+    deleted, queued = (
+        services.queue_run(Suite.objects.get(slug=slug).latest_frozen, model, actor=owner)
+        for slug, owner in (("moved", bob), ("agreement_orc", alice))
+    )
+    run_pending(limit=1)
+    services.delete_run(SuiteRun.objects.get(pk=deleted.pk), actor=bob)
+    set_visibility(suites["hidden"], "private", actor=bob)
+    suites["moved"].slug = "moved_on"
+    suites["moved"].save()
+    scores = queue_scores(["The cat sleeps."], model, actor=alice, policy=ScoringPolicy())
+    run_pending("preview")
+    done = SuiteRun.objects.get(key=things["runs"][0])
+    return things | {
+        "tokens": things["tokens"] | {"owner": things["tokens"]["alice"]},
+        "suites": [*things["suites"], *suites],
+        "runs": [*things["runs"], deleted.key, queued.key],
+        "scores": [scores.key],
+        "jobs": [str(job) for job in (done.job_id, queued.job_id, scores.job_id)],
     }
 
 

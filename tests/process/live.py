@@ -15,9 +15,11 @@ from tests.process.site import ROOT, Site
 
 
 class LiveSite(Site):
-    """`url` answers; `things` are tokens and names, see tests.process.ask.prepare_api."""
+    """`url` answers; `things` are tokens and names, what a function of tests.process.ask prepared."""
 
-    def __init__(self, folder: Path, database: str = "", **settings: str) -> None:
+    def __init__(
+        self, folder: Path, database: str = "", prepare: str = "prepare_api", **settings: str
+    ) -> None:
         os.environ.update(settings)
         try:
             super().__init__(folder, database)
@@ -25,7 +27,7 @@ class LiveSite(Site):
             for name in settings:
                 del os.environ[name]
         self.env |= settings | {"DJANGO_SETTINGS_MODULE": "gym.settings"}
-        self.things: dict[str, Any] = self.ask("prepare_api")
+        self.things: dict[str, Any] = self.ask(prepare)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]

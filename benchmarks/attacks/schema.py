@@ -1,0 +1,300 @@
+"""schemathesis sends what the description of the API says, and what it does not say, to the site in this process.
+
+.venv/bin/python -m benchmarks.attacks.schema [--cases 20000] [--seed 20260301] [--role owner] [--only REGEX]
+
+Three roles: nobody, an owner, staff. Exit code 1 on a failure: a 5xx, an answer that is not described, or whatever else
+a check finds. All checks of schemathesis run but two: `object_level_authorization` needs two accounts in one run, and
+tests/permissions asks that of every address; `max_response_time` is what the other attacks measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+if __name__ == "__main__":
+    import django
+
+    folder = tempfile.TemporaryDirectory()
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "gym.settings", "GYM_VAR_DIR": folder.name}
+    django.setup()
+
+import requests
+import schemathesis
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection, connections, transaction
+from django.test.utils import override_settings
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import events, from_schema
+from schemathesis.engine.run import PhaseName
+from schemathesis.transport.wsgi import WSGITransport
+
+from gym.api.description import text as description
+
+SEED = 20260301
+ROLES = ("nobody", "owner", "staff")
+ADDRESS = "/api/v1/schema/"
+NO_LIMITS = dict.fromkeys(
+    (
+        "GYM_API_REQUESTS_PER_MINUTE",
+        "GYM_MAX_ACTIVE_JOBS_PER_USER",
+        "GYM_SIGN_IN_TRIES_PER_ADDRESS",
+        "GYM_MAX_SENTENCES_PER_DAY",
+    ),
+    0,
+)
+LONGEST_COMMAND = 2_000
+SEND = WSGITransport.send
+
+ACCEPTED = [200, 201, 202, 204, 304, 307, 400, 403, 404, 409, 410, 412, 422, 428]
+"""What may answer a request that is as described; 5xx have a check of their own.
+
+400 and 422: formulas, suites, edits and configurations are languages that JSON Schema does not describe.
+404 and 410: names of things that are not there, or not any more; 307: they have another address now.
+403: what this role may not. 409, 412, 428: a well-formed request need not fit the state of things.
+Never: 401, 406, 413, 415, 429. Who asks has a token and no limits, and asks for little in a kind that is read.
+"""
+ACCEPTED_READING = [200, 202, 304, 307, 400, 404, 409, 410]
+"""409: an export that cannot say what the suite says. A reader can collide with nothing else."""
+REFUSED = [307, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 428, 429]
+"""What may answer a request that is not as described. 307, 404 and 410 are said before its body is read."""
+
+
+def configuration(
+    role: str,
+    things: dict[str, Any],
+    *,
+    times: int,
+    seed: int = SEED,
+    exhaustive: bool = True,
+    workers: int = 1,
+) -> SchemathesisConfig:
+    """`times`: random requests to each operation. `exhaustive`: besides, the examples and each boundary of the
+    description (about 7,500 requests), and sequences of requests in which one uses what another answered.
+
+    `things` are tokens and names, see tests.process.ask.prepare_schema."""
+    known = names_of(things)
+    signed = {"Authorization": f"Bearer {things['tokens'][role]}"} if role != "nobody" else {}
+    # Most that nobody sends is refused, as described or not. Owners may not read each draft; staff may.
+    accepting = {"enabled": role != "nobody", "expected-statuses": ACCEPTED}
+    reading = accepting | {"expected-statuses": [*ACCEPTED_READING, *([403] if role == "owner" else [])]}
+    return SchemathesisConfig.from_dict(
+        {
+            "seed": seed,
+            "workers": workers,
+            "headers": signed,
+            "continue-on-failure": True,
+            "request-timeout": 30,
+            "cache": {"enabled": False},
+            "suppress-health-check": ["all"],
+            "generation": {
+                "max-examples": times,
+                "allow-x00": False,  # no text has U+0000: a 400, tested by hand
+                "codec": "utf-8",
+                "no-shrink": True,
+                "database": "none",
+            },
+            "phases": {
+                name: {"enabled": exhaustive or name == "fuzzing"}
+                for name in ("examples", "coverage", "fuzzing", "stateful")
+            },
+            "checks": {
+                "positive_data_acceptance": accepting,
+                "negative_data_rejection": {"expected-statuses": REFUSED},
+            },
+            "operations": [{"include-method": "GET", "checks": {"positive_data_acceptance": reading}}],
+            "dictionaries": {name.replace(".", "-"): {"values": values} for name, values in known.items()},
+            "parameters": {
+                name: {"dictionary": name.replace(".", "-"), "probability": 0.7} for name in known
+            },
+        }
+    )
+
+
+def names_of(things: dict[str, Any]) -> dict[str, list[Any]]:
+    """Values of parameters that name something."""
+    forms = (
+        *("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib", "zip", "svg", "md"),
+        *("long.csv", "parquet", "junit", "corpus.txt", "sorted.jsonl", "vocabulary.tsv", "targets.log"),
+        *("predictions.log.gz", "statistics.json", "answers.tsv", "prompts.jsonl", "file", "processes.csv"),
+    )
+    rooms = [things["model"], *things["agents"], things["corpus"], things["answer_set"]]
+    keys = [*things["runs"], things["agent_run"], *things["games"], *things["submissions"]]
+    return {
+        "path.slug": [*things["suites"], *rooms],
+        "path.key": [*keys, *things.get("scores", [])],
+        "path.job": things.get("jobs", ["0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77"]),
+        "path.process_id": [7],
+        "path.id": things["ids"],
+        "path.suite": things["suites"],
+        "path.what": ["scores", "outcomes", "regions", "tokens"],
+        "path.number": [1, 2],
+        "path.a": [1, 2],
+        "path.b": [1, 2],
+        "path.form": list(forms),
+        "path.username": ["bob", "staff"],
+        "path.kind": ["uniform", "causal", "suite-models", "run-regions", "run-margins", "leaderboard-heat"],
+        "body.model": [things["model"]],
+        "body.suite": [*things["suites"], "manners"],
+        "body.agent": ["echoes"],
+        "body.collection": ["kept"],
+        "query.run": things["runs"],
+        "query.suite": things["suites"],
+        "query.of": [things["model"]],
+        "query.first": [things["agent_run"], things["submissions"][0]],
+        "query.second": [things["agent_run"], things["submissions"][1]],
+        "query.games": [",".join(things["games"]), things["games"][0]],
+    }
+
+
+@dataclass
+class Found:
+    """What a role was answered. `failures`: each once, with the command that shows it."""
+
+    operations: set[str] = field(default_factory=set)
+    cases: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    failures: dict[object, str] = field(default_factory=dict)
+
+    def add(self, event: events.EngineEvent) -> None:
+        if isinstance(event, events.FatalError):
+            raise event.exception
+        if isinstance(event, events.NonFatalError):
+            self.failures.setdefault(f"{event.label}: {event.value}", event.info.format())
+        elif isinstance(event, events.ScenarioFinished):
+            recorder = event.recorder
+            self.cases[event.phase.value] += len(recorder.cases)
+            self.operations |= {node.value.operation.label for node in recorder.cases.values()}
+            answers = (sent.response for sent in recorder.interactions.values())
+            self.statuses.update(answer.status_code for answer in answers if answer is not None)
+            for node in (node for nodes in recorder.checks.values() for node in nodes):
+                if (info := node.failure_info) is not None:
+                    self.failures.setdefault(info.failure, info.code_sample)
+
+    def __str__(self) -> str:
+        cases = ", ".join(f"{phase} {count:,}" for phase, count in self.cases.items())
+        answers = ", ".join(f"{status}: {count:,}" for status, count in sorted(self.statuses.items()))
+        lines = [
+            f"{len(self.operations)} operations, {self.cases.total():,} cases ({cases}); answers {answers}"
+        ]
+        for failure, command in self.failures.items():
+            lines += ["", f"{getattr(failure, 'operation', '')}: {failure}", command[:LONGEST_COMMAND]]
+        return "\n".join(lines)
+
+
+class Undone:
+    """The site as a WSGI application. What a request changes is undone after its answer: each request finds everything
+    there, its own account and token included. Those of a sequence (`keeps`) find what the others did."""
+
+    def __init__(self) -> None:
+        self._site = WSGIHandler()
+        self._connection = connections["default"]
+        self.keeps = False
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        connections["default"] = self._connection  # schemathesis asks in a thread of its own
+        with transaction.atomic():
+            answer = self._site(environ, start_response)
+            with closing(answer):
+                body = b"".join(answer)
+            if not self.keeps:
+                transaction.set_rollback(True)
+        return [body]
+
+
+@contextmanager
+def site() -> Iterator[Undone]:
+    """Without limits and without a way out, and with a worker that works while a request waits for it. What was done
+    is undone at the end."""
+    from gym.jobs.testing import run_pending
+
+    worker = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: run_pending("preview"))
+    with ExitStack() as stack:
+        stack.enter_context(override_settings(**NO_LIMITS, GYM_NET_ALLOW=[]))
+        for waits in ("gym.jobs.waiting", "gym.evaluations.preview"):
+            stack.enter_context(mock.patch(f"{waits}.time", worker))
+        stack.enter_context(mock.patch.object(WSGITransport, "send", _send))
+        connection.inc_thread_sharing()
+        stack.callback(connection.dec_thread_sharing)
+        stack.enter_context(transaction.atomic())
+        stack.callback(partial(transaction.set_rollback, True))
+        yield Undone()
+
+
+def _send(transport: WSGITransport, case: Any, *, session: Any = None, **options: Any) -> Any:
+    """schemathesis 4.32 drops what only sockets know, such as `max_redirects`, when there is a session. Its check for
+    ignored authentication asks without one."""
+    return SEND(transport, case, session=session or requests.Session(), **options)
+
+
+def attack_here(config: SchemathesisConfig, *, only: str = "") -> Found:
+    """The site in this process, with the database of now."""
+    with site() as app:
+        schema = schemathesis.openapi.from_wsgi(ADDRESS, app, config=config)
+        found = Found()
+        for event in _events(schema, only):
+            if isinstance(event, events.PhaseStarted):
+                app.keeps = event.phase.name == PhaseName.STATEFUL_TESTING
+            found.add(event)
+        return found
+
+
+def attack_there(url: str, config: SchemathesisConfig, *, only: str = "") -> Found:
+    """A served site. Nothing is undone."""
+    found = Found()
+    for event in _events(schemathesis.openapi.from_url(url + ADDRESS, config=config), only):
+        found.add(event)
+    return found
+
+
+def _events(schema: schemathesis.BaseSchema, only: str) -> Iterable[events.EngineEvent]:
+    """`only`: a regular expression that finds something in the addresses."""
+    return from_schema(schema.exclude(lambda context: not re.search(only, context.operation.path))).execute()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cases", type=int, default=20_000, help="random ones, of all roles together")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--role", choices=ROLES, action="append", help="may be given several times")
+    parser.add_argument("--only", default="", help="addresses, a regular expression")
+    given = parser.parse_args()
+    roles = given.role or ROLES
+    operations = sum(len(methods) for methods in json.loads(description())["paths"].values())
+    times = max(1, given.cases // len(roles) // operations)
+
+    from django.test.runner import DiscoverRunner
+
+    from tests.process.ask import prepare_schema
+
+    logging.disable(logging.WARNING)
+    runner = DiscoverRunner(verbosity=0, interactive=False)
+    runner.setup_test_environment()
+    databases = runner.setup_databases()
+    things = prepare_schema()
+    failures = 0
+    for role in roles:
+        config = configuration(role, things, times=times, seed=given.seed)
+        found = attack_here(config, only=given.only)
+        print(f"{role}: {found}\n", flush=True)
+        failures += len(found.failures)
+    runner.teardown_databases(databases)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
