@@ -36,7 +36,8 @@ if __name__ == "__main__":
 import requests
 import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
-from django.db import connection, connections, transaction
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connection, connections, transaction
 from django.test.utils import override_settings
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
@@ -228,6 +229,12 @@ def site() -> Iterator[Undone]:
         for waits in ("gym.jobs.waiting", "gym.evaluations.preview"):
             stack.enter_context(mock.patch(f"{waits}.time", worker))
         stack.enter_context(mock.patch.object(WSGITransport, "send", _send))
+        for signal in (
+            request_started,
+            request_finished,
+        ):  # PostgreSQL's connection would close in its transaction
+            signal.disconnect(close_old_connections)
+            stack.callback(signal.connect, close_old_connections)
         connection.inc_thread_sharing()
         stack.callback(connection.dec_thread_sharing)
         stack.enter_context(transaction.atomic())
