@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.record.shapes import Scrubber, shape
+from benchmarks.record.shapes import shape
 
 ROLES = {"nobody": "", "owner": "alice", "collaborator": "bob", "stranger": "charlie", "staff": "admin"}
 PASSWORDS = {"alice": "demo-alice", "bob": "demo-bob", "admin": "demo-admin", "charlie": "rusty-lantern-42"}
@@ -116,7 +116,3 @@ def quiet() -> Iterator[None]:
 def write(path: Path, lines: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def scrubber(words: dict[str, str]) -> Scrubber:
-    return Scrubber(words)
