@@ -1,4 +1,4 @@
-"""Addresses made of a title: the first that is free, also where many things of one title come at the same moment."""
+"""Slugs made from a title: the first free one, also under concurrent creation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TRIES = 12
 
 
 def at_free_slug(base: str, save: Callable[[str], Saved], *kinds: type[models.Model]) -> Saved:
-    """What `save` makes of a slug that no row of these kinds has: `base`, else `base-2` and so on.
+    """Call `save` with a slug that no row of these kinds has: `base`, else `base-2` and so on.
 
-    Somebody else may take it between the look and the save. Each further try looks further ahead, at random, so that
-    many do not meet again and again."""
+    Another request may take the slug before it is saved. Each further try skips more slugs at random, so that
+    concurrent requests do not collide again."""
     for tries in range(TRIES):
         slug = _free(base, kinds, skip=secrets.randbelow(2**tries))
         try:

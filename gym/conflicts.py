@@ -1,4 +1,4 @@
-"""Two people, or one twice, change the same thing at the same moment: one of them is told, and nothing is lost."""
+"""Concurrent changes of the same rows: the later one is refused, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from django.db import IntegrityError, OperationalError
 
 SAID = "Somebody changed this at the same moment. Look at it and try again."
 _SERIALIZATION = {"40001", "40P01"}
-"""What PostgreSQL says of a transaction that it ended so that others could go on."""
+"""PostgreSQL: serialization failure, deadlock."""
 
 
 class Conflict(Exception):
-    """What this would change is not any more as it was when the request came."""
+    """The rows were changed after they were read."""
 
     def __init__(self, message: str = SAID) -> None:
         super().__init__(message)
 
 
 def is_conflict(error: Exception, *, changes: bool) -> bool:
-    """Is this error the work of somebody quicker? `changes`: in a request that would change something, a row that is
-    gone counts, too."""
+    """Is this error caused by a concurrent change? `changes`: in a request that writes, a missing row counts too."""
     if isinstance(error, OperationalError):
         return getattr(error.__cause__, "sqlstate", None) in _SERIALIZATION
     gone = changes and isinstance(error, ObjectDoesNotExist)

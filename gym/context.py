@@ -1,4 +1,4 @@
-"""What every template may use: `gym`. (`site` would be overwritten by Django's sign-in view.)"""
+"""The context of every template: `gym`. (Django's sign-in view overwrites `site`.)"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOMS = (
     ("LM Challenge", "lmc-list"),
     ("Agents", "agent-home"),
 )
-"""The main navigation: what it says and the address where a room begins. Suites and their results come first."""
+"""The main navigation: label and URL name. Suites and their results come first."""
 FIRST_NEIGHBOUR = "propara-list"
 
 

@@ -1,4 +1,4 @@
-"""How many downloads are made while they are sent. Each holds a thread of the web server until its reader has it."""
+"""A limit on streamed downloads, each of which holds a thread of the web server until it is sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from django.conf import settings
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 
-from gym.refusing import refused
+from gym.error_pages import error_answer
 
 RETRY_SECONDS = 10
 BUSY = "This site is sending as many large downloads as it can. Try again in a few seconds."
@@ -18,12 +18,12 @@ BUSY = "This site is sending as many large downloads as it can. Try again in a f
 
 @cache
 def places() -> threading.BoundedSemaphore:
-    """For half of the threads of this process: the others answer what is quick."""
+    """Half of the threads of this process; the others are for quick requests."""
     return threading.BoundedSemaphore(max(1, settings.GYM_WEB_THREADS // 2))
 
 
 class Taken:
-    """Pieces of an answer. Its place is free again when the server closes it, or when nobody has it any more."""
+    """Pieces of a response. Its place is released when the server closes it, or when it is garbage."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
@@ -48,6 +48,8 @@ class OpenStreams:
             return response
         if not places().acquire(blocking=False):
             response.close()
-            return refused(request, "Too many downloads", BUSY, "busy", retry_seconds=RETRY_SECONDS)
+            return error_answer(
+                request, 503, "busy", BUSY, title="Too many downloads", retry_seconds=RETRY_SECONDS
+            )
         response.streaming_content = Taken(response.streaming_content)
         return response

@@ -66,7 +66,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gym.middleware.StaticFiles",
     "gym.middleware.SignOfLife",
-    "gym.private_answers.PrivateAnswers",
+    "gym.middleware.PrivateAnswers",
     "gym.open_streams.OpenStreams",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -215,7 +215,15 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
-CSRF_FAILURE_VIEW = "gym.csrf.csrf_failure"
+CSRF_FAILURE_VIEW = "gym.error_pages.csrf_failure"
+
+# Memory of each process: requests of the API are counted here, those longest unseen are forgotten first.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    }
+}
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

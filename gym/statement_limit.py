@@ -1,4 +1,4 @@
-"""A time limit for each database statement of a web request, so that one slow question does not hold a thread for ever.
+"""A time limit for each database statement of a web request, so that a slow one does not hold a thread for ever.
 
 The web server's process calls `limit_statements`; workers and commands may take as long as they need.
 """
@@ -15,15 +15,15 @@ from django.db import OperationalError
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest, HttpResponse
 
-from gym.refusing import refused
+from gym.error_pages import error_answer
 
 STEPS = 5_000
-"""SQLite asks after so many steps of its virtual machine: a few milliseconds."""
+"""Steps of SQLite's virtual machine between two checks: a few milliseconds."""
 TOO_LONG = "This takes the database longer than {:g} seconds, which this site does not allow. Ask for less."
 
 
 def limit_statements() -> None:
-    """From now on in this process. PostgreSQL counts the time of a statement, SQLite the processor's time."""
+    """From now on in this process. PostgreSQL limits elapsed time, SQLite processor time."""
     if settings.GYM_WEB_STATEMENT_SECONDS:
         connection_created.connect(_limit, dispatch_uid="statement_limit")
 
@@ -48,7 +48,7 @@ class _Clock:
     """Processor time of this thread within SQLite since the last statement began."""
 
     MOST_BETWEEN = 0.25
-    """Seconds counted between two questions: what Python does between two rows is not the database's."""
+    """Seconds counted between two checks, because Python's time between two rows is not the database's."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -66,7 +66,7 @@ class _Clock:
 
 
 def took_too_long(error: BaseException) -> bool:
-    """Is this a statement that the limit ended?"""
+    """Did the limit end this statement?"""
     cause = error.__cause__
     if not isinstance(error, OperationalError) or cause is None:
         return False
@@ -88,4 +88,4 @@ class StatementLimit:
         if not took_too_long(error):
             return None
         message = TOO_LONG.format(settings.GYM_WEB_STATEMENT_SECONDS)
-        return refused(request, "This takes too long", message, "too-slow")
+        return error_answer(request, 503, "too-slow", message, title="This takes too long")

@@ -6,8 +6,8 @@ from django.urls import include, path
 from gym import views
 from gym.accounts.views import admin_sign_in
 
-handler400 = "gym.views.bad_request"
-handler500 = "gym.views.server_error"
+handler400 = "gym.error_pages.bad_request"
+handler500 = "gym.error_pages.server_error"
 
 urlpatterns = [
     path("", views.home, name="home"),

@@ -8,10 +8,8 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views import defaults
 from django.views.decorators.http import require_safe
 
-from gym.api.errors import Refusal
 from gym.evaluations.selectors import listed_runs, under_way
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, waited_for, workers
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
     from gym.accounts.models import User
     from gym.evaluations.models import SuiteRun
-
-BROKEN = Refusal(500, "Something went wrong here. It was written down; try again later.", "broken")
 
 MOST_SUITES, MOST_MODELS = 25, 12
 """Of the table on the front page; the leaderboard has all."""
@@ -77,19 +73,3 @@ def _jobs_seen(user: User | AnonymousUser, runs: QuerySet[SuiteRun]) -> QuerySet
         return Job.objects.all()
     own = Q(owner=user) if user.is_authenticated else Q()
     return Job.objects.filter(Q(suite_run__in=runs.values("pk")) | own)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    """What nobody expected, told programs as every other error of the API."""
-    return BROKEN.plain_response() if _is_api(request) else defaults.server_error(request)
-
-
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """A request that Django refuses before a view sees it."""
-    if _is_api(request):
-        return Refusal(400, "This is no request that can be answered.", "invalid").plain_response()
-    return defaults.bad_request(request, exception)
-
-
-def _is_api(request: HttpRequest) -> bool:
-    return request.path_info.startswith("/api/")

@@ -8,9 +8,10 @@ from typing import Any
 from django.db import connection
 from django.db.models import F
 
-from suites.editing import CellConflict, Sheet, edit_sheet, is_structural, read_cell
-from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
+from suites.editing import CellConflict, Sheet, edit_sheet, moves_rows, read_cell
+from suites.formats import PredictionDoc, SentenceDoc
 from suites.models import Prediction, Sentence, SuiteRevision
+from suites.selectors import document_from
 
 AWAY = 1_000_000
 """Positions are unique, so rows that swap places go through positions that no row has."""
@@ -21,16 +22,16 @@ FEW = 16
 
 def perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellConflict]:
     """Do the ops on the draft's rows. Raises EditError; call it inside a transaction of its own."""
-    everything = is_structural(ops)
+    everything = moves_rows(ops)
     rows = _rows(draft, ops, everything)
     predictions = list(draft.predictions.order_by("position"))
-    before = _document(draft, rows, predictions)
-    sheet = Sheet(before, lenient=True)
+    before = document_from(draft, rows, predictions)
+    sheet = Sheet(before)
     conflicts = edit_sheet(sheet, ops)
     after = sheet.document()
     _write_rows(draft, rows, sheet.sentences(), moves=everything)
     if after.predictions != before.predictions:
-        write_predictions(draft, predictions, after.predictions)
+        _write_predictions(draft, predictions, after.predictions)
     changes = {
         "region_names": list(after.region_names),
         "condition_names": list(after.conditions),
@@ -53,30 +54,6 @@ def _rows(draft: SuiteRevision, ops: Sequence[dict[str, Any]], everything: bool)
     return list(rows.filter(item__in=items)) if items else []
 
 
-def _document(
-    draft: SuiteRevision, rows: Sequence[Sentence], predictions: Sequence[Prediction]
-) -> SuiteDocument:
-    return SuiteDocument(
-        name=draft.name,
-        metric="sum",
-        meta={},
-        region_names=tuple(draft.region_names),
-        conditions=tuple(draft.condition_names),
-        sentences=tuple(
-            SentenceDoc(
-                row.item,
-                row.condition,
-                tuple(row.contents),
-                None if row.raw is None else tuple(row.raw),
-                row.extra,
-            )
-            for row in rows
-        ),
-        predictions=tuple(PredictionDoc(p.formula, p.name, p.description, p.extra) for p in predictions),
-        extra=draft.extra,
-    )
-
-
 def _write_rows(
     draft: SuiteRevision,
     rows: Sequence[Sentence],
@@ -91,7 +68,7 @@ def _write_rows(
     texts, keys, places, new = [], [], {}, []
     for position, (origin, sentence) in enumerate(sentences):
         if origin is None:
-            new.append(_sentence(draft, position, sentence))
+            new.append(sentence_row(draft, position, sentence))
             continue
         row = rows[origin]
         if _put(row, "text", sentence):
@@ -154,9 +131,9 @@ def _update(rows: Sequence[Sentence], names: Sequence[str]) -> None:
         cursor.executemany(statement, values)
 
 
-def _sentence(draft: SuiteRevision, position: int, sentence: SentenceDoc) -> Sentence:
+def sentence_row(revision: SuiteRevision, position: int, sentence: SentenceDoc) -> Sentence:
     return Sentence(
-        revision=draft,
+        revision=revision,
         position=position,
         item=sentence.item,
         condition=sentence.condition,
@@ -166,7 +143,18 @@ def _sentence(draft: SuiteRevision, position: int, sentence: SentenceDoc) -> Sen
     )
 
 
-def write_predictions(
+def prediction_row(revision: SuiteRevision, position: int, prediction: PredictionDoc) -> Prediction:
+    return Prediction(
+        revision=revision,
+        position=position,
+        name=prediction.name[:200],
+        description=prediction.description,
+        formula=prediction.formula,
+        extra=prediction.extra,
+    )
+
+
+def _write_predictions(
     draft: SuiteRevision, stored: Sequence[Prediction], wanted: Sequence[PredictionDoc]
 ) -> None:
     """Make the stored list the wanted one: rows are changed in place, added at the end or removed from it."""
@@ -185,15 +173,5 @@ def write_predictions(
     Prediction.objects.bulk_update(changed, ["name", "description", "formula", "extra"])
     if len(stored) > len(wanted):
         draft.predictions.filter(position__gte=len(wanted)).delete()
-    Prediction.objects.bulk_create(
-        Prediction(
-            revision=draft,
-            position=position,
-            name=one.name,
-            description=one.description,
-            formula=one.formula,
-            extra=one.extra,
-        )
-        for position, one in enumerate(wanted)
-        if position >= len(stored)
-    )
+    new = [prediction_row(draft, position, one) for position, one in enumerate(wanted)]
+    Prediction.objects.bulk_create(new[len(stored) :])

@@ -1,13 +1,15 @@
-"""The draft of a suite as the grid sees it: read in pages, changed by small edits that several people may send.
+"""The draft of a suite as the grid sees it, changed by small edits that several people may send.
 
-The suite's row is locked while edits are applied, so edits of one suite come one after the other. Which edits fit is
-decided by `suites.editing`; here the few rows that an edit touches are read and written.
+Edits are compared and set: they are done as long as the draft has the structure (items, conditions, regions) that they
+were made on, and a cell is written as long as it holds the text that its editor saw. The suite's row is locked
+meanwhile, so edits of one suite come one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied
@@ -16,23 +18,22 @@ from django.db.models import Max
 from django.utils import timezone
 
 from suites import permissions
-from suites._edit.rebase import transform
 from suites.draft_rows import perform
-from suites.editing import CellConflict, EditError, is_structural, read_cell
+from suites.editing import CellConflict, EditError, is_structural
 from suites.models import DraftEdit, Suite, SuiteRevision
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
-PAGE_ROWS = 500
-MAX_PAGE_ROWS = 5_000
 MAX_EDITS = 500
 KEEP_EDITS = 2_000
+LOOK_BACK = 200
+"""Edits among which the one who changed a cell is looked for."""
 REPLACED = [{"op": "replace_draft"}]
-"""What the log says when the whole draft became another one: nothing older can be carried over."""
+"""What the log says when the whole draft became another one."""
 
 GONE = "There is no draft any more: it was frozen or discarded. Open a new draft to go on."
-TOO_OLD = "The draft was replaced as a whole meanwhile; this change belongs to the one before."
+MOVED = "Somebody changed the items, conditions or regions of the draft meanwhile."
 AFTER = "An earlier change of yours could not be made, and this one builds on it."
 
 Conflict = dict[str, Any]
@@ -51,23 +52,22 @@ class BadEdits(ValueError):
     """The request is not made of edits at all."""
 
 
-def page(draft: SuiteRevision, offset: int = 0, limit: int = PAGE_ROWS) -> dict[str, Any]:
-    """What GET on the draft answers: everything but the rows in full, and `limit` rows from `offset`."""
-    places = list(draft.sentences.order_by("position").values_list("item", flat=True))
-    rows = draft.sentences.order_by("position")[offset : offset + limit]
-    suite = draft.suite
+def card(draft: SuiteRevision) -> dict[str, Any]:
+    """Everything of a draft but its sentences."""
+    items = list(draft.sentences.order_by("position").values_list("item", flat=True))
     return {
+        "suite": draft.suite.slug,
+        "revision": draft.number,
         "version": draft.edits,
-        "suite": {"slug": suite.slug, "title": suite.title, "revision": draft.number},
+        "structure": draft.structure,
         "metric": draft.metric,
         "join": draft.join_policy,
         "regions": draft.region_names,
         "conditions": draft.condition_names,
-        "items": list(dict.fromkeys(places)),
-        "rows": list(rows.values("item", "condition", "contents")),
-        "n_rows": len(places),
+        "items": list(dict.fromkeys(items)),
+        "n_rows": len(items),
         "predictions": list(draft.predictions.order_by("position").values("name", "description", "formula")),
-        "ignored": list(suite.lint_ignores.values("code", "where", "reason")),
+        "ignored": list(draft.suite.lint_ignores.values("code", "where", "reason")),
     }
 
 
@@ -87,7 +87,7 @@ def note_replacement(suite: Suite, *, actor: User | None) -> int:
 
 
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
-    """Apply edits that were made on `version` of the draft, as far as they fit the draft of now."""
+    """Apply edits that were made on `version` of the draft, if it still has the same structure."""
     if not permissions.can_edit(actor, suite):
         raise PermissionDenied("you may not edit this suite")
     batch = _checked(edits)
@@ -95,7 +95,7 @@ def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, 
         Suite.objects.select_for_update().get(pk=suite.pk)
         draft = suite.draft
         if draft is None:
-            return Outcome(last_version(suite), [], [_structure(key, 0, GONE) for key in batch])
+            return Outcome(last_version(suite), [], [_refused(key, GONE, "") for key in batch])
         outcome = _Session(suite, draft, version, batch, actor).run()
         if outcome.applied:
             Suite.objects.filter(pk=suite.pk).update(updated=timezone.now())
@@ -119,164 +119,102 @@ def _checked(edits: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 class _Session:
-    """One request: its edits against the draft and what others did since the draft that the edits were made on."""
+    """One request: its edits against the draft. `version` is the one that the next edit was made on."""
 
     def __init__(
         self, suite: Suite, draft: SuiteRevision, version: int, batch: dict[str, Any], actor: User
     ) -> None:
-        self.suite, self.draft, self.batch, self.actor = suite, draft, batch, actor
+        self.suite, self.draft, self.version, self.batch, self.actor = suite, draft, version, batch, actor
         self.outcome = Outcome(draft.edits)
-        known = suite.edits.filter(edit_id__in=batch)
-        self.known = {entry.edit_id: entry for entry in known}
-        self.version = version
-        log = suite.edits.filter(version__gt=version).select_related("actor").order_by("version")
-        self.log = list(log) if version != draft.edits else []
-        self.others = [entry for entry in self.log if entry.edit_id not in batch]
-        whole = version <= draft.edits and len(self.log) == draft.edits - version
-        self.carried = whole and all(entry.ops != REPLACED for entry in self.others)
-        self.theirs = self._theirs() if self.carried else []
-        self.blocked = not self.carried
-        self.why = TOO_OLD
-
-    def _theirs(self) -> list[Any]:
-        """What others did, as it stands after those edits of this request that the log holds already."""
-        theirs: list[Any] = []
-        for entry in self.log:
-            if entry.edit_id in self.batch:
-                _, theirs, _ = transform(self.batch[entry.edit_id], theirs)
-            else:
-                theirs += entry.ops
-        return theirs
+        self.known = {entry.edit_id: entry for entry in suite.edits.filter(edit_id__in=batch)}
+        self.blocked = False
 
     def run(self) -> Outcome:
         for key, ops in self.batch.items():
-            if key in self.known:
-                self._again(key, self.known[key])
+            if entry := self.known.get(key):
+                self._again(entry)
             elif self.blocked:
-                self._refuse(key, ops, self.why)
+                self._refuse(key, AFTER, "")
+            elif not self.draft.structure <= self.version <= self.draft.edits:
+                self._refuse(key, MOVED, self._by(lambda entry: entry.version == self.draft.structure))
             else:
                 self._do(key, ops)
         self.outcome.version = self.draft.edits
         return self.outcome
 
+    def _again(self, entry: DraftEdit) -> None:
+        """Done before: the answer was lost, so what it said is said again."""
+        self.version = max(self.version, entry.version)
+        self.outcome.applied.append(entry.edit_id)
+        self.outcome.conflicts += entry.conflicts
+
     def _do(self, key: str, ops: list[dict[str, Any]]) -> None:
         try:
-            moved, theirs, lost = transform(ops, self.theirs) if self.theirs else (ops, [], [])
             with transaction.atomic():
-                found = perform(self.draft, moved)
+                found = perform(self.draft, ops)
                 conflicts = [self._cell(key, one) for one in found]
-                conflicts += [self._gone(key, op, cell) for op, cell in lost]
-                self._log(key, _without(moved, found), conflicts)
+                self._log(key, _without(ops, found), conflicts)
         except EditError as error:
-            self._refuse(key, ops, error.message)
-            self._block_after(ops)
+            self.blocked = is_structural(ops)
+            by = self._by(lambda entry: any(op["op"] == "set_predictions" for op in entry.ops))
+            self._refuse(key, f"{error.message[0].upper()}{error.message[1:]}.", by)
             return
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-            self._refuse(key, ops, "This change is not written as docs/grid.md says.")
-            self._block_after(ops)
+            self.blocked = is_structural(ops)
+            self._refuse(key, "This change is not written as docs/grid.md says.", "")
             return
-        self.theirs = theirs
+        self.version = self.draft.edits
         self.outcome.applied.append(key)
         self.outcome.conflicts += conflicts
 
-    def _again(self, key: str, entry: DraftEdit) -> None:
-        """Done before. If the answer was lost, what it said about conflicts is said again."""
-        self.outcome.applied.append(key)
-        if entry.version > self.version:
-            self.outcome.conflicts += entry.conflicts
-
     def _log(self, key: str, ops: Sequence[Any], conflicts: list[Conflict]) -> None:
-        self.draft.edits += 1
-        SuiteRevision.objects.filter(pk=self.draft.pk).update(edits=self.draft.edits)
+        version = self.draft.edits + 1
+        structure = version if is_structural(ops) else self.draft.structure
+        SuiteRevision.objects.filter(pk=self.draft.pk).update(edits=version, structure=structure)
         DraftEdit.objects.create(
             suite=self.suite,
             edit_id=key,
-            version=self.draft.edits,
+            version=version,
             actor=self.actor,
             ops=list(ops),
             conflicts=conflicts,
         )
-        if self.draft.edits % 100 == 0:
-            self.suite.edits.filter(version__lt=self.draft.edits - KEEP_EDITS).delete()
-
-    def _block_after(self, ops: list[dict[str, Any]]) -> None:
-        if is_structural(ops):
-            self.blocked, self.why = True, AFTER
+        self.draft.edits, self.draft.structure = version, structure
+        if version % 100 == 0:
+            self.suite.edits.filter(version__lt=version - KEEP_EDITS).delete()
 
     # --- conflicts ---
 
-    def _refuse(self, key: str, ops: list[dict[str, Any]], why: str) -> None:
-        """Nothing of this edit was done. Cells and predictions are reported with both values, the rest in words."""
-        for index, op in enumerate(ops):
-            cells = op.get("cells")
-            if op.get("op") == "set_cells" and isinstance(cells, list) and all(map(_is_cell, cells)):
-                self.outcome.conflicts += [self._refused(key, index, cell) for cell in cells]
-            elif op.get("op") == "set_predictions":
-                now = list(
-                    self.draft.predictions.order_by("position").values("name", "description", "formula")
-                )
-                self.outcome.conflicts.append(
-                    {
-                        **_structure(key, index, why),
-                        "what": "predictions",
-                        "old": op.get("old"),
-                        "yours": op.get("predictions"),
-                        "theirs": now,
-                        "by": self._by(),
-                    }
-                )
-            else:
-                self.outcome.conflicts.append({**_structure(key, index, why), "by": self._by()})
-        if not ops:
-            self.outcome.conflicts.append(_structure(key, 0, why))
+    def _refuse(self, key: str, why: str, by: str) -> None:
+        """Nothing of this edit was done; whoever sent it has its texts."""
+        self.outcome.conflicts.append(_refused(key, why, by))
 
     def _cell(self, key: str, one: CellConflict) -> Conflict:
-        place = {"item": one.item, "condition": one.condition, "region": one.region}
+        place = [one.item, one.condition, one.region]
+        by = self._by(
+            lambda entry: any(place == cell[:3] for op in entry.ops for cell in op.get("cells", []))
+        )
         return {
             "edit": key,
             "op": one.op,
             "what": "cell",
-            **place,
+            "item": one.item,
+            "condition": one.condition,
+            "region": one.region,
             "old": one.old,
             "yours": one.yours,
             "theirs": one.theirs,
-            "by": self._by([one.item, one.condition, one.region]),
+            "by": by,
         }
 
-    def _gone(self, key: str, op: int, cell: list[Any]) -> Conflict:
-        """A cell whose item, condition or region somebody deleted; the place is named as the editor knew it."""
-        item, condition, region, old, yours = cell
-        place = {"item": item, "condition": condition, "region": region}
-        message = f"Item {item}, {condition}, region {region} is not there any more; you wrote “{yours}”."
-        texts = {"old": old, "yours": yours, "theirs": None}
-        return {**_structure(key, op, message), "what": "cell", **place, **texts, "by": self._by()}
+    @cached_property
+    def _newest(self) -> list[DraftEdit]:
+        return list(self.suite.edits.select_related("actor").order_by("-version")[:LOOK_BACK])
 
-    def _refused(self, key: str, op: int, cell: list[Any]) -> Conflict:
-        """A cell that was not written; `theirs` is what stands at its place now, null when the place is gone."""
-        item, condition, region, old, new = cell
-        row = self.draft.sentences.filter(item=item, condition=condition).first()
-        there = row is not None and 1 <= region <= len(row.contents)
-        return {
-            "edit": key,
-            "op": op,
-            "what": "cell",
-            "item": item,
-            "condition": condition,
-            "region": region,
-            "old": old,
-            "yours": new,
-            "theirs": row.contents[region - 1] if row is not None and there else None,
-            "by": self._by(),
-        }
-
-    def _by(self, place: list[Any] | None = None) -> str:
-        """Who changed this cell last, else who changed the draft last."""
-        named = [entry for entry in reversed(self.others) if entry.actor is not None]
-        for entry in named:
-            cells = [cell[:3] for op in entry.ops for cell in op.get("cells", [])]
-            if place in cells:
-                return str(entry.actor)
-        return str(named[0].actor) if named else ""
+    def _by(self, is_it: Callable[[DraftEdit], bool]) -> str:
+        """Who made the newest edit of this kind; empty when it is too long ago."""
+        entry = next((entry for entry in self._newest if is_it(entry)), None)
+        return str(entry.actor) if entry and entry.actor else ""
 
 
 def _without(ops: Sequence[Any], conflicts: Sequence[CellConflict]) -> list[Any]:
@@ -292,13 +230,5 @@ def _without(ops: Sequence[Any], conflicts: Sequence[CellConflict]) -> list[Any]
     ]
 
 
-def _is_cell(cell: object) -> bool:
-    try:
-        read_cell(cell)
-    except EditError:
-        return False
-    return True
-
-
-def _structure(key: str, op: int, message: str) -> Conflict:
-    return {"edit": key, "op": op, "what": "structure", "message": message}
+def _refused(key: str, message: str, by: str) -> Conflict:
+    return {"edit": key, "what": "edit", "message": message, "by": by}

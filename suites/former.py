@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import ResolverMatch, reverse
 
-from gym.api.errors import Refusal
+from gym.api.errors import ApiProblem
 from gym.sharing.permissions import may_read
 from suites.models import FormerAddress, Visibility
 
@@ -48,5 +48,5 @@ def _at(request: HttpRequest, match: ResolverMatch, *, is_api: bool) -> HttpResp
         query = request.META.get("QUERY_STRING", "")
         return HttpResponseRedirect(f"{place}?{query}" if query else place, preserve_request=True)
     if is_api:
-        return Refusal(410, GONE, "not-public-any-more").plain_response()
+        return ApiProblem(410, GONE, "not-public-any-more").plain_response()
     return render(request, "suites/not_public.html", {"former": former}, status=410)

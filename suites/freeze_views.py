@@ -22,9 +22,9 @@ from suites.diff import diff
 from suites.editor_views import editable
 from suites.forms import FreezeForm
 from suites.models import Suite
+from suites.presenters import document_for
 from suites.selectors import document_of, findings_of, revisions_for, visible_to
 from suites.sheets import shape
-from suites.shown import document_for
 
 SHOWN_CELLS = 200
 

@@ -194,6 +194,9 @@ class SuiteRevision(models.Model):
     edits = models.PositiveIntegerField(
         default=0, help_text="grows with every edit of a draft and never shrinks within a suite"
     )
+    structure = models.PositiveIntegerField(
+        default=0, help_text="`edits` when items, conditions or regions of the draft last changed"
+    )
     sha256 = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True, help_text="What changed in this revision.")
     errata = models.TextField(blank=True)
@@ -310,8 +313,8 @@ class Prediction(_RevisionPart):
 
 
 class DraftEdit(models.Model):
-    """One edit of a draft: one action of one person. It makes sending an edit twice harmless, and tells an edit that
-    was made on an older draft what others did meanwhile."""
+    """One edit of a draft: one action of one person. It makes sending an edit twice harmless, and names who changed a
+    cell last."""
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="edits")
     edit_id = models.CharField(max_length=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,13 @@ def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
 
 def document_of(revision: SuiteRevision) -> SuiteDocument:
     """The revision as the pure document that formats, lint and the evaluator work on."""
+    return document_from(revision, revision.sentences.all(), revision.predictions.all())
+
+
+def document_from(
+    revision: SuiteRevision, sentences: Iterable[Sentence], predictions: Iterable[Prediction]
+) -> SuiteDocument:
+    """The same with these rows alone, which come in the order of their positions."""
     return SuiteDocument(
         name=revision.name,
         metric=tuple(revision.metric) if isinstance(revision.metric, list) else revision.metric,
@@ -114,11 +122,11 @@ def document_of(revision: SuiteRevision) -> SuiteDocument:
                 raw=tuple(row.raw) if row.raw is not None else None,
                 extra=row.extra,
             )
-            for row in revision.sentences.all()  # in the order of their positions; perhaps prefetched
+            for row in sentences
         ),
         predictions=tuple(
             PredictionDoc(formula=row.formula, name=row.name, description=row.description, extra=row.extra)
-            for row in revision.predictions.all()
+            for row in predictions
         ),
         extra=revision.extra,
         notices=(),

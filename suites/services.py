@@ -15,6 +15,7 @@ from django.utils.text import slugify
 
 from gym.addresses import at_free_slug
 from suites import drafts, permissions
+from suites.draft_rows import prediction_row, sentence_row
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 FROM_META = ("author", "reference", "description", "comment")
 """What the card takes over from a file's meta block."""
-RESERVED_SLUGS = frozenset({"formula", "import", "new", "tags"})
+RESERVED_SLUGS = frozenset({"import", "new", "tags"})
 
 
 class NothingToFreeze(ValidationError):
@@ -331,35 +332,13 @@ def _write_revision(
         notices=[{"where": notice.where, "message": notice.message} for notice in document.notices],
         join_policy=join_policy,
         edits=edits,
+        structure=edits,
         created_by=actor,
     )
-    Sentence.objects.bulk_create(
-        [
-            Sentence(
-                revision=revision,
-                position=position,
-                item=row.item,
-                condition=row.condition,
-                contents=list(row.contents),
-                raw=list(row.raw) if row.raw is not None else None,
-                extra=row.extra,
-            )
-            for position, row in enumerate(document.sentences)
-        ],
-        batch_size=500,
-    )
+    rows = [sentence_row(revision, position, row) for position, row in enumerate(document.sentences)]
+    Sentence.objects.bulk_create(rows, batch_size=500)
     Prediction.objects.bulk_create(
-        [
-            Prediction(
-                revision=revision,
-                position=position,
-                name=row.name[:200],
-                description=row.description,
-                formula=row.formula,
-                extra=row.extra,
-            )
-            for position, row in enumerate(document.predictions)
-        ]
+        [prediction_row(revision, position, row) for position, row in enumerate(document.predictions)]
     )
     return revision
 

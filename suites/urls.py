@@ -1,20 +1,16 @@
 from django.urls import path
 
 from gym.sharing.views import people_urls
-from suites import editor_views, freeze_views, new_views, sharing_views, text_views, views
+from suites import editor_views, freeze_views, new_views, sharing_views, views
 
 urlpatterns = [
     path("", views.suite_list, name="suite-list"),
     path("import/", views.suite_import, name="suite-import"),
     path("new/", new_views.suite_new, name="suite-new"),
-    path("formula/", editor_views.suite_formula, name="suite-formula"),
     path("<slug:slug>/", views.suite_detail, name="suite-detail"),
     path("<slug:slug>/editor/", editor_views.suite_editor, name="suite-editor"),
-    path("<slug:slug>/draft/", editor_views.suite_draft, name="suite-draft"),
-    path("<slug:slug>/lint/", editor_views.suite_lint, name="suite-lint"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),
     path("<slug:slug>/upload/", views.suite_upload, name="suite-upload"),
-    path("<slug:slug>/edit-text/", text_views.suite_edit_text, name="suite-edit-text"),
     path("<slug:slug>/copy/", new_views.suite_copy, name="suite-copy"),
     path("<slug:slug>/freeze/", freeze_views.suite_freeze, name="suite-freeze"),
     path("<slug:slug>/diff/<int:a>/<int:b>/", freeze_views.suite_diff, name="suite-diff"),

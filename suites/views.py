@@ -31,6 +31,7 @@ from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
 from suites.models import Sentence, Suite, SuiteRevision, Visibility
+from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import (
     document_of,
     export_document,
@@ -41,7 +42,6 @@ from suites.selectors import (
     visible_to,
     with_shape,
 )
-from suites.shown import critical_regions, shown_prediction
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -50,6 +50,10 @@ if TYPE_CHECKING:
 
 PER_PAGE = 50
 ITEMS_PER_PAGE = 40
+STALE = (
+    "Somebody changed the draft since you opened this page; nothing was saved. Look at the draft, and upload the file "
+    "again to replace what they changed."
+)
 
 
 @require_safe
@@ -203,18 +207,23 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
-    """A new version from a file: it becomes the draft, frozen revisions stay. Context: suite, form, problems."""
+    """A new version from a file: it becomes the draft, frozen revisions stay. Context: suite, form, problems, version
+    (of the draft that the file would replace)."""
     suite = _editable(request, slug)
+    draft = suite.draft
+    version = str(draft.edits) if draft else ""
     newest = suite.revisions.order_by("-number").first()
     initial = {"join_policy": newest.join_policy} if newest else {}
     form = DocumentForm(request.POST or None, request.FILES or None, initial=initial, newest=newest)
-    if request.method == "POST" and form.is_valid():
+    if request.method == "POST" and request.POST.get("version", version) != version:
+        form.add_error(None, STALE)
+    elif request.method == "POST" and form.is_valid():
         draft = services.replace_draft(
             suite, form.document, actor=request.user, join_policy=form.cleaned_data["join_policy"]
         )
         messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
         return redirect(draft)
-    context = {"suite": suite, "form": form, "problems": form.problems}
+    context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
 
 

@@ -115,6 +115,15 @@ def pytest_runtest_teardown() -> None:
         _streams.pop().close()
 
 
+@pytest.fixture(autouse=True)
+def _empty_cache() -> Iterator[None]:
+    """What the process remembers of one test, such as its requests, is not counted in the next."""
+    from django.core.cache import cache
+
+    yield
+    cache.clear()
+
+
 @pytest.fixture
 def people(db):
     """alice, bob, charlie, staff and nobody."""

@@ -7,9 +7,10 @@ import re
 
 from django.conf import settings
 
-from gym import bounded, json_api
+from gym import bounded
 from gym.accounts import throttle, tokens
 from gym.api import filters, paging, parsers
+from gym.api.throttles import Requests
 from gym.conversations import archives, hocon, protocol
 from gym.conversations import services as agents
 from gym.conversations.cases.model import MAX_ITERATIONS
@@ -19,7 +20,7 @@ from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
 from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
-from gym.propara import intake
+from gym.propara import submission_files
 from gym.propara.site import services as propara
 from gym.scoring import services as scoring
 from gym.sharing import services as sharing
@@ -85,7 +86,7 @@ def limits() -> dict[str, list[object]]:
         "page of a list in the API": [paging.MAX_LIMIT, paging.MAX_BYTES],
         "JSON or form without files": [
             settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
-            same(parsers.LIMITS.values, json_api.LIMITS.values),
+            parsers.LIMITS.values,
         ],
         "files of one request": [settings.DATA_UPLOAD_MAX_NUMBER_FILES],
         "rows of a Parquet file or a zip of tables": [default("GYM_EXPORT_MAX_ROWS")],
@@ -108,9 +109,9 @@ def limits() -> dict[str, list[object]]:
         ],
         "age of a password link, which works once": [settings.PASSWORD_RESET_TIMEOUT],
         "live tokens of an account": [tokens.MAX_LIVE],
-        "API requests of an account, or of an address without one": [
+        "API requests by tokens of an account, or from an address without one": [
             default("GYM_API_REQUESTS_PER_MINUTE"),
-            throttle.api_requests().period,
+            Requests().duration,
         ],
         "queued and running jobs of an account": [default("GYM_MAX_ACTIVE_JOBS_PER_USER")],
         "sentences that an account queues": [default("GYM_MAX_SENTENCES_PER_DAY"), throttle.DAY],
@@ -123,7 +124,7 @@ def limits() -> dict[str, list[object]]:
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
         "file of results": [results.MAX_BYTES, results.MAX_ROWS],
-        "ProPara file": [intake.MAX_BYTES, intake.MAX_CELLS, intake.MAX_STEPS],
+        "ProPara file": [submission_files.MAX_BYTES, submission_files.MAX_CELLS, submission_files.MAX_STEPS],
         "corpus, unpacked": [lmc.MAX_BYTES, lmc.MAX_LINES, lmc.LINE_BYTES, lmc.SECONDS],
         "log of a game": [
             game_views.MAX_UPLOAD,

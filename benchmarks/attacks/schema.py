@@ -61,7 +61,7 @@ NO_LIMITS = dict.fromkeys(
 LONGEST_COMMAND = 2_000
 SEND = WSGITransport.send
 
-ACCEPTED = [200, 201, 202, 204, 304, 307, 400, 403, 404, 409, 410, 412, 422, 428]
+ACCEPTED = [200, 201, 202, 204, 307, 400, 403, 404, 409, 410, 412, 422, 428]
 """What may answer a request that is as described; 5xx have a check of their own.
 
 400 and 422: formulas, suites, edits and configurations are languages that JSON Schema does not describe.
@@ -69,7 +69,7 @@ ACCEPTED = [200, 201, 202, 204, 304, 307, 400, 403, 404, 409, 410, 412, 422, 428
 403: what this role may not. 409, 412, 428: a well-formed request need not fit the state of things.
 Never: 401, 406, 413, 415, 429. Who asks has a token and no limits, and asks for little in a kind that is read.
 """
-ACCEPTED_READING = [200, 202, 304, 307, 400, 404, 409, 410]
+ACCEPTED_READING = [200, 202, 307, 400, 404, 409, 410]
 """409: an export that cannot say what the suite says. A reader can collide with nothing else."""
 REFUSED = [307, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 428, 429]
 """What may answer a request that is not as described. 307, 404 and 410 are said before its body is read."""

@@ -18,7 +18,7 @@ import time
 
 import numpy as np
 
-from gym.evaluations.columns import align_all, columns_of, values_of
+from gym.evaluations.columns import align_all, columns_of, share_prefixes, values_of
 from gym.evaluations.compute import Measured, joined_sentences
 from gym.evaluations.judging import Grid, judge_all
 from models_registry.engine import ScoringPolicy, TokenScores, share_prefix_scores
@@ -74,7 +74,8 @@ def _score(text: str, numbers: dict[str, int], draw: np.random.Generator) -> Tok
 def at_once(
     document: SuiteDocument, joined: list[JoinedSentence], scores: list[TokenScores]
 ) -> list[list[int]]:
-    columns = columns_of(scores, left_to_right=True)
+    columns = columns_of(scores)
+    share_prefixes(columns)
     aligned = align_all(joined, columns, 6)
     values = values_of(columns, aligned, 6)
     grid = Measured(document, joined, scores, POLICY, columns, aligned, values).grid()

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).parent
+MIXTURE = '{"alpha": 0.3, "oov_penalty": -6}'
 ROOT = HERE.parents[1]
 
 
@@ -67,7 +68,8 @@ def best(command: list[str], source: Path | None, target: Path, rounds: int = 3)
 
 
 def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[str, object]]:
-    """Every game, its statistics, and the statistics of a log that is `copies` times as long, by both programs."""
+    """Every game and its statistics by both programs; and of a log that is `copies` times as long its statistics,
+    colours, and the search of the mixture."""
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
     programs = {"reference": [reference], "gym": [sys.executable, "-m", "gym.lmchallenge"]}
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary()) + "\n")
@@ -81,7 +83,7 @@ def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[s
         text.write_text(corpus(max(1, int(lines * share))))
         row: dict[str, object] = {"game": game, "lines": int(lines * share)}
         logs = {name: folder / f"{game}.{name}.log" for name in programs}
-        counts = {name: folder / f"{game}.{name}.json" for name in programs}
+        said = {name: folder / f"{game}.{name}.out" for name in programs}
         for name, command in programs.items():
             timed([*command, "run", model, "wp"], Path(os.devnull), folder / "warm")
             row[f"run_{name}"] = best([*command, "run", model, game, *extra], text, logs[name], 2)
@@ -91,21 +93,30 @@ def beside(reference: str, lines: int, copies: int, folder: Path) -> list[dict[s
         row["same_log"] = logs["reference"].read_bytes() == logs["gym"].read_bytes()
         long = folder / f"{game}.long.log"
         long.write_bytes(logs["gym"].read_bytes() * (copies if game != "ic" else max(1, copies // 25)))
-        for log, size in ((logs["gym"], "short"), (long, "long")):
+        readers = {
+            "stats_short": ["stats", str(logs["gym"])],
+            "stats_long": ["stats", str(long)],
+            "pretty_long": ["pretty", *(["-a", MIXTURE] if game == "ic" else []), str(long)],
+            **({"ic_opt_long": ["ic-opt", str(long)]} if game == "ic" else {}),
+        }
+        for part, words in readers.items():
             for name, command in programs.items():
-                row[f"stats_{size}_{name}"] = best([*command, "stats", str(log)], None, counts[name])
-            found = [json.loads(path.read_text())[0] for path in counts.values()]
-            row[f"same_{size}_statistics"] = found[0].keys() == found[1].keys() and all(
-                _close(found[0][key], found[1][key]) for key in found[0]
-            )
-        for part in ("run", "stats_short", "stats_long"):
-            theirs, ours = (row[f"{part}_{name}"] for name in programs)
-            row[f"times_{part}"] = {key: theirs[key] / ours[key] for key in theirs}  # type: ignore[index]
+                row[f"{part}_{name}"] = best([*command, *words], None, said[name])
+            theirs, ours = (path.read_text() for path in said.values())
+            is_json = words[0] != "pretty"
+            row[f"same_{part}"] = _close(json.loads(theirs), json.loads(ours)) if is_json else theirs == ours
+        for part in ("run", *readers):
+            reference_s, gym_s = (row[f"{part}_{name}"] for name in programs)
+            row[f"times_{part}"] = {key: reference_s[key] / gym_s[key] for key in gym_s}  # type: ignore[index]
         rows.append(row)
     return rows
 
 
 def _close(a: object, b: object) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_close(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_close, a, b))
     if isinstance(a, int | float) and isinstance(b, int | float):
         return math.isclose(a, b, abs_tol=1e-9)
     return a == b

@@ -17,10 +17,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gym.lmchallenge import search
+from gym.lmchallenge import beam_search
+from gym.lmchallenge.candidate_scoring import NONE, CandidateScorer
 from gym.lmchallenge.causal import CausalPlayer
 from gym.lmchallenge.player import Reply, Request
-from gym.lmchallenge.worth import NONE, Worth
 
 if TYPE_CHECKING:
     import torch
@@ -87,9 +87,9 @@ def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> C
     """`predict` of one request with the player's numbers. `player` is used up: it works so from now on."""
     import torch
 
-    worth = player._worth
-    worth.__class__ = _PlainWorth
-    worth.model, worth.cached = model, cached  # type: ignore[attr-defined]
+    scorer = player._scorer
+    scorer.__class__ = _PlainScorer
+    scorer.model, scorer.cached = model, cached  # type: ignore[attr-defined]
 
     def ahead(
         _: Any, sequences: Sequence[Any], stems: Sequence[Any], stem_of: Sequence[int]
@@ -101,14 +101,14 @@ def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> C
             yield list(some), logs[range(len(rows)), [len(row) - max(map(len, rows)) - 1 for row in rows]]
 
     def predict(request: Request) -> Reply:
-        with torch.inference_mode(), patch.object(search, "distributions", ahead):
+        with torch.inference_mode(), patch.object(beam_search, "distributions", ahead):
             (reply,) = player.predict([request])
         return reply
 
     return predict
 
 
-class _PlainWorth(Worth):
+class _PlainScorer(CandidateScorer):
     """The same sums, every sequence by itself."""
 
     model: Any
@@ -121,7 +121,9 @@ class _PlainWorth(Worth):
         totals = np.full(sums.count, -np.inf)
         sets = [
             torch.from_numpy(
-                self._alphabet.ending[key] if isinstance(key, str) else self._alphabet.beginning(key)
+                self._token_strings.ending[key]
+                if isinstance(key, str)
+                else self._token_strings.beginning(key)
             )
             for key in sums.sets
         ]

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 START = datetime(2026, 12, 7, 9, 0, tzinfo=UTC)
@@ -46,7 +47,7 @@ def seed_everything() -> None:
 
     os.urandom = _urandom
     random._urandom = _urandom  # type: ignore[attr-defined]  # the source of `secrets`
-    time.time = _time
+    time.time = partial(_time)  # like the builtin, it does not become a method where a class keeps it
     time.sleep = _sleep
     time.monotonic = _monotonic
     time.perf_counter = _perf_counter

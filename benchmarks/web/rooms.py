@@ -22,7 +22,7 @@ NOT_MEASURED = {
     for reason, names in {
         _FORM: (
             "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
-            "suite-draft suite-edit suite-upload suite-edit-text suite-copy suite-freeze suite-errata "
+            "suite-edit suite-upload suite-copy suite-freeze suite-errata "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-generate propara-submission-edit lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
             "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
@@ -39,7 +39,7 @@ NOT_MEASURED = {
         ),
         _LIVE: (
             "model-status propara-submission-progress lmc-progress run-progress agent-server-status "
-            "agent-run-progress agent-naming suite-lint"
+            "agent-run-progress agent-naming"
         ),
         _FLOW: (
             "about healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in api-root api-docs "

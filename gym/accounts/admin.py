@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.shortcuts import redirect
 
-from gym.accounts.farewell import delete_account, plan, require_dispensable
+from gym.accounts.account_deletion import delete_account, plan, require_dispensable
 from gym.accounts.models import ApiToken, User
 from gym.admin import SiteAdmin
 
@@ -90,11 +90,11 @@ def _may_touch(actor: User, account: User | None) -> bool:
 
 
 def _counted(user: User) -> list[tuple[str, str, int]]:
-    """(deleted or kept, of what, how many) of all that the farewell is about and the account has."""
-    farewell = plan(user)
+    """(deleted or kept, of what, how many) of all that the deletion is about and the account has."""
+    what = plan(user)
     found = [
-        (*field.name.split("_", 1), getattr(farewell, field.name).count())
-        for field in fields(farewell)
+        (*field.name.split("_", 1), getattr(what, field.name).count())
+        for field in fields(what)
         if field.name.startswith(("deleted_", "kept_"))
     ]
     return [(fate, noun.replace("_", " "), n) for fate, noun, n in found if n]

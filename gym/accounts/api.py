@@ -35,19 +35,10 @@ class MeSerializer(serializers.Serializer):
     allowances = AllowanceSerializer(many=True)
 
 
-ME = {
-    "username": "alice",
-    "name": "Alice Example",
-    "is_staff": False,
-    "token": {"name": "CI", "scopes": ["read", "run"], "expires": None},
-    "allowances": [{"name": "runs kept", "used": 12, "limit": 10_000}],
-}
-
-
 class Me(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Who am I", answers=MeSerializer, example=ME)
+    @operation("Who am I", answers=MeSerializer)
     def get(self, request: Request) -> Response:
         """The account, the token of this request, and what is used of the allowances."""
         token = request.auth if isinstance(request.auth, ApiToken) else None

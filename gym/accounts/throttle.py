@@ -98,10 +98,6 @@ def own_password() -> Limit:
     return Limit("own password", settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT, 10 * MINUTE)
 
 
-def api_requests() -> Limit:
-    return Limit("api", settings.GYM_API_REQUESTS_PER_MINUTE, MINUTE)
-
-
 DEVICE_COOKIE = "known_device"
 DEVICE_SALT = "gym.accounts.device"
 DEVICE_AGE = 365 * DAY

@@ -22,7 +22,7 @@ USED_EVERY = timedelta(minutes=1)
 
 
 class BadToken(Exception):
-    """This string opens nothing."""
+    """Invalid token."""
 
 
 def create_token(

@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts import farewell, mail, throttle, tokens
+from gym.accounts import account_deletion, mail, throttle, tokens
 from gym.accounts.forms import CurrentPassword, ProfileForm, ResetForm, SignUpForm, TokenForm
 from gym.accounts.models import ApiToken, User
 from gym.accounts.selectors import profile_of
@@ -190,18 +190,18 @@ def password_change(request: HttpRequest) -> HttpResponse:
 @form_page
 @throttled
 def account_delete(request: HttpRequest) -> HttpResponse:
-    """What will happen, and the password to make it happen. Context: form, plan (farewell.Farewell)."""
+    """What will happen, and the password to make it happen. Context: form, plan (account_deletion.DeletionPlan)."""
     form = CurrentPassword(request.POST or None, user=request.user)
     if request.method == "POST" and _with_password(request, form, "password"):
         try:
-            farewell.delete_account(request.user)
+            account_deletion.delete_account(request.user)
         except ValidationError as error:
             form.add_error(None, error)
         else:
             logout(request)
             messages.success(request, "Your account is deleted.")
             return redirect("home")
-    context = {"form": form, "plan": farewell.plan(request.user)}
+    context = {"form": form, "plan": account_deletion.plan(request.user)}
     return render(request, "accounts/delete.html", context, status=_form_status(request))
 
 

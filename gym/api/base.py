@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -12,20 +11,18 @@ from django.db import models, transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.cache import patch_vary_headers
-from django.utils.http import parse_etags, quote_etag
-from django.views.decorators.http import conditional_page
+from django.utils.http import parse_etags
 from django_filters import ChoiceFilter, NumberFilter
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.generics import GenericAPIView
 from rest_framework.negotiation import DefaultContentNegotiation
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import Operation
 from gym.api.paging import Pages
 from gym.api.requests import read
@@ -34,19 +31,13 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class ApiView(APIView):
-    """One address. Methods are described by `@operation`; GET answers carry an ETag and heed If-None-Match."""
+    """One address. Methods are described by `@operation`."""
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
-    path_examples: dict[str, Any] = {}
-    """Parts of the address that gym.api.schema.PATH_EXAMPLES does not know, as they look."""
     operation: Operation
     query: dict[str, Any]
 
-    @classmethod
-    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
-        return conditional_page(super().as_view(**initkwargs))
-
-    def given(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
         """The body, as the operation's `takes` says."""
         takes = self.operation.takes
         if isinstance(takes, dict):
@@ -57,7 +48,7 @@ class ApiView(APIView):
     def permission_denied(
         self, request: Request, message: str | None = None, code: str | None = None
     ) -> None:
-        """Refusals count as requests: nobody asks for ever what he may not."""
+        """Refused requests count against the limit, too."""
         self.check_throttles(request)
         super().permission_denied(request, message, code)
 
@@ -68,14 +59,6 @@ class ApiView(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         patch_vary_headers(response, ["Accept", "Authorization", "Cookie"])
-        if (
-            response.status_code == 200
-            and request.method in {"GET", "HEAD"}
-            and not response.has_header("ETag")
-        ):
-            data = getattr(response, "data", None)
-            if isinstance(data, dict | list):
-                response["ETag"] = etag_of(data)
         return response
 
 
@@ -100,11 +83,11 @@ class Filters(DjangoFilterBackend):
             if isinstance(one, choices) and request.query_params.get(name) == ""
         ]
         if empty:
-            raise invalid(*(Trouble(f"?{name}", "This is empty.") for name in empty))
+            raise invalid(*(FieldError(f"?{name}", "This is empty.") for name in empty))
         if not filterset.is_valid():
             raise invalid(
                 *(
-                    Trouble(f"?{name}", str(message))
+                    FieldError(f"?{name}", str(message))
                     for name, messages in filterset.errors.items()
                     for message in messages
                 )
@@ -115,7 +98,7 @@ class Filters(DjangoFilterBackend):
 class ListView(ApiView, GenericAPIView):
     """A list: `filterset_class` filters and sorts, pages come by cursor.
 
-    @operation("List suites", answers=SuiteSerializer, many=True, example=…)
+    @operation("List suites", answers=SuiteSerializer, many=True)
     def get(self, request): return self.page(suites, SuiteSerializer)
     """
 
@@ -148,7 +131,7 @@ class ListView(ApiView, GenericAPIView):
         return model.objects.none()
 
 
-def one(rows: QuerySet[Row], **which: Any) -> Row:
+def get_or_404(rows: QuerySet[Row], **which: Any) -> Row:
     """The row, or 404. Begin with `visible_to(user)`: what one may not see is not there."""
     row = rows.filter(**which).first()
     if row is None:
@@ -156,12 +139,7 @@ def one(rows: QuerySet[Row], **which: Any) -> Row:
     return row
 
 
-# --- preconditions ---
-
-
-def etag_of(data: Any) -> str:
-    """The tag of an answer with this data: equal data, equal tag."""
-    return quote_etag(hashlib.md5(JSONRenderer().render(data), usedforsecurity=False).hexdigest())
+# --- changes ---
 
 
 def check_match(request: Request, etag: str, *, needed: bool = False) -> None:
@@ -169,33 +147,30 @@ def check_match(request: Request, etag: str, *, needed: bool = False) -> None:
     given = request.headers.get("If-Match")
     if given is None:
         if needed:
-            raise Refusal(
+            raise ApiProblem(
                 428,
                 "This would replace what somebody may have changed. Send If-Match with the ETag of what you saw, "
                 "or If-Match: * to replace whatever there is.",
                 "if-match-needed",
-                [Trouble("If-Match", "This header is missing.")],
+                [FieldError("If-Match", "This header is missing.")],
             )
         return
     tags = parse_etags(given)
     if tags != ["*"] and etag not in [tag.removeprefix("W/") for tag in tags]:
-        raise Refusal(
+        raise ApiProblem(
             412,
             "This was changed meanwhile. Get it again, look at the changes, and send yours with its new ETag.",
             "changed-meanwhile",
-            [Trouble("If-Match", f"The tag is {etag} now.")],
+            [FieldError("If-Match", f"The tag is {etag} now.")],
             headers={"ETag": etag},
         )
 
 
 @contextmanager
-def held(request: Request, row: models.Model, shown: Callable[[], Any]) -> Iterator[None]:
-    """A transaction that holds this row as it is now. If-Match is compared with the tag of `shown()` inside, so that of
-    two requests with one tag the second finds that the first was there."""
+def locked(row: models.Model) -> Iterator[None]:
+    """A transaction that holds this row as it is now: of two changes of different fields at once, both stay."""
     with transaction.atomic():
         row.refresh_from_db(from_queryset=type(row)._base_manager.select_for_update())
-        if "If-Match" in request.headers:
-            check_match(request, etag_of(shown()))
         yield
 
 

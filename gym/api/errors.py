@@ -3,7 +3,7 @@
 A view raises what the services raise. A room that has errors of its own says once what they answer:
 
     @answers(SuiteFormatError)
-    def unreadable(error: SuiteFormatError) -> Refusal: ...
+    def unreadable(error: SuiteFormatError) -> ApiProblem: ...
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from rest_framework.response import Response
 from gym.conflicts import SAID, Conflict
 
 PROBLEM = "application/problem+json"
-MAX_TROUBLES = 100
+MAX_FIELD_ERRORS = 100
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
-class Trouble:
+class FieldError:
     """One thing that is wrong. `where`: a JSON path into the body ($.policy.metric), ?name of a query parameter,
     the name of a header, or a place in an uploaded file (line 17)."""
 
@@ -48,13 +48,13 @@ class Trouble:
 
 
 @dataclass
-class Refusal(Exception):
+class ApiProblem(Exception):
     """An answer that is an error. `code` is for programs and does not change; `detail` is for people and may."""
 
     status: int
     detail: str
     code: str = ""
-    troubles: Sequence[Trouble] = field(default_factory=tuple)
+    field_errors: Sequence[FieldError] = field(default_factory=tuple)
     headers: dict[str, str] = field(default_factory=dict)
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -76,32 +76,34 @@ class Refusal(Exception):
             "status": self.status,
             "code": self.code or title.lower().replace(" ", "-"),
             "detail": self.detail,
-            "errors": [trouble.as_dict() for trouble in self.troubles[:MAX_TROUBLES]],
+            "errors": [field_error.as_dict() for field_error in self.field_errors[:MAX_FIELD_ERRORS]],
             **self.more,
         }
 
 
-def invalid(*troubles: Trouble, detail: str = "") -> Refusal:
+def invalid(*field_errors: FieldError, detail: str = "") -> ApiProblem:
     """400: the request says something that cannot be."""
-    return Refusal(400, detail or _summary(troubles), "invalid", troubles)
+    return ApiProblem(400, detail or _summary(field_errors), "invalid", field_errors)
 
 
-def _summary(troubles: Sequence[Trouble]) -> str:
-    if len(troubles) == 1:
-        return f"{troubles[0].where}: {troubles[0].message}"
+def _summary(field_errors: Sequence[FieldError]) -> str:
+    if len(field_errors) == 1:
+        return f"{field_errors[0].where}: {field_errors[0].message}"
     return (
-        f"{len(troubles)} things are wrong with this request." if troubles else "This request is not valid."
+        f"{len(field_errors)} things are wrong with this request."
+        if field_errors
+        else "This request is not valid."
     )
 
 
 Known = TypeVar("Known", bound=Exception)
-_answers: dict[type[Exception], Callable[[Any], Refusal]] = {}
+_answers: dict[type[Exception], Callable[[Any], ApiProblem]] = {}
 
 
-def answers(kind: type[Known]) -> Callable[[Callable[[Known], Refusal]], Callable[[Known], Refusal]]:
+def answers(kind: type[Known]) -> Callable[[Callable[[Known], ApiProblem]], Callable[[Known], ApiProblem]]:
     """Register what an exception of this class (or a subclass without an own entry) answers."""
 
-    def register(function: Callable[[Known], Refusal]) -> Callable[[Known], Refusal]:
+    def register(function: Callable[[Known], ApiProblem]) -> Callable[[Known], ApiProblem]:
         _answers[kind] = function
         return function
 
@@ -110,7 +112,7 @@ def answers(kind: type[Known]) -> Callable[[Callable[[Known], Refusal]], Callabl
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """REST framework's exception handler. None lets an error of ours pass, so that it is logged as one."""
-    if isinstance(error, Refusal):
+    if isinstance(error, ApiProblem):
         return error.response()
     for kind in type(error).__mro__:
         if kind in _answers:
@@ -122,93 +124,93 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 @answers(exceptions.APIException)
-def _rest(error: exceptions.APIException) -> Refusal:
+def _rest(error: exceptions.APIException) -> ApiProblem:
     headers = {}
     if header := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = header
     if (wait := getattr(error, "wait", None)) is not None:
         headers["Retry-After"] = str(max(1, int(wait)))
-    return Refusal(error.status_code, str(error.detail), str(error.get_codes()), headers=headers)
+    return ApiProblem(error.status_code, str(error.detail), str(error.get_codes()), headers=headers)
 
 
 @answers(exceptions.ParseError)
-def _unreadable(error: exceptions.ParseError) -> Refusal:
-    return invalid(Trouble("$", str(error.detail)))
+def _unreadable(error: exceptions.ParseError) -> ApiProblem:
+    return invalid(FieldError("$", str(error.detail)))
 
 
 @answers(exceptions.ValidationError)
-def _rest_invalid(error: exceptions.ValidationError) -> Refusal:
+def _rest_invalid(error: exceptions.ValidationError) -> ApiProblem:
     return invalid(*flatten(error.detail))
 
 
 @answers(ValidationError)
-def _invalid(error: ValidationError) -> Refusal:
+def _invalid(error: ValidationError) -> ApiProblem:
     """The services' word. Fields of models are named as they are in the API."""
     if hasattr(error, "error_dict"):
         return invalid(
             *(
-                Trouble("$" if name == NON_FIELD_ERRORS else f"$.{name}", message)
+                FieldError("$" if name == NON_FIELD_ERRORS else f"$.{name}", message)
                 for name, messages in error.message_dict.items()
                 for message in messages
             )
         )
-    return invalid(*(Trouble("$", message) for message in error.messages))
+    return invalid(*(FieldError("$", message) for message in error.messages))
 
 
 @answers(PermissionDenied)
-def _denied(error: PermissionDenied) -> Refusal:
-    return Refusal(403, f"This is not open to you: {error}." if str(error) else "This is not open to you.")
+def _denied(error: PermissionDenied) -> ApiProblem:
+    return ApiProblem(403, f"This is not open to you: {error}." if str(error) else "This is not open to you.")
 
 
 @answers(Http404)
-def _missing(error: Http404) -> Refusal:
-    return Refusal(404, "There is nothing here, or not for you.")
+def _missing(error: Http404) -> ApiProblem:
+    return ApiProblem(404, "There is nothing here, or not for you.")
 
 
 @answers(ObjectDoesNotExist)
-def _gone(error: ObjectDoesNotExist) -> Refusal:
+def _gone(error: ObjectDoesNotExist) -> ApiProblem:
     """Somebody deleted it between our look and our lock."""
-    return Refusal(404, "There is nothing here, or not for you.")
+    return ApiProblem(404, "There is nothing here, or not for you.")
 
 
 @answers(SuspiciousOperation)
-def _suspicious(error: SuspiciousOperation) -> Refusal:
+def _suspicious(error: SuspiciousOperation) -> ApiProblem:
     """A form with too many fields or files, and the like."""
-    return invalid(Trouble("$", f"{str(error).rstrip('.')}."))
+    return invalid(FieldError("$", f"{str(error).rstrip('.')}."))
 
 
 @answers(RequestDataTooBig)
-def _too_big(error: RequestDataTooBig) -> Refusal:
-    return Refusal(413, "This is too much at once. Send it in parts.", "too-large")
+def _too_big(error: RequestDataTooBig) -> ApiProblem:
+    return ApiProblem(413, "This is too much at once. Send it in parts.", "too-large")
 
 
 @answers(IntegrityError)
-def _raced(error: IntegrityError) -> Refusal:
-    return Refusal(409, SAID, "raced")
+def _raced(error: IntegrityError) -> ApiProblem:
+    return ApiProblem(409, SAID, "raced")
 
 
 @answers(Conflict)
-def _conflict(error: Conflict) -> Refusal:
-    return Refusal(409, str(error), "raced")
+def _conflict(error: Conflict) -> ApiProblem:
+    return ApiProblem(409, str(error), "raced")
 
 
-def flatten(detail: Any, path: str = "$") -> list[Trouble]:
+def flatten(detail: Any, path: str = "$") -> list[FieldError]:
     """REST framework's nested messages as a list with JSON paths."""
     if isinstance(detail, dict):
         return [
-            trouble
+            field_error
             for name, inner in detail.items()
-            for trouble in flatten(inner, path if name == "non_field_errors" else _step(path, name))
+            for field_error in flatten(inner, path if name == "non_field_errors" else _step(path, name))
         ]
     if isinstance(detail, list):
-        found: list[Trouble] = []
+        found: list[FieldError] = []
         for place, inner in enumerate(detail):
             if isinstance(inner, dict | list):
                 found += flatten(inner, f"{path}[{place}]")
             else:
-                found.append(Trouble(path, str(inner)))
+                found.append(FieldError(path, str(inner)))
         return found
-    return [Trouble(path, str(detail))]
+    return [FieldError(path, str(detail))]
 
 
 def _step(path: str, name: object) -> str:

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.encoders import JSONEncoder
 
-from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.models import KEEP, SentRequest
 
 HEADER = "Idempotency-Key"
@@ -34,7 +34,7 @@ def answer_once(request: Request, act: Callable[[], Response], *, atomic: bool =
     if key is None:
         return act()
     if not re.match(PATTERN, key):
-        raise invalid(Trouble(HEADER, "A key has 1 to 200 printable ASCII characters without blanks."))
+        raise invalid(FieldError(HEADER, "A key has 1 to 200 printable ASCII characters without blanks."))
     digest = digest_of(request)
     claim = _claim(request.user, key, digest)
     if claim.status is not None:
@@ -71,12 +71,14 @@ def _claim(user: Any, key: str, digest: str) -> SentRequest:
             SentRequest.objects.filter(pk=known.pk, created=known.created).delete()
             continue
         if known.digest != digest:
-            trouble = Trouble(HEADER, "This key was sent with another request.", "Use a new key for each.")
-            raise Refusal(422, trouble.message, "key-reused", [trouble])
+            field_error = FieldError(
+                HEADER, "This key was sent with another request.", "Use a new key for each."
+            )
+            raise ApiProblem(422, field_error.message, "key-reused", [field_error])
         if known.status is None:
             break
         return known
-    raise Refusal(
+    raise ApiProblem(
         409,
         "A request with this key is being answered. Ask again in a moment.",
         "busy",

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
-from gym.api.errors import Trouble, invalid
+from gym.api.errors import FieldError, invalid
 
 SALT = "gym.api.cursor"
 LIMIT = 50
@@ -63,6 +63,8 @@ class Pages(BasePagination):
 
     def fitting(self, shown: list[Any]) -> list[Any]:
         """As many rows as MAX_BYTES hold, at least one; `next` leads to the others."""
+        if len(JSONRenderer().render(shown)) <= MAX_BYTES:
+            return shown
         size = 0
         for n, row in enumerate(shown):
             size += len(JSONRenderer().render(row))
@@ -78,12 +80,14 @@ class Pages(BasePagination):
         try:
             place, found_order, values = signing.loads(given, salt=SALT)
         except (signing.BadSignature, ValueError, TypeError) as error:
-            raise invalid(Trouble("?cursor", "This cursor is not one of ours.", "Follow `next`.")) from error
+            raise invalid(
+                FieldError("?cursor", "This cursor is not one of ours.", "Follow `next`.")
+            ) from error
         if place != self.request.path:
-            raise invalid(Trouble("?cursor", "This cursor belongs to another list.", "Begin without one."))
+            raise invalid(FieldError("?cursor", "This cursor belongs to another list.", "Begin without one."))
         if found_order != order:
             raise invalid(
-                Trouble("?cursor", "This cursor belongs to a list in another order.", "Begin without one.")
+                FieldError("?cursor", "This cursor belongs to a list in another order.", "Begin without one.")
             )
         return list(values)
 
@@ -134,7 +138,7 @@ def limit_of(request: Request) -> int:
     if given is None:
         return LIMIT
     if not given.isascii() or not given.isdigit() or not 1 <= int(given[:9]) <= MAX_LIMIT or len(given) > 9:
-        raise invalid(Trouble("?limit", f"This must be a whole number from 1 to {MAX_LIMIT}."))
+        raise invalid(FieldError("?limit", f"This must be a whole number from 1 to {MAX_LIMIT}."))
     return int(given)
 
 
@@ -159,7 +163,7 @@ def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
 def _value(row: Any, name: str) -> Any:
     value = row
     for step in name.lstrip("-").split("__"):
-        value = getattr(value, step)
+        value = value[step] if isinstance(value, dict) else getattr(value, step)
     if isinstance(value, datetime):
         return value.isoformat()
     return value if isinstance(value, int | float | str) else str(value)

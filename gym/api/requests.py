@@ -1,4 +1,4 @@
-"""What callers send: bodies and query parameters, read strictly, so that a slip of the pen is an error, not a guess."""
+"""Strict request parsing: bodies and query parameters; unknown fields are errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from gym.api.errors import Trouble, invalid
+from gym.api.errors import FieldError, invalid
 
 _TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
 
@@ -23,18 +23,18 @@ class Body(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
-            troubles: dict[str, Any] = {}
+            field_errors: dict[str, Any] = {}
             for name in data:
                 if name not in self.fields:
-                    troubles[str(name)] = [unknown(str(name), self.fields, "field")]
+                    field_errors[str(name)] = [unknown(str(name), self.fields, "field")]
             if isinstance(data, QueryDict):
-                troubles |= self._sent_several_times(data)
+                field_errors |= self._sent_several_times(data)
             else:
                 for name, field in self.fields.items():
                     if name in data and (problem := type_problem(field, data[name])):
-                        troubles[name] = problem
-            if troubles:
-                raise serializers.ValidationError(troubles)
+                        field_errors[name] = problem
+            if field_errors:
+                raise serializers.ValidationError(field_errors)
         return super().to_internal_value(data)
 
     def _sent_several_times(self, data: QueryDict) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def read_query(
     """The values of the query; `others` are parameters that somebody else reads."""
     fields = kind().fields if kind else {}
     known = {*fields, *others}
-    wrong = [Trouble(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
+    wrong = [FieldError(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
     if wrong:
         raise invalid(*wrong)
     if kind is None:
@@ -97,7 +97,7 @@ def read_query(
     if not form.is_valid():
         raise invalid(
             *(
-                Trouble(f"?{name}", str(message))
+                FieldError(f"?{name}", str(message))
                 for name, messages in form.errors.items()
                 for message in messages
             )

@@ -11,6 +11,7 @@ from rest_framework.permissions import SAFE_METHODS
 from gym.accounts.models import Scope
 from gym.api.errors import PROBLEM
 from gym.api.idempotency import HEADER, PATTERN
+from gym.api.samples import sample
 
 ERRORS = {
     400: "Something in the request is wrong; `errors` says where.",
@@ -21,7 +22,7 @@ ERRORS = {
     409: "It does not fit the present state, this format cannot say it, somebody changed it at the same moment, or the "
     "same request is being answered.",
     410: "It was there and is deleted (`was` says what it was), or is not public any more.",
-    412: "If-Match names an older state.",
+    412: "If-Match names an older state of the draft.",
     413: "Too much at once.",
     415: "The body is of a kind that is not read here.",
     422: "The Idempotency-Key was sent with another request, or the model could not be used.",
@@ -57,22 +58,10 @@ PROBLEM_SCHEMA = {
         },
     },
 }
-PATH_EXAMPLES = {
-    "slug": "agreement_orc",
-    "key": "3f2a9c1d5e7b8a604c21",
-    "number": 2,
-    "a": 1,
-    "b": 2,
-    "form": "csv",
-    "username": "bob",
-    "kind": "causal",
-    "job": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
-    "model": "demo-gpt2",
-}
 
 
 class GymSchema(AutoSchema):
-    """Adds what all operations share: errors, headers, preconditions, examples of path parameters."""
+    """Adds what all operations share: errors, headers, preconditions, samples of path parameters."""
 
     def get_auth(self) -> list[dict[str, Any]]:
         reading = self.method in SAFE_METHODS
@@ -94,8 +83,7 @@ class GymSchema(AutoSchema):
         operation["description"] = f"{said}\n\nScope: `{scope}`." if said else f"Scope: `{scope}`."
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":
-                examples = PATH_EXAMPLES | getattr(self.view, "path_examples", {})
-                parameter.setdefault("example", examples.get(parameter["name"]))
+                parameter["example"] = sample(parameter["schema"], {}, parameter["name"])
         parameters = self._shared_parameters()
         if parameters:
             operation["parameters"] = [*operation.get("parameters", []), *parameters]
@@ -112,14 +100,12 @@ class GymSchema(AutoSchema):
 
     def _shared_parameters(self) -> list[dict[str, Any]]:
         found = []
-        if self.method == "GET":
-            found.append(_header("If-None-Match", "Answer 304 when the ETag is still this one."))
         if self.method == "POST":
             text = "Any text of your own; the same request sent again with it is not done again."
             found.append(_header(HEADER, text, pattern=PATTERN))
         known = self._known()
         if known is not None and 412 in known.also:
-            found.append(_header("If-Match", "Do it only while the ETag is this one.", required=False))
+            found.append(_header("If-Match", "Do it only while the ETag of the draft is this one."))
         return found
 
     def _statuses(self) -> list[int]:
@@ -128,8 +114,6 @@ class GymSchema(AutoSchema):
             found.add(404)
         if any(part in self.path for part in ("/suites/{slug}/", "/compare/{slug}/")):
             found |= {307, 410}  # suites.former
-        if self.method == "GET":
-            found.add(304)
         if self.method == "POST":
             found |= {413, 415, 422}  # an Idempotency-Key is compared with the body, also where none is taken
         known = self._known()
@@ -143,8 +127,8 @@ class GymSchema(AutoSchema):
 
     def _headers(self, status: str) -> dict[str, Any]:
         headers = {}
-        if self.method == "GET" and status == "200":
-            headers["ETag"] = _text("Changes when the answer does.")
+        if self.path.endswith("/draft/") and status != "204":
+            headers["ETag"] = _text("Version of the draft, for If-Match.")
         if status == "201":
             headers["Location"] = _text("Address of what was made.")
         if status == "202":
@@ -190,15 +174,19 @@ def _error(status: int, description: str) -> dict[str, Any]:
 
 
 def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Postprocessing hook: the responses and the security scheme that operations refer to."""
+    """Postprocessing hook: samples of bodies, and the responses and the security scheme that operations refer to."""
     components = result.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for operation in (operation for methods in result["paths"].values() for operation in methods.values()):
+        for body in (operation.get("requestBody", {}), *operation["responses"].values()):
+            for content in body.get("content", {}).values():
+                content["example"] = sample(content["schema"], schemas)
     components["responses"] = {str(status): _error(status, text) for status, text in ERRORS.items()}
-    components["responses"]["304"] = {"description": "What you have is still right."}
     components["responses"]["307"] = {
         "description": "This suite has another address now.",
         "headers": {"Location": _text("The same below the address of now.")},
     }
-    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    schemas["Problem"] = PROBLEM_SCHEMA
     components["securitySchemes"] = {
         "token": {
             "type": "http",

@@ -1,32 +1,28 @@
-"""How many requests somebody may send: one allowance per account, or per address without one."""
+"""How many requests the API takes in a minute from the tokens of an account, or from an address without one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
+from rest_framework.throttling import SimpleRateThrottle
 
-from gym.accounts import throttle
+from gym.accounts.throttle import client_address
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
-class Requests(BaseThrottle):
-    """GYM_API_REQUESTS_PER_MINUTE; several tokens of one account share it."""
+class Requests(SimpleRateThrottle):
+    """GYM_API_REQUESTS_PER_MINUTE, counted in the memory of the process: a row in the database would make each read a
+    write. Several tokens of an account share it. Calls of a signed-in browser are bounded as pages are."""
 
-    wait_seconds: float | None = None
+    def get_rate(self) -> str | None:
+        limit = settings.GYM_API_REQUESTS_PER_MINUTE
+        return f"{limit}/minute" if limit else None
 
-    def allow_request(self, request: Request, view: APIView) -> bool:
-        user = request.user
-        subject = f"user {user.pk}" if user.is_authenticated else throttle.client_address(request)
-        try:
-            throttle.api_requests().take(subject)
-        except throttle.TooManyTries as error:
-            self.wait_seconds = error.wait
-            return False
-        return True
-
-    def wait(self) -> float | None:
-        return self.wait_seconds
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        if not request.user.is_authenticated:
+            return f"api-address-{client_address(request)}"
+        return f"api-user-{request.user.pk}" if request.auth else None

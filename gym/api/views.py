@@ -44,7 +44,6 @@ class Index(ApiView):
     @operation(
         "Where things are",
         answers={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
-        example={"suites": "https://gym.example.org/api/v1/suites/"},
     )
     def get(self, request: Request) -> Response:
         """Addresses of the lists."""
@@ -52,7 +51,7 @@ class Index(ApiView):
 
 
 class Schema(ApiView):
-    @operation("This description", answers={"type": "object"}, example={"openapi": "3.1.0"})
+    @operation("This description", answers={"type": "object"})
     def get(self, request: Request) -> HttpResponse:
         """OpenAPI 3.1."""
         return HttpResponse(description(), content_type="application/json")

@@ -1,22 +1,26 @@
-"""Background work: asking a server who it is, running cases, scoring stored answers again."""
+"""Jobs of agent tests: check an agent, run cases, score stored answers again, let a model name failures."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from gym.conversations import permissions, scoring, services
+from gym.conversations import permissions, services
+from gym.conversations.agent_adapters import ask_version, headers_hidden, judge_for, transport_for, version_in
+from gym.conversations.assessor import samples_of
 from gym.conversations.cases import CaseError, TestCase, look_at, read_case
 from gym.conversations.driver import Options, run_iterations
-from gym.conversations.judging import VotingJudge
+from gym.conversations.failure_naming import Choice, Known, choices, chooser
+from gym.conversations.llm_judge import AgentJudge
 from gym.conversations.models import (
     ARROW,
     AgentRun,
@@ -24,13 +28,15 @@ from gym.conversations.models import (
     AgentSuite,
     CaseIteration,
     CaseRun,
+    FailureMode,
     JudgeOpinion,
+    Naming,
 )
 from gym.conversations.protocol import MAX_DEPTH, depth_of
 from gym.conversations.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from gym.conversations.results import IterationResult
+from gym.conversations.scoring import rescore
 from gym.conversations.selectors import can_borrow
-from gym.conversations.talking import ask_version, headers_hidden, judge_for, transport_for, version_in
 from gym.conversations.transport import Deadline, Transport, TransportError
 from gym.jobs import rights
 from gym.jobs.context import JobContext
@@ -48,13 +54,17 @@ MAX_NODES = 100
 WELL = frozenset(
     ("ok", "okay", "up", "healthy", "pass", "ready", "alive", "live", "running", "serving", "true")
 )
-"""What servers that are well say of their state."""
+"""What healthy servers report as their status."""
 REMEMBERED = 20_000
+"""Verdicts of the judge that a run loads."""
+DEFAULT_NAMER = "namer"
+PATIENCE = 3
+"""Questions in a row without any answer, after which no more are asked."""
 
 
 @handler("check_agent", seconds=120)
 def check_agent(context: JobContext) -> None:
-    """Ask for health, version, agents and their graphs; write down what was found, or why there is no answer."""
+    """Ask for health, version, agents and their graphs; store the answers, or why there are none."""
     server = AgentServer.objects.select_related("model", "wraps").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The agent was deleted.")
@@ -112,7 +122,7 @@ def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
 
 
 def _require_well(health: Any) -> None:
-    """Raises TransportError when the server says that it is not well."""
+    """Raises TransportError when the server reports that it is not healthy."""
     status = health.get("status") if isinstance(health, dict) else None
     if status is not None and str(status).lower() not in WELL:
         raise TransportError("protocol", f"The server says of itself that it is {str(status)[:40]!r}.")
@@ -139,6 +149,73 @@ def _node(row: dict[str, Any]) -> dict[str, Any]:
 
 
 # --- runs ---
+
+
+class _RunWork:
+    """What running and rescoring share: the run's variables, judge and time limit, and storing its iterations. Raises
+    PermanentFailure where the run cannot go on."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.context = context
+        self.run = run = _run_of(context)
+        self.cache = _Cache(run.suite)
+        self.noted = time.monotonic()
+        self.until = self.noted + settings.GYM_AGENT_RUN_SECONDS - run.spent
+        try:
+            self.variables = variables_of(run.suite)
+            secrets = tuple(self.variables.values())
+            self.options = Options(run.reading, run.early_stop, run.parallel, secrets=secrets)
+            self.judge = judge_for(run.suite, run.reading, self.cache, secrets)
+        except (SecretError, BackendError) as error:
+            raise PermanentFailure(str(error)) from error
+
+    def cases(self) -> Iterator[tuple[CaseRun, TestCase]]:
+        """The unfinished cases, each summed up after it. A case that cannot be read any more ends as an error."""
+        for case_run in self.run.case_runs.filter(outcome="").order_by("name"):
+            self.check()
+            try:
+                case = read_case(case_run.text, self.variables)
+            except CaseError as error:
+                problem = redactor(self.variables.values())(str(error))
+                with self.context.transaction():
+                    CaseRun.objects.filter(pk=case_run.pk).update(outcome="error", error=problem)
+                continue
+            yield case_run, case
+            with self.context.transaction(brings_forward=True):
+                summarise(case_run)
+
+    def keep(self, case_run: CaseRun, result: IterationResult) -> None:
+        with self.context.transaction(brings_forward=True):
+            _store(case_run, result)
+            CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
+            self.cache.keep()
+            self.note_time()
+        done = CaseIteration.objects.filter(case_run__run=self.run).count()
+        self.context.progress(done, unit="iterations")
+
+    def check(self) -> None:
+        """Raise what the context raises, or PermanentFailure when the run's time is up; all attempts count together.
+        Cheap: called several times a second."""
+        self.context.check()
+        if time.monotonic() >= self.until:
+            raise PermanentFailure(services.run_out_of_time())
+
+    def note_time(self) -> None:
+        """Store the seconds since the last call."""
+        now = time.monotonic()
+        AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
+        self.noted = now
+
+
+@contextmanager
+def _work_on(context: JobContext) -> Iterator[_RunWork]:
+    work = _RunWork(context)
+    try:
+        yield work
+    finally:
+        work.note_time()
+    with context.finish():
+        AgentRun.objects.filter(pk=work.run.pk).update(completed_at=timezone.now())
 
 
 def _run_of(context: JobContext) -> AgentRun:
@@ -168,7 +245,7 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
 
 
 class _Cache(dict[str, dict[str, Any]]):
-    """What the judge said before, in memory; `keep` writes what is new. Filled by many threads, written by one."""
+    """Remembered verdicts of the judge. Many threads add to it, one calls `keep`, which stores the new ones."""
 
     def __init__(self, suite: AgentSuite) -> None:
         super().__init__(suite.opinions.values_list("key", "opinion")[:REMEMBERED])
@@ -183,63 +260,27 @@ class _Cache(dict[str, dict[str, Any]]):
 
 
 def _attempt_seconds() -> float:
-    """A run ends itself, see _Clock; this is for one that does not."""
+    """A run ends itself (`_RunWork.check`); this is for one that hangs."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
-
-
-class _Clock:
-    """Ends a run whose seconds are used up; all its attempts count together."""
-
-    def __init__(self, context: JobContext, run: AgentRun) -> None:
-        self.context = context
-        self.run = run
-        self.noted = time.monotonic()
-        self.until = self.noted + settings.GYM_AGENT_RUN_SECONDS - run.spent
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.note()
-
-    def check(self) -> None:
-        """Raise what the context raises, or PermanentFailure. Cheap: called several times a second."""
-        self.context.check()
-        if time.monotonic() >= self.until:
-            raise PermanentFailure(services.run_out_of_time())
-
-    def note(self) -> None:
-        """Write down the seconds since the last time."""
-        now = time.monotonic()
-        AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
-        self.noted = now
 
 
 @handler("agent_run", seconds=_attempt_seconds)
 def agent_run(context: JobContext) -> None:
-    """Every case, every iteration; each is written as it ends, so that another worker can go on from there."""
-    run = _run_of(context)
-    cache = _Cache(run.suite)
-    with _Clock(context, run) as clock:
+    """Every iteration of every case, stored as it ends, so that another worker can go on from there."""
+    with _work_on(context) as work:
         try:
-            variables = variables_of(run.suite)
-            transport = transport_for(run.server)
-            options = _options(run, variables)
-            judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
+            transport = transport_for(work.run.server)
         except (SecretError, BackendError) as error:
             raise PermanentFailure(str(error)) from error
-        _note_version(context, run, transport)
-        for case_run in run.case_runs.filter(outcome="").order_by("name"):
-            clock.check()
-            _run_case(clock, case_run, variables, transport, judge, options, cache)
-            _note_version(context, run, transport)
-    with context.finish():
-        AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())
+        _note_version(context, work.run, transport)
+        for case_run, case in work.cases():
+            _run_case(work, case_run, case, transport)
+            _note_version(context, work.run, transport)
 
 
 def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
-    """Write down which version answers: at the start of every attempt and after every case, since a server may be
-    deployed again on the way. Of many versions the first few are named."""
+    """Record which version answers: at the start of every attempt and after every case, because a server may be
+    deployed during a run. Of many versions the first few are named."""
     told, known = ask_version(transport), run.versions
     if told is None or (not told and not known):
         return
@@ -253,61 +294,21 @@ def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> N
         AgentRun.objects.filter(pk=run.pk).update(server_version=run.server_version)
 
 
-def _options(run: AgentRun, variables: dict[str, str]) -> Options:
-    given = run.options
-    return Options(
-        reading=given.get("reading", "document"),
-        early_stop=given.get("early_stop", False),
-        parallel=given.get("parallel", 4),
-        secrets=tuple(variables.values()),
-    )
-
-
-def _run_case(
-    clock: _Clock,
-    case_run: CaseRun,
-    variables: dict[str, str],
-    transport: Transport,
-    judge: VotingJudge | None,
-    options: Options,
-    cache: _Cache,
-) -> None:
-    context = clock.context
-    case = _case_of(context, case_run, variables)
-    if case is None:
-        return
+def _run_case(work: _RunWork, case_run: CaseRun, case: TestCase, transport: Transport) -> None:
     before = case_run.results()
     numbers = sorted(set(range(1, case.ratio.iterations + 1)) - {result.number for result in before})
     resumed, spent = time.monotonic(), case_run.spent
     over = threading.Event()
     try:
         made = run_iterations(
-            case, transport, judge, options, numbers=numbers, before=before, stop=over.is_set, spent=spent,
-            tick=clock.check,
+            case, transport, work.judge, work.options, numbers=numbers, before=before, stop=over.is_set,
+            spent=spent, tick=work.check,
         )  # fmt: skip
         for result in made:
-            with context.transaction(brings_forward=True):
-                _store(case_run, result)
-                cache.keep()
-                case_run.spent = spent + time.monotonic() - resumed
-                CaseRun.objects.filter(pk=case_run.pk).update(spent=case_run.spent)
-                clock.note()
-            _tell(context, case_run.run)
+            case_run.spent = spent + time.monotonic() - resumed
+            work.keep(case_run, result)
     finally:
         over.set()
-    with context.transaction(brings_forward=True):
-        summarise(case_run, case)
-
-
-def _case_of(context: JobContext, case_run: CaseRun, variables: dict[str, str]) -> TestCase | None:
-    """The case, or None where it cannot be read any more; that is its outcome then."""
-    try:
-        return read_case(case_run.text, variables)
-    except CaseError as error:
-        with context.transaction():
-            problem = redactor(variables.values())(str(error))
-            CaseRun.objects.filter(pk=case_run.pk).update(outcome="error", error=problem)
-        return None
 
 
 def _store(case_run: CaseRun, result: IterationResult) -> None:
@@ -315,9 +316,9 @@ def _store(case_run: CaseRun, result: IterationResult) -> None:
     CaseIteration.objects.update_or_create(case_run=case_run, number=result.number, defaults=values)
 
 
-def summarise(case_run: CaseRun, case: TestCase) -> None:
-    """Write the sums over the iterations that are there."""
-    result = case_run.result(case)
+def summarise(case_run: CaseRun) -> None:
+    """Store the sums over the iterations that are there."""
+    result = case_run.result()
     case_run.outcome = result.outcome
     case_run.passed, case_run.made, case_run.errors = result.passed, result.n, result.errors
     case_run.checks_made = result.n_checks
@@ -328,50 +329,94 @@ def summarise(case_run: CaseRun, case: TestCase) -> None:
 @handler("agent_rescore", seconds=_attempt_seconds)
 def agent_rescore(context: JobContext) -> None:
     """The answers of an earlier run, scored by the cases and the judge as they are now."""
-    run = _run_of(context)
-    before = run.rescored_from
-    if before is None:
-        raise PermanentFailure("The run whose answers are to be scored again was deleted.")
-    cache = _Cache(run.suite)
-    try:
-        variables = variables_of(run.suite)
-        hidden = headers_hidden(run.server)
-        options = _options(run, variables)
-        judge = judge_for(run.suite, options.reading, cache, tuple(variables.values()))
-    except (SecretError, BackendError) as error:
-        raise PermanentFailure(str(error)) from error
-    clean = redactor([*variables.values(), *hidden])
-    answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
-    with _Clock(context, run) as clock:
-        for case_run in run.case_runs.filter(outcome="").order_by("name"):
-            clock.check()
-            case = _case_of(context, case_run, variables)
-            if case is None:
-                continue
+    with _work_on(context) as work:
+        before = work.run.rescored_from
+        if before is None:
+            raise PermanentFailure("The run whose answers are to be scored again was deleted.")
+        try:
+            clean = redactor([*work.variables.values(), *headers_hidden(work.run.server)])
+        except SecretError as error:
+            raise PermanentFailure(str(error)) from error
+        answers = {case_run.case_id: case_run for case_run in before.case_runs.all() if case_run.case_id}
+        for case_run, case in work.cases():
             earlier = answers.get(case_run.case_id)
-            named = _named(earlier, variables) if earlier else ()
+            if earlier is None:
+                continue
+            named = _named(earlier, work.variables)
             # A ratio that now wants fewer iterations is about the first of them.
-            for result in earlier.results()[: case.ratio.iterations] if earlier else []:
-                clock.check()
-                again = context.beside(
-                    partial(scoring.rescore, case, result, judge, options.reading, clean, named)
-                )
-                with context.transaction(brings_forward=True):
-                    _store(case_run, again)
-                    cache.keep()
-                    clock.note()
-                _tell(context, run)
-            with context.transaction(brings_forward=True):
-                summarise(case_run, case)
-    with context.finish():
-        AgentRun.objects.filter(pk=run.pk).update(completed_at=timezone.now())
+            for result in earlier.results()[: case.ratio.iterations]:
+                work.check()
+                scored = partial(rescore, case, result, work.judge, work.run.reading, clean, named)
+                work.keep(case_run, context.beside(scored))
 
 
 def _named(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
-    """The variables that the case named then; all of them where it cannot be read any more."""
+    """The variables that the case named then; all of them if it cannot be read any more."""
     case, _ = look_at(case_run.text, variables)
     return case.variables if case is not None else tuple(variables)
 
 
-def _tell(context: JobContext, run: AgentRun) -> None:
-    context.progress(CaseIteration.objects.filter(case_run__run=run).count(), unit="iterations")
+# --- naming failures ---
+
+
+@handler("agent_naming", seconds=3600)
+def agent_naming(context: JobContext) -> None:
+    """Ask about every failure of a case run that can be named, and store each choice as it comes. Without a choice a
+    failure stays where it was grouped."""
+    found = Naming.objects.select_related("case_run__run__suite", "server__model", "server__wraps")
+    naming = found.filter(pk=context.payload["naming"], job=context.job_id).first()
+    if naming is None:
+        raise PermanentFailure("The failures were grouped anew meanwhile.")
+    if naming.server is None:
+        raise PermanentFailure("The agent was deleted.")
+    suite, server = naming.case_run.run.suite, naming.server
+    rights.require(
+        context,
+        {
+            f"the tests {suite.slug}": lambda person: permissions.can_edit(person, suite),
+            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+        },
+    )
+    try:
+        transport = transport_for(server)
+    except (SecretError, BackendError) as error:
+        raise PermanentFailure(str(error)) from error
+    agent = naming.agent or server.chat_model or DEFAULT_NAMER
+    clean = redactor(transport.secrets)
+    ask = chooser(AgentJudge(transport, agent))
+    chosen = dict(naming.chosen)  # of an attempt that broke off
+    samples = [sample for sample in samples_of(naming.case_run.result()) if sample.place not in chosen]
+    known = known_names(naming.case_run)
+    silent = 0
+    for choice in choices(
+        samples, known, lambda sample, names: clean(context.beside(partial(ask, sample, names)))
+    ):
+        context.check()
+        silent = silent + 1 if choice.trouble else 0
+        if choice.mode:
+            chosen[choice.place] = choice.mode
+        with context.transaction(brings_forward=True):
+            _write_choice(naming, choice, chosen, clean(choice.trouble))
+        context.progress(len(chosen), unit="failures")
+        if silent >= PATIENCE:
+            raise PermanentFailure(f"The agent gave no answer: {clean(choice.trouble)}")
+    with context.finish():
+        Naming.objects.filter(pk=naming.pk).update(completed_at=timezone.now())
+
+
+def known_names(case_run: CaseRun) -> Known:
+    """Modes proposed in any run of the case, under the names that people gave them, without merged ones."""
+    rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name, merged_into="")
+    known: Known = {}
+    for row in rows.exclude(group="").order_by("pk"):
+        known.setdefault(row.group, {})[row.mode] = row.shown_name
+    return known
+
+
+def _write_choice(naming: Naming, choice: Choice, chosen: dict[str, str], trouble: str) -> None:
+    values = {"chosen": chosen, **({"trouble": trouble} if trouble else {})}
+    Naming.objects.filter(pk=naming.pk).update(**values)
+    if choice.new:
+        place = {"suite": naming.case_run.run.suite, "case_name": naming.case_run.name, "mode": choice.mode}
+        proposal = {"group": choice.group, "proposed": choice.name}
+        FailureMode.objects.update_or_create(**place, defaults=proposal)

@@ -4,8 +4,15 @@ from gym.admin import SiteAdmin
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite
 
 
+class ChangeOnly(SiteAdmin):
+    """Rows are added on the site's own pages."""
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
 @admin.register(AgentServer)
-class AgentServerAdmin(SiteAdmin):
+class AgentServerAdmin(ChangeOnly):
     """A new address takes the secrets away, so it is changed on the site's own pages."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
@@ -16,24 +23,18 @@ class AgentServerAdmin(SiteAdmin):
         "model", "kind", "url", "chat_model", "wraps", "checked_at", "version", "agents", "graphs",
     ]  # fmt: skip
 
-    def has_add_permission(self, request) -> bool:
-        return False
-
 
 @admin.register(AgentSuite)
-class AgentSuiteAdmin(SiteAdmin):
+class AgentSuiteAdmin(ChangeOnly):
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility"]
     list_select_related = ["owner"]
     search_fields = ["slug", "title"]
     autocomplete_fields = ["owner", "judge"]
 
-    def has_add_permission(self, request) -> bool:
-        return False
-
 
 @admin.register(AgentCase)
-class AgentCaseAdmin(SiteAdmin):
+class AgentCaseAdmin(ChangeOnly):
     """Texts are checked before they are saved, on the site's own pages."""
 
     list_display = ["name", "suite", "agent", "updated"]
@@ -42,17 +43,11 @@ class AgentCaseAdmin(SiteAdmin):
     search_fields = ["name", "agent", "suite__slug"]
     readonly_fields = ["suite", "name", "text", "agent"]
 
-    def has_add_permission(self, request) -> bool:
-        return False
-
 
 @admin.register(AgentRun)
-class AgentRunAdmin(SiteAdmin):
+class AgentRunAdmin(ChangeOnly):
     list_display = ["key", "suite", "server", "owner", "created", "completed_at"]
     list_filter = ["suite", "server__kind"]
     list_select_related = ["suite", "server__model", "owner"]
     search_fields = ["key", "suite__slug", "server__model__slug"]
     readonly_fields = [field.name for field in AgentRun._meta.fields]
-
-    def has_add_permission(self, request) -> bool:
-        return False

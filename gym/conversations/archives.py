@@ -1,6 +1,6 @@
-"""Folders of test cases as zip archives: read with limits, written so that reading gives the same texts. Pure.
+"""Folders of test cases as zip archives: reading with limits, writing reproducibly. Pure.
 
-Nothing is unpacked to a disk, so a name with `..` in it harms nobody here; it is refused all the same.
+Names with `..` are refused, although nothing is unpacked to a disk.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ LINK = 0o120000
 
 
 class ArchiveError(ValueError):
-    """An archive that cannot be taken; says why."""
+    """Why an archive is refused."""
 
 
 def name_of(path: str) -> str:
-    """The name of a case, from the path of its file: without .hocon, other endings stay. Raises ArchiveError for paths
-    that lead elsewhere."""
+    """The name of a case from the path of its file: without .hocon, with other endings. Raises ArchiveError for paths
+    that lead out of the archive."""
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
         raise ArchiveError(f"{path!r} leads out of the archive.")
@@ -67,7 +67,7 @@ def read_archive(data: bytes) -> dict[str, str]:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of one entry, never more than a case may have, whatever its header says."""
+    """The bytes of one entry, up to the limit of a case, whatever its header says."""
     if info.flag_bits & 1:
         raise ArchiveError(f"{info.filename!r} is encrypted.")
     if (info.external_attr >> 16) & 0o170000 == LINK:
@@ -85,7 +85,7 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def file_of(name: str) -> str:
-    """The path of the file of a case; `name_of` the other way round."""
+    """The path of the file of a case: the inverse of `name_of`."""
     return name if name.endswith(SUFFIXES[1:]) else name + SUFFIXES[0]
 
 

@@ -1,21 +1,21 @@
-"""Pages of assessment: failure modes, a model that names them, what people make of them."""
+"""Pages of assessment: failure modes, naming them by a model, renaming and merging them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.conversations import assessing, assessor, permissions, shown
+from gym.conversations import assessor, permissions, presenters, services
+from gym.conversations.failure_naming import can_be_named
 from gym.conversations.forms import NamerForm
 from gym.conversations.models import CaseRun, Naming
-from gym.conversations.naming import can_be_named
-from gym.conversations.run_views import FINAL, STOP_POLLING, visible_case_run
+from gym.conversations.run_views import FINAL, polled, visible_case_run
+from gym.conversations.views import show_error, show_form_errors
 from gym.exports import download, json_download
 from gym.jobs.errors import TooManyJobs
 
@@ -31,7 +31,7 @@ def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     be named)."""
     found = visible_case_run(request, key, pk)
     may_edit = permissions.can_edit(request.user, found.run.suite)
-    assessment = shown.assessment_of(found)
+    assessment = presenters.assessment_of(found)
     n_named = sum(can_be_named(sample) for mode in assessment.modes for sample in mode.samples)
     context: dict[str, Any] = {
         "run": found.run,
@@ -49,7 +49,7 @@ def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def assess_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     """text in the reference's layout, or json."""
     found = visible_case_run(request, key, pk)
-    assessment = shown.assessment_of(found)
+    assessment = presenters.assessment_of(found)
     if form == "text":
         return download(assessor.text_report(assessment), f"assessment-{found.pk}.txt", "text/plain")
     if form == "json":
@@ -59,40 +59,35 @@ def assess_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpR
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """GET: how far it is, for htmx. POST: queue it. Context: run, case_run, naming."""
+    """GET: its progress, for htmx. POST: queue it. Context: run, case_run, naming."""
     found = visible_case_run(request, key, pk)
     if request.method == "POST":
         return _name(request, found)
     current = _naming_of(found)
-    final = current is None or current.state in FINAL
     context = {"run": found.run, "case_run": found, "naming": current}
-    status = STOP_POLLING if final else 200
-    response = render(request, "conversations/_naming.html", context, status=status)
-    if final:
-        response["HX-Refresh"] = "true"
-    return response
+    final = current is None or current.state in FINAL
+    return polled(request, "conversations/_naming.html", context, final=final)
 
 
 @login_required
 def _name(request: HttpRequest, found: CaseRun) -> HttpResponse:
     form = NamerForm(request.POST, user=request.user)
     if not form.is_valid():
-        for problems in form.errors.values():
-            messages.error(request, " ".join(problems))
+        show_form_errors(request, form)
     else:
         given = form.cleaned_data
         try:
-            assessing.queue_naming(found, given["server"], given["agent"], actor=request.user)
+            services.queue_naming(found, given["server"], given["agent"], actor=request.user)
         except (ValidationError, TooManyJobs) as error:
-            messages.error(request, " ".join(getattr(error, "messages", [str(error)])))
+            show_error(request, error)
     return redirect("agent-assess", found.run.key, found.pk)
 
 
 @login_required
 @require_POST
 def forget(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Back to groups made without a model."""
-    assessing.forget_naming(visible_case_run(request, key, pk), actor=request.user)
+    """Group without a model again."""
+    services.forget_naming(visible_case_run(request, key, pk), actor=request.user)
     return redirect("agent-assess", key, pk)
 
 
@@ -103,7 +98,7 @@ def change_mode(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     found = visible_case_run(request, key, pk)
     given = request.POST
     try:
-        assessing.change_mode(
+        services.change_mode(
             found.run.suite,
             found.name,
             given.get("mode", ""),
@@ -112,5 +107,5 @@ def change_mode(request: HttpRequest, key: str, pk: int) -> HttpResponse:
             merged_into=given.get("merged_into", ""),
         )
     except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
+        show_error(request, error)
     return redirect("agent-assess", key, pk)

@@ -1,8 +1,7 @@
-"""How and why iterations fail: samples, failure modes with stable ids, agent's fault against judge's fault. Pure.
+"""How and why iterations fail: failures grouped into modes with stable ids, and whose fault each one is. Pure.
 
-Groups are made without a model: the same check, the same expectation, the same kind of failure, and answers that are
-alike once numbers, quoted parts and white space are levelled. What a model made of them (naming.py) comes in as plain
-choices: the place of a failure, and the mode it belongs to.
+Failures of one mode have the same check, expectation and kind of failure, and answers that are equal without numbers,
+quoted parts and white space. A model may choose other modes (failure_naming.py).
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym.conversations.figures import errors_told
+from gym.conversations.checks import VERDICTS, shorten
+from gym.conversations.pass_rates import errors_told
 from gym.conversations.redact import HIDDEN, hides, mentions
 from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult
-from gym.conversations.stock import VERDICTS, shorten
 
 LEVELLED = 160
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile(r"\"[^\"]{1,200}\"|'[^']{1,200}'|`[^`]{1,200}`")
 BROKEN = "an answer to every turn"
-"""What an iteration that broke off did not come to."""
+"""Expected of an iteration that broke off."""
 BLANKS = re.compile(r"\s+")
 FAULTS = ("agent", "judge", "connection", "case", "site")
 
@@ -48,7 +47,7 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """Which check of which iteration this is; the same whenever the run is read."""
+        """Identifies the check and the iteration."""
         element = "" if self.element is None else self.element
         return f"{self.iteration}/{self.connection}/{self.interaction}/{self.where}/{element}"
 
@@ -61,7 +60,7 @@ class Sample:
 
 @dataclass
 class Mode:
-    """A way to fail. `id` depends only on what is grouped, so it is the same in every run; `name` can be changed."""
+    """A way to fail. `id` depends only on the grouping, so it is the same in every run; users can change `name`."""
 
     id: str
     name: str
@@ -91,8 +90,8 @@ class Mode:
 
 @dataclass
 class Assessment:
-    """`iterations` and `checks` (passed, with a verdict) tell the same story by iteration and by check;
-    `iteration_errors` and `check_errors` ended without a verdict and are in neither rate. `modes` hold them all."""
+    """`iterations` and `checks` are (passed, with a verdict); `iteration_errors` and `check_errors` ended without a
+    verdict and are in neither rate. `modes` hold all of them."""
 
     agent: str
     iterations: tuple[int, int]
@@ -131,15 +130,15 @@ class Assessment:
 
 
 def level(text: str) -> str:
-    """Text without what differs between answers that say the same."""
+    """Text without numbers, quoted parts and white space, to compare answers."""
     text = NUMBERS.sub("#", QUOTED.sub("“…”", text.lower()))
     return BLANKS.sub(" ", text).strip(" .!?")[:LEVELLED]
 
 
 def fault_of(check: CheckResult, turn: TurnResult | None) -> str:
-    """Whose failure it looks like, by what became of the turn that was checked: the connection's where no answer came,
-    the site's where a stored answer was not kept, the judge's where it gave no verdict or its votes were divided, the
-    case's where expectation and answer cannot be compared, else the agent's."""
+    """Who probably caused the failure: the connection without an answer, the site where a value was not stored, the
+    judge without a verdict or with divided votes, the case where expectation and answer cannot be compared, else the
+    agent."""
     if turn is not None and turn.trouble:
         return _fault_of_trouble(turn)
     without_verdict = check.outcome in ("error", "timeout")
@@ -158,7 +157,7 @@ def fault_of(check: CheckResult, turn: TurnResult | None) -> str:
 
 
 def _is_hidden(check: CheckResult) -> bool:
-    """Does the transcript not hold what the check compares? A judge is asked about what it holds."""
+    """Are the compared values missing in the transcript? A judge is asked about what is left of them."""
     compared = check.test not in ("gist", "not_gist") and mentions(HIDDEN, [check.expected, check.actual])
     return compared or hides(check.actual)
 
@@ -168,8 +167,7 @@ def _fault_of_trouble(turn: TurnResult) -> str:
 
 
 def mode_id(sample: Sample) -> str:
-    """12 hexadecimal digits of what makes two failures one mode. Answers to gist say the same in many words, so there
-    the criterion alone decides."""
+    """12 hexadecimal digits. With gist the answer is no part of it, because answers of one meaning differ in words."""
     if not sample.test:
         return _digest(sample, level(sample.message))
     if sample.actual is None:
@@ -178,7 +176,7 @@ def mode_id(sample: Sample) -> str:
 
 
 def group_id(sample: Sample) -> str:
-    """The same without the answer: everything that fails one check in one way."""
+    """Like `mode_id`, but without the answer: all failures of a check of one kind."""
     return _digest(sample, "missing" if sample.actual is None else "")
 
 
@@ -188,7 +186,7 @@ def _digest(sample: Sample, text: str) -> str:
 
 
 def describe(sample: Sample) -> str:
-    """A name to begin with."""
+    """The name of a mode until somebody changes it."""
     if not sample.test:
         return f"Turn {sample.interaction + 1}: {sample.message or 'it broke off'}"
     place = f"Turn {sample.interaction + 1}, {sample.where.removeprefix('response.')}"
@@ -202,7 +200,7 @@ def describe(sample: Sample) -> str:
 
 
 def samples_of(result: CaseResult) -> list[Sample]:
-    """Every failed check; and every iteration that did not pass although no check failed."""
+    """Every failed check, and every iteration that did not pass without a failed check."""
     samples: list[Sample] = []
     for iteration in result.iterations:
         failed = [check for check in iteration.checks if check.outcome not in ("pass", "skipped")]
@@ -226,7 +224,7 @@ def _broken(iteration: IterationResult) -> Sample:
     turn = next((turn for turn in iteration.turns if turn.trouble), None)
     if turn is not None:
         fault = _fault_of_trouble(turn)
-    else:  # nobody was asked: nothing to say, no time left, or an error of this site
+    else:  # no request was made: an empty case, no time left, or an error of this site
         fault = {"fail": "case", "timeout": "connection"}.get(iteration.outcome, "site")
     connection, interaction = (turn.connection, turn.interaction) if turn else (0, 0)
     return Sample(
@@ -242,8 +240,8 @@ def assess(
     merged: Mapping[str, str] | None = None,
     chosen: Mapping[str, str] | None = None,
 ) -> Assessment:
-    """Group all failures. `names` (id -> name) and `merged` (id -> id it belongs to) are the user's changes; `chosen`
-    (place of a failure -> id) is what a model said it belongs to."""
+    """Group all failures. `names` (id -> name) and `merged` (id -> id of another mode) are changes by users; `chosen`
+    (place of a failure -> id) are choices of a model."""
     modes: dict[str, Mode] = {}
     for sample in samples_of(result):
         own = (chosen or {}).get(sample.place) or mode_id(sample)
@@ -260,7 +258,7 @@ def assess(
 
 
 def _home(mode: str, merged: Mapping[str, str]) -> str:
-    """Where merging leads; a circle ends where it began."""
+    """The mode that this one is merged into, at any number of steps; a circle ends where it began."""
     seen = {mode}
     while (onward := merged.get(mode)) is not None and onward not in seen:
         mode = onward
@@ -269,7 +267,7 @@ def _home(mode: str, merged: Mapping[str, str]) -> str:
 
 
 def text_report(assessment: Assessment) -> str:
-    """The layout of the reference's command."""
+    """Text in the layout of the reference's command."""
     samples = [sample for mode in assessment.modes for sample in mode.samples]
     errors = sum(sample.outcome == "error" for sample in samples)
     failed = len(samples) - errors

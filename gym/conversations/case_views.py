@@ -13,11 +13,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.conversations import blanks, permissions, selectors, services
+from gym.conversations import permissions, selectors, services
 from gym.conversations.archives import file_of
+from gym.conversations.case_form import EMPTY_TURN, MAX_TURNS, TOP, TURN, document_of, fields_of
 from gym.conversations.cases import Problem, TestCase, write_case
 from gym.conversations.cases.model import FILTERS
-from gym.conversations.drawn import trend_figure
+from gym.conversations.charts import case_trend
 from gym.conversations.forms import CaseForm
 from gym.conversations.models import AgentCase, AgentSuite
 from gym.conversations.views import add_errors, editable_suite, visible_suite
@@ -57,7 +58,7 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "read": read,
         "problems": problems,
         "history": told,
-        "figure": trend_figure(case, told),
+        "figure": case_trend(case, told),
         "flaky": selectors.flaky(history),
         "may_edit": permissions.can_edit(request.user, suite),
     }
@@ -71,7 +72,7 @@ def trend_chart(request: HttpRequest) -> Figure:
         raise Http404("This is not a number.")
     case = _case(visible_suite(request, request.GET.get("suite", "").replace("\0", "")), int(number))
     history = selectors.history_of(case, request.user)
-    figure = trend_figure(case, [(row, selectors.evidence_of(row)) for row in history])
+    figure = case_trend(case, [(row, selectors.evidence_of(row)) for row in history])
     if figure is None:
         raise Http404("This case has not been run.")
     return figure
@@ -127,10 +128,8 @@ def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     read, _ = case.look()
     why = "cannot be read"
     if read is not None:
-        many = len(read.interactions) > blanks.MAX_TURNS
-        why = (
-            "names variables" if read.variables else f"has more than {blanks.MAX_TURNS} turns" if many else ""
-        )
+        many = len(read.interactions) > MAX_TURNS
+        why = "names variables" if read.variables else f"has more than {MAX_TURNS} turns" if many else ""
     if read is None or why:
         context = {"suite": suite, "case": case, "refused": why}
         return render(request, "conversations/case_form.html", context)
@@ -149,8 +148,8 @@ def _fields(
     """Sent by htmx: what there is to say about the fields so far. With `add`: the same with one more turn. Context:
     suite, case, new (bool), name, top, turns, added (bool), filters, problems, read, refusals, loses_comments."""
     new, name = case.pk is None, request.POST.get("name", case.name)
-    top, turns = _given(request) if request.method == "POST" else blanks.fields_of(document)
-    made, wrong = blanks.document_of(document, top, turns)
+    top, turns = _given(request) if request.method == "POST" else fields_of(document)
+    made, wrong = document_of(document, top, turns)
     # Compared as text: to Python 1 and true are equal.
     text = case.text if not new and _same(made, document) else write_case(made)
     read, problems = _look_at_fields(suite, text, wrong)
@@ -166,7 +165,7 @@ def _fields(
             messages.success(request, "Saved.")
             return redirect(case)
     if "add" in request.POST or (new and not turns):
-        turns = [*turns, dict(blanks.EMPTY_TURN)]
+        turns = [*turns, dict(EMPTY_TURN)]
     begun = request.method == "POST" or not new
     context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
     context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
@@ -199,8 +198,8 @@ def _saved(request: HttpRequest, case: AgentCase, name: str, text: str) -> list[
 
 def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, str]]]:
     """The fields as they were sent."""
-    top = {name: request.POST[name] for name in blanks.TOP if name in request.POST}
-    columns = {name: request.POST.getlist(f"turn-{name}") for name in blanks.TURN}
+    top = {name: request.POST[name] for name in TOP if name in request.POST}
+    columns = {name: request.POST.getlist(f"turn-{name}") for name in TURN}
     sent = {name: column for name, column in columns.items() if column}
     count = min(map(len, sent.values()), default=0)
     return top, [{name: column[number] for name, column in sent.items()} for number in range(count)]

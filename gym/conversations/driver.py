@@ -1,10 +1,10 @@
-"""Holding the conversations of a test case: iterations, connections, turns. Pure; what carries the bytes is injected.
+"""Running the conversations of a test case: iterations, connections, turns. Pure.
 
     for result in run_iterations(case, transport, judge, options, numbers=range(case.ratio.iterations)): ...
 
-Timeouts end a request while it is under way. An iteration in which one connection or one turn brought no answer stops
-there, since what follows would belong to another conversation; its remaining checks are `skipped`. By the code it
-stops as well where expected value and answer cannot be compared.
+Timeouts end a request while it is under way. An iteration stops at the first turn without an answer, because the next
+turns would continue another conversation; its remaining checks are `skipped`. In the reference-compatible reading it
+also stops where an expected value cannot be compared with the answer.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from typing import Any
 
 from gym.conversations.cases import Interaction, Reading, TestCase
 from gym.conversations.cases.model import UNSUPPORTED
-from gym.conversations.kept import messages_kept
-from gym.conversations.protocol import Answer, AnswerReader, ProtocolError, request_body
+from gym.conversations.protocol import Answer, request_body
 from gym.conversations.redact import Redactor, redactor, tested_only
 from gym.conversations.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
 from gym.conversations.scoring import BROKEN_OFF, Judge, breaks_off, cleaned, cleaned_turn, score_turn
-from gym.conversations.transport import Deadline, Transport, TransportError, earliest
+from gym.conversations.transport import Deadline, Transport, TransportError, ask, earliest
+from gym.conversations.truncation import messages_kept
 
+USER_ID = "lm-gym"
+"""Sent by the reference-compatible reading for a case without metadata."""
 NO_INTERACTIONS = "There are no interactions."
 NO_CONNECTIONS = "There are no connections."
 NOT_SENT = {
@@ -38,23 +40,20 @@ NOT_ENCRYPTED = "The case asks for https, but the address of the agent is http: 
 class Options:
     """How a case is run.
 
-    early_stop: end as soon as enough iterations succeeded, or (by the document alone) can no longer succeed. Without it
-    all are made.
-    parallel: iterations under way at the same time. request_seconds: the longest a request may take where the case sets
-    no limit. user_id: what the reference-compatible reading sends where a case has no metadata.
+    early_stop: end as soon as enough iterations succeeded, or (by the document alone) can no longer succeed.
+    parallel: iterations at the same time. request_seconds: limit of a request where the case sets none.
     """
 
     reading: Reading = "document"
     early_stop: bool = False
     parallel: int = 4
     request_seconds: float = 300.0
-    user_id: str = "lm-gym"
     secrets: tuple[str, ...] = ()
 
 
 @dataclass
 class _Session:
-    """One conversation: what the next request has to carry."""
+    """One conversation: what the next request carries on."""
 
     context: dict[str, Any] | None = None
     sly_data: dict[str, Any] | None = None
@@ -100,9 +99,8 @@ class Driver:
                     place, connection, index, interaction, session, deadline, trouble
                 )
                 answered = not turn.trouble
-                found = score_turn(
-                    interaction, turn, self.judge, self.options.reading, agent_error, self._judging(deadline)
-                )
+                until = self._until(self.options.request_seconds, "The judge", deadline)
+                found = score_turn(interaction, turn, self.judge, self.options.reading, agent_error, until)
                 checks += [cleaned(check, self.clean) for check in found]
                 if answered or not trouble:
                     turns.append(self._kept(turn, index))
@@ -115,15 +113,15 @@ class Driver:
             number, outcome_of(checks, trouble), tuple(checks), tuple(turns), seconds, message
         )
 
-    def _judging(self, deadline: Deadline | None) -> Deadline:
-        limit = Deadline(time.monotonic() + self.options.request_seconds, "The judge")
-        return replace(earliest(deadline, limit), stop=self.stop)
+    def _until(self, seconds: float, what: str, deadline: Deadline | None) -> Deadline:
+        limit = Deadline(time.monotonic() + seconds, what)
+        return replace(earliest(limit, deadline), stop=self.stop)
 
     def _turn(
         self, place: int, connection: str, index: int, interaction: Interaction, session: _Session,
         deadline: Deadline | None, trouble: str,
     ) -> tuple[TurnResult, str]:  # fmt: skip
-        """One request and its answer; never raises. Also the agent's own error, where its answer is one."""
+        """One request and its answer, and the agent's own error where the answer is one. Never raises."""
         empty = TurnResult(place, index, interaction.text)
         if trouble:
             return replace(
@@ -155,8 +153,7 @@ class Driver:
         return turn, turn.error
 
     def _body(self, interaction: Interaction, session: _Session) -> dict[str, Any]:
-        """By the document everything is asked for (MAXIMAL), which is where transcript, tokens and cost come from; the
-        answer is the same."""
+        """By the document MAXIMAL is asked for: the same answer, with transcript, tokens and cost."""
         if self.options.reading == "reference-compatible":
             if interaction.sly_data:
                 session.sly_data = dict(interaction.sly_data)
@@ -164,7 +161,7 @@ class Driver:
         return request_body(interaction.text, "MAXIMAL", interaction.sly_data, session.context)
 
     def _notes(self, connection: str, body: dict[str, Any]) -> tuple[str, ...]:
-        """What of the case is not done as it stands there."""
+        """Which parts of the case this transport does not do."""
         asked = {"sly_data": body.get("sly_data"), "metadata": self.case.metadata}
         notes = [NOT_SENT[what] for what in self.transport.unsent if asked[what]]
         if connection == "https" and self.transport.scheme == "http":
@@ -172,30 +169,17 @@ class Driver:
         return tuple(notes)
 
     def _ask(self, interaction: Interaction, body: dict[str, Any], deadline: Deadline | None) -> Answer:
-        now = time.monotonic()
-        limit = Deadline(now + self.options.request_seconds)
-        if interaction.timeout is not None:
-            limit = Deadline(now + interaction.timeout, "The interaction")
-        until = earliest(limit, deadline)
-        replace(until, stop=self.stop).check()
-        return self._exchange(body, until)
-
-    def _exchange(self, body: dict[str, Any], until: Deadline) -> Answer:
-        reader = AnswerReader()
-        headers = headers_for(self.case, self.options)
-        try:
-            for data in self.transport.chat(self.case.agent, body, headers, until, self.stop):
-                reader.feed(data)
-                replace(until, stop=self.stop).check()
-            answer = reader.finish()
-        except ProtocolError as error:
-            raise TransportError("protocol", str(error)) from None
+        if interaction.timeout is None:
+            until = self._until(self.options.request_seconds, "The request", deadline)
+        else:
+            until = self._until(interaction.timeout, "The interaction", deadline)
+        answer = ask(self.transport, self.case.agent, body, headers_for(self.case, self.options), until)
         if answer.error:
             raise TransportError("protocol", f"The server reported an error: {answer.error}")
         return answer
 
     def _carry_on(self, interaction: Interaction, session: _Session, answer: Answer) -> None:
-        """`continue_conversation` is about the next turn: false lets that one start clean."""
+        """`continue_conversation: false` lets the next turn start a new conversation."""
         session.context = answer.chat_context if interaction.continues else None
         if (
             self.options.reading == "reference-compatible"
@@ -205,7 +189,7 @@ class Driver:
             session.sly_data = {**(session.sly_data or {}), **answer.sly_data}
 
     def _kept(self, turn: TurnResult, index: int) -> TurnResult:
-        """The turn as it may be stored: no secrets, and of private data only what is tested."""
+        """The turn as stored: without secrets, and with private data only where it is tested."""
         return cleaned_turn(replace(turn, sly_data=tested_only(turn.sly_data, self.case, index)), self.clean)
 
 
@@ -214,7 +198,7 @@ def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
     compatible = options.reading == "reference-compatible"
     metadata = case.metadata
     if metadata is None and compatible:
-        metadata = {"user_id": options.user_id}
+        metadata = {"user_id": USER_ID}
     headers = {}
     for name, value in (metadata or {}).items():
         if value is None:
@@ -241,12 +225,12 @@ def run_iterations(
     tick: Callable[[], None] = lambda: None,
     poll: float = 0.2,
 ) -> Iterator[IterationResult]:
-    """Make these iterations, several at a time; they come as they end. `before` are earlier ones (of a run that was
-    interrupted), which count for the early stop; `spent` are the seconds of the test's time they took. `stop` is asked
-    by all threads, `tick` is called by the caller's own several times a second, and may raise.
+    """Run these iterations, several at a time, and yield them as they end.
 
-    By the document the test's timeout is for all iterations together, by the code for each. When `stop` says so, the
-    iterator ends at once; requests that hang are left to their deadlines. Never raises.
+    `before`: iterations of an interrupted run, which count for the early stop; `spent`: the seconds of the test's
+    timeout that they used. All threads call `stop`; the caller's thread calls `tick` several times a second, which may
+    raise. By the document the test's timeout is for all iterations together, by the code for each. When `stop` returns
+    True the iterator ends at once; hanging requests are left to their deadlines.
     """
     deadline = None
     if case.timeout is not None and options.reading == "document":
@@ -286,7 +270,7 @@ def run_iterations(
 
 
 def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[IterationResult]:
-    """Iterations for which the test had no time left. The first stands for the timeout if nothing else does."""
+    """Iterations that the test had no time left for. The first is a timeout unless another one was."""
     timed_out = any(result.outcome == "timeout" for result in known)
     for place, number in enumerate(reversed(waiting)):
         message = "The test's time was used up before this iteration."

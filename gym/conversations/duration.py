@@ -1,4 +1,4 @@
-"""How long a test case takes at the least, as far as the case itself says: SLEEPs of the embedded agents. Pure."""
+"""The minimum time of a test case on the embedded agents, from the SLEEPs in its texts. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gym.conversations.embedded.server import MAX_PAUSE
 
 
 def least_seconds(case: TestCase, options: Options) -> float:
-    """Wall-clock seconds for all iterations. What timeouts cut short counts as far as they let it go; with early stop
-    the ratio is taken to be decided as soon as it can be."""
+    """Wall-clock seconds for all iterations, limited by timeouts. With early stop the ratio is assumed to be decided as
+    soon as possible."""
     iterations = case.ratio.iterations
     if options.early_stop:
         needed = case.ratio.required(options.reading)

@@ -18,6 +18,7 @@ from gym.conversations.archives import (
     read_archive,
     text_of,
 )
+from gym.conversations.case_form import plain_lines
 from gym.conversations.cases.fields import HEADER, TAKEN
 from gym.conversations.models import AgentCase, AgentServer, AgentSuite
 from gym.conversations.redact import TOO_SHORT, can_be_hidden, header_words
@@ -46,7 +47,7 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
 
 
 def secret_problem(name: str, value: str, *, headers: bool) -> str:
-    """Why this cannot be a secret header or variable, or nothing. The value is never repeated."""
+    """Why this cannot be a secret header or variable, or an empty text; without the value."""
     allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
     if not allowed:
         return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
@@ -58,7 +59,7 @@ def secret_problem(name: str, value: str, *, headers: bool) -> str:
 
 
 def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
-    """What `sealed` wants: names that are gone are taken away."""
+    """As `sealed` takes them: names that are not given are deleted."""
     return {**{name: None for name in stored if name not in given}, **given}
 
 
@@ -147,11 +148,6 @@ class SuiteForm(forms.ModelForm):
         if not 1 <= votes <= 15:
             raise ValidationError("Between 1 and 15 votes.")
         return votes
-
-
-def plain_lines(text: str) -> str:
-    """Line ends as browsers send and show them made one; which ones a file had comes from what is stored."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class CaseForm(forms.ModelForm):
@@ -305,7 +301,7 @@ class RunForm(forms.Form):
 
 
 class NamerForm(forms.Form):
-    """Who says why answers failed."""
+    """The agent that names failures."""
 
     server = forms.ModelChoiceField(AgentServer.objects.none(), label="Asked", empty_label=None)
     agent = forms.CharField(

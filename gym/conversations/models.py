@@ -10,14 +10,14 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.conversations.cases import Problem, TestCase, look_at
+from gym.conversations.cases import Problem, Ratio, Reading, TestCase, look_at
 from gym.conversations.results import CaseResult, IterationResult, add_up
 from gym.evaluations.models import new_key
 from gym.secrets import SecretsField
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
-"""Between the versions that a server told in the course of one run."""
+"""Between the versions that a server reported during one run."""
 
 
 class Visibility(models.TextChoices):
@@ -26,7 +26,7 @@ class Visibility(models.TextChoices):
 
 
 class AgentServer(models.Model):
-    """What makes a registered model of the kind agent one can talk to. Secret headers are encrypted."""
+    """How to reach a registered model of the kind agent. Secret headers are encrypted."""
 
     class Kind(models.TextChoices):
         SERVER = "server", "Agent server (neuro-san's HTTP interface)"
@@ -64,7 +64,7 @@ class AgentServer(models.Model):
 
 
 class AgentSuite(models.Model):
-    """Test cases that belong together, with the judge of their gist and the variables they may name."""
+    """Test cases with the judge of their gist and the variables that they may name."""
 
     slug = models.SlugField(
         max_length=80,
@@ -103,7 +103,7 @@ class AgentSuite(models.Model):
 
 
 class AgentCase(models.Model):
-    """One test case, kept as the text it was given as."""
+    """One test case, stored as the text it was uploaded or written as."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="cases")
     name = models.CharField(
@@ -125,12 +125,12 @@ class AgentCase(models.Model):
         return reverse("agent-case", args=[self.suite.slug, self.pk])
 
     def look(self) -> tuple[TestCase | None, list[Problem]]:
-        """The case and what there is to say about it; variables stand for themselves."""
+        """The case and its problems; variables stand for themselves."""
         return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
 
 class AgentRun(models.Model):
-    """Cases of a suite against one server. `completed_at` is set with the job's end."""
+    """Cases of a suite on one server. `completed_at` is set when the job ends."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="runs")
@@ -170,6 +170,11 @@ class AgentRun(models.Model):
     @property
     def is_done(self) -> bool:
         return self.completed_at is not None
+
+    @property
+    def reading(self) -> Reading:
+        reading: Reading = self.options.get("reading", "document")
+        return reading
 
     @property
     def early_stop(self) -> bool:
@@ -226,8 +231,13 @@ class CaseRun(models.Model):
 
     @property
     def early_stop(self) -> bool:
-        """Do its iterations end as soon as the ratio is decided? A single one cannot."""
+        """Do its iterations end as soon as the ratio is decided? A single one cannot end early."""
         return self.run.early_stop and self.asked > 1
+
+    @property
+    def is_mixed(self) -> bool:
+        """Did some of its iterations pass, and others not?"""
+        return 0 < self.passed < self.made
 
     def results(self) -> list[IterationResult]:
         return [
@@ -235,21 +245,16 @@ class CaseRun(models.Model):
             for row in sorted(self.iterations.all(), key=attrgetter("number"))
         ]
 
-    def result(self, case: TestCase) -> CaseResult:
-        reading = self.run.options.get("reading", "document")
-        return CaseResult(
-            case.agent,
-            case.ratio,
-            reading,
-            tuple(self.results()),
-            case.ratio.iterations,
-            self.error,
-            self.early_stop,
-        )
+    def result(self) -> CaseResult:
+        """From rows alone: the case need not be read, so no variable is needed."""
+        asked = max(1, self.asked)
+        ratio = Ratio(self.needed, asked, f"{self.needed}/{self.asked}")
+        made = tuple(self.results())
+        return CaseResult(self.agent, ratio, self.run.reading, made, asked, self.error, self.early_stop)
 
 
 class CaseIteration(models.Model):
-    """One iteration, with its transcript. Written as it ends, so that a killed worker loses only what it was at."""
+    """One iteration with its transcript, written as it ends: a killed worker loses only the unfinished ones."""
 
     case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="iterations")
     number = models.PositiveIntegerField()
@@ -267,8 +272,8 @@ class CaseIteration(models.Model):
 
 
 class FailureMode(models.Model):
-    """What somebody made of a failure mode: a name of their own, or the mode it belongs to. One that a model proposed
-    has its group (assessor.group_id) and the name it was given there."""
+    """A failure mode that was named or merged. `group` (assessor.group_id) and `proposed` are set where a model named
+    it."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
     case_name = models.CharField(max_length=200)
@@ -293,8 +298,7 @@ class FailureMode(models.Model):
 
 
 class Naming(models.Model):
-    """What a model said about the failures of a case in a run. Written as it answers; `completed_at` is set with the
-    job's end."""
+    """How a model sorts the failures of a case run, written as it answers. `completed_at` is set when the job ends."""
 
     case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
     server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")
@@ -325,7 +329,7 @@ class Naming(models.Model):
 
 
 class JudgeOpinion(models.Model):
-    """What a judge said before, by what it was asked (judging.VotingJudge.key)."""
+    """A remembered verdict of a judge. `key`: llm_judge.VotingJudge.key."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="opinions")
     key = models.CharField(max_length=64)

@@ -24,23 +24,23 @@ def can_edit(user: User | AnonymousUser, suite: AgentSuite) -> bool:
 
 
 def can_manage(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    """Who sees it, its secrets and its end: the owner and staff."""
+    """Its visibility, secrets and deletion: the owner and staff."""
     return owns(user, suite)
 
 
 def can_use_variables(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    """A case can send the suite's secrets anywhere, so a suite that has some is run by its owner and staff alone."""
+    """A case can send the suite's secrets anywhere, so only the owner and staff run a suite that has some."""
     return not suite.variables or owns(user, suite)
 
 
 def can_run_suite(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    """Variables are secrets of the owner: whoever runs the suite sends them to an agent."""
+    """Everyone who sees the suite, unless it has variables."""
     return user.is_authenticated and can_view(user, suite) and can_use_variables(user, suite)
 
 
 def can_judge(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    """May the suite's judge work for this user? One that is private or holds secrets works for who may use it alone:
-    whose key a request carries pays for it."""
+    """May this user use the suite's judge? Its owner pays for requests with secret keys, so a judge that holds secrets
+    is for its owner and staff, and a private one for those who may run it."""
     judge = suite.judge
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True

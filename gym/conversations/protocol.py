@@ -1,15 +1,16 @@
-"""What is said to an agent server, and what its stream of JSON lines means. Pure: bytes in, an answer out.
+"""neuro-san's `streaming_chat` (0.6 to 0.7.15): request bodies, and reading the answer from the stream of JSON lines.
 
-neuro-san's `streaming_chat` (0.6 to 0.7.15), and its client's rules for what the answer is.
+Which message is the answer follows neuro-san's client. Pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym.conversations.kept import cut
 from gym.conversations.results import is_amount
+from gym.conversations.truncation import cut
 from gym.net.answers import STRICT
 
 MAX_LINE = 4_000_000
@@ -27,12 +28,12 @@ TOKEN_KEYS = ("total_tokens", "prompt_tokens", "completion_tokens", "successful_
 
 
 class ProtocolError(ValueError):
-    """An answer that is not in the protocol."""
+    """The answer does not follow the protocol."""
 
 
 @dataclass
 class Answer:
-    """What an agent answered. `text` is None when it said nothing; `error` when the stream itself told of one;
+    """What an agent answered. `text` is None without an answer; `error` is one reported by the stream itself;
     `left_out` counts messages beyond the limit."""
 
     text: str | None = None
@@ -46,7 +47,7 @@ class Answer:
     error: str = ""
 
     def agent_error(self, agent: str) -> str:
-        """The agent's or its model's error: servers send it as an answer like any other, with status 200."""
+        """An error of the agent or its model, which servers send as a normal answer with status 200."""
         text = self.text or ""
         first = text.split("\n", 1)[0]
         if first.startswith("Error from ") and ":" in first:
@@ -59,7 +60,7 @@ class Answer:
 def request_body(
     text: str | None, chat_filter: str, sly_data: dict[str, Any] | None, chat_context: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """The body of one request. Private data and context are sent only when there are some."""
+    """The body of one request. Empty private data and contexts are not sent."""
     body: dict[str, Any] = {"user_message": {"type": "HUMAN", "text": text}}
     if sly_data:
         body["sly_data"] = sly_data
@@ -67,6 +68,18 @@ def request_body(
         body["chat_context"] = chat_context
     body["chat_filter"] = {"chat_filter_type": chat_filter}
     return body
+
+
+def history_of(context: Any) -> list[tuple[str, str]]:
+    """[(HUMAN or AI, text)]: the earlier turns in a chat context made by `chat_context`."""
+    histories = context.get("chat_histories") if isinstance(context, dict) else None
+    messages = histories[0].get("messages", []) if isinstance(histories, list) and histories else []
+    return [(str(m.get("type", "")), str(m.get("text", ""))) for m in messages if isinstance(m, dict)]
+
+
+def chat_context(origin: list[dict[str, Any]], turns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    messages = [{"type": kind, "text": text} for kind, text in turns]
+    return {"chat_histories": [{"origin": origin, "messages": messages}]}
 
 
 def depth_of(value: Any, limit: int = MAX_DEPTH) -> int:
@@ -84,7 +97,7 @@ def depth_of(value: Any, limit: int = MAX_DEPTH) -> int:
 
 
 def loads(text: str) -> Any:
-    """JSON from somebody else. Raises ProtocolError for anything odd: NaN, depth, huge numbers."""
+    """Untrusted JSON. Raises ProtocolError, also for NaN, deep nesting and huge numbers."""
     try:
         value = STRICT.decode(text)
     except RecursionError:
@@ -133,7 +146,7 @@ class AnswerReader:
 
     @staticmethod
     def _values(text: str) -> list[Any]:
-        """The values of a line: one, or in theory several side by side."""
+        """The JSON values of a line: normally one."""
         if not text:
             return []
         try:
@@ -173,7 +186,7 @@ class AnswerReader:
             answer.tokens = {key: structure[key] for key in TOKEN_KEYS if is_amount(structure.get(key))}
 
     def _keep(self, kind: str, origin: Any, text: str | None, structure: Any) -> None:
-        """For the transcript: who said what. Never private data, nor the echo of the request."""
+        """Add a message to the transcript, without private data and the echo of the request."""
         if kind == "AGENT_PROGRESS" or (not text and structure is None):
             return
         if len(self.answer.messages) >= MAX_MESSAGES:

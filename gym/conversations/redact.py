@@ -1,4 +1,4 @@
-"""What must not be kept: secrets in any text, and private data beyond what is tested. Pure."""
+"""Hiding what must not be stored: secrets in any text, and private data that are not tested. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from urllib.parse import quote
 from gym.conversations.cases import TestCase
 
 HIDDEN = "•••"
-"""Stands for a value that is not kept."""
+"""Stands for a value that is not stored."""
 HIDDEN_NUMBER = f"{HIDDEN} (a number)"
-"""Stands for a secret that was told as a number."""
+"""Stands for a secret sent as a number."""
 UNKEPT = re.compile("[\0\ud800-\udfff]")
 """Characters that databases refuse."""
 SHORTEST = 4
-"""Shorter values are not looked for: they would black out half of every text. So they are not taken as secrets."""
+"""Shorter values are refused as secrets: hiding them would hide half of every text."""
 TOO_SHORT = f"A secret has at least {SHORTEST} characters: shorter ones cannot be looked for in answers."
 CUT = "…"
-"""Ends what was cut short, which may have been a secret."""
+"""Ends a truncated text, which may end in part of a secret."""
 CREDENTIAL = re.compile(r"(?:bearer|basic|token|apikey|api-key|key)\s+(\S.*)", re.IGNORECASE)
 MOST_CUTS = 50
 
@@ -28,7 +28,7 @@ Redactor = Callable[[Any], Any]
 
 
 def header_words(value: str) -> tuple[str, ...]:
-    """What must not be seen of a header: its value, and the credential in it ("Bearer …")."""
+    """The secrets in a header: its value, and the credential in it ("Bearer …")."""
     found = CREDENTIAL.fullmatch(value)
     return (value, found[1]) if found else (value,)
 
@@ -38,7 +38,7 @@ def can_be_hidden(value: str) -> bool:
 
 
 def redactor(secrets: Iterable[str]) -> Redactor:
-    """A function that gives any JSON value back without these texts, and without characters a database refuses."""
+    """A function that removes these texts, and characters that a database refuses, from any JSON value."""
     known = {spelling for word in secrets for spelling in _spellings(word) if can_be_hidden(spelling)}
     words = sorted(known, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, words))) if words else None
@@ -62,14 +62,14 @@ def redactor(secrets: Iterable[str]) -> Redactor:
 
 
 def _spellings(word: str) -> set[str]:
-    """A secret as it is, and as JSON, Python and addresses write it."""
+    """A secret as such, and as JSON, Python and URLs write it."""
     escaped = word.replace("\\", "\\\\").replace("'", "\\'")
     dumped = {json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1]}
     return {word, word.strip(), escaped, repr(word)[1:-1], quote(word, safe=""), quote(word), *dumped}
 
 
 def _without_beginnings(text: str, words: list[str]) -> str:
-    """Where a text was cut within a secret, its beginning was left there."""
+    """Hide the beginning of a secret that was truncated."""
     if CUT not in text:
         return text
     *before, last = text.rsplit(CUT, MOST_CUTS)
@@ -85,7 +85,7 @@ def _ended(part: str, words: list[str]) -> str:
 
 
 def tested_only(sly_data: Any, case: TestCase, interaction: int) -> Any:
-    """Private data as it may be stored: all keys, but only the values that a check of this interaction looks at."""
+    """Private data as stored: all keys, but only the values that a check of this interaction looks at."""
     paths = [check.path for check in case.interactions[interaction].checks if check.part == "sly_data"]
     return _keep(sly_data, paths)
 
@@ -105,12 +105,12 @@ def _keep(value: Any, paths: list[tuple[str, ...]]) -> Any:
 
 
 def hides(value: Any) -> bool:
-    """Is a part of this stored value not kept?"""
+    """Is a part of this stored value hidden?"""
     if isinstance(value, dict):
         return any(map(hides, value.values()))
     return any(map(hides, value)) if isinstance(value, list) else bool(value in (HIDDEN, HIDDEN_NUMBER))
 
 
 def mentions(marker: str, value: Any) -> bool:
-    """Does this stored value hold the marker, at any depth and as part of a text as well?"""
+    """Is the marker anywhere in this stored value, also within a text?"""
     return marker in json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from gym.conversations.figures import Evidence, evidence
+from gym.conversations.pass_rates import Evidence, evidence
 from gym.conversations.results import CaseResult, IterationResult
 
 FORMATS = ("table", "json", "junit")
@@ -65,7 +65,7 @@ def _evidence(result: CaseResult) -> Evidence:
 
 
 def _terminal(text: str) -> str:
-    """Nothing an answer holds may steer the terminal."""
+    """Without the control characters in answers, which could change the terminal."""
     return CONTROL.sub("\ufffd", text)
 
 
@@ -94,8 +94,7 @@ def junit(results: Named) -> str:
 
 
 def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") -> Iterator[str]:
-    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece.
-    `version` is that of the server, as far as it is known."""
+    """One testsuite per case, one testcase per iteration, and one for the ratio, which decides. Piece by piece."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="agenttest">\n'
     for name, result in results:
         suite = _suite(name, result, version)
@@ -105,7 +104,7 @@ def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") ->
 
 
 KINDS = {"fail": "failure", "skipped": "skipped"}
-"""Outcomes and JUnit's words for them; all others but a pass are errors."""
+"""Outcomes in JUnit's terms; all others except a pass are errors."""
 
 
 def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
@@ -123,7 +122,7 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
             time=f"{iteration.seconds:.3f}",
         )  # fmt: skip
         if iteration.outcome != "pass":
-            # One iteration that fails is no failed test as long as enough succeed: the ratio above decides.
+            # A failed iteration is no failed test if enough others pass: the ratio above decides.
             lines = explain(iteration)
             if result.outcome == "pass":
                 _outcome(made, "skipped", f"{iteration.outcome}, but enough other iterations passed", lines)
@@ -142,7 +141,7 @@ def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str])
 
 
 def _told(suite: ET.Element, result: CaseResult, version: str) -> None:
-    """Version, tokens and cost as properties, where servers told them: what is not there is unknown, not 0."""
+    """Version, tokens and cost as properties, as far as servers report them: no property means unknown, not 0."""
     told = {"server_version": _xml(version)} if version else {}
     for key in ("total_tokens", "total_cost"):
         if result.tokens[key] is not None:

@@ -1,4 +1,4 @@
-"""What came of running a case: checks, turns, iterations. Plain data that goes to JSON and back. Pure."""
+"""Results of running a case: checks, turns, iterations. Plain data, to JSON and back. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeGuard
 
 from gym.conversations.cases import Ratio, Reading
-from gym.conversations.stock import OUTCOMES, VERDICTS, Outcome
+from gym.conversations.checks import OUTCOMES, VERDICTS, Outcome
 
 COUNTED = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
 MOST_COUNTED = 1e15
 UNASKED = frozenset(("stopped", "refused", "unsendable", "unreachable"))
-"""Troubles with which a request never reached an agent, so that it cost nothing."""
+"""Troubles of requests that never reached an agent and cost nothing."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class TurnResult:
-    """One interaction over one connection. `trouble` names what kept the answer away (see TransportError); `notes` say
-    what of the case was not done as it stands there. `reused`: the answer is of an earlier run, which paid for it."""
+    """One interaction over one connection. `trouble`: why there is no answer (see TransportError); `notes`: parts of
+    the case that were not done; `reused`: the answer is of an earlier run, which paid for it."""
 
     connection: int
     interaction: int
@@ -79,14 +79,14 @@ def _turn(data: dict[str, Any]) -> TurnResult:
 
 
 def is_amount(value: Any) -> TypeGuard[float]:
-    """Can this be a number of tokens, or a price? Servers may say anything."""
+    """Can this be a number of tokens or a price? Servers may send anything."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_COUNTED
 
 
 def add_up(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sums of token counts and cost (US dollars). What nobody told is None, for unknown is not 0; `untold` counts, by
-    key, the answers that did not tell. A cost of 0 for a text of some tokens is what servers say of models whose price
-    they do not know: that counts as not told."""
+    """Sums of token counts and cost (US dollars), None where no answer reports them; `untold` counts, by key, the
+    answers that do not. A cost of 0 for some tokens counts as not reported, because servers send it for models of
+    unknown price."""
     sums: dict[str, Any] = dict.fromkeys(COUNTED)
     untold: Counter[str] = Counter()
     for one in told:
@@ -102,8 +102,8 @@ def add_up(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
-    """An iteration passes when every check that was made passed and nothing else went wrong. One check that failed is
-    enough for a fail: no error elsewhere could have changed that."""
+    """An iteration passes when every check that was made passed and nothing else went wrong. One failed check makes it
+    a fail, whatever errors there are besides."""
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
     found = {check.outcome for check in checks}
@@ -149,8 +149,8 @@ class CaseResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Pass, fail, or why there is no verdict. Enough successes are enough, whatever else happened; and it is a
-        fail only where the iterations without a verdict could not have made up for it."""
+        """Pass, fail, or why there is no verdict. It is a fail only where the iterations without a verdict could not
+        have brought enough successes."""
         if self.error:
             return "error"
         if self.passed >= self.required and (self.n or not self.required):
@@ -173,8 +173,7 @@ class CaseResult:
 
     @property
     def tokens(self) -> dict[str, Any]:
-        """Sums over everything, the judge included, as far as servers tell; see `add_up`. Answers of an earlier run
-        cost nothing again."""
+        """Sums over agent and judge, as far as servers report them; see `add_up`. Reused answers cost nothing."""
         told: list[Mapping[str, Any]] = []
         for iteration in self.iterations:
             asked = [turn for turn in iteration.turns if turn.trouble not in UNASKED]

@@ -15,8 +15,9 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.conversations import permissions, reports, selectors, services, shown
+from gym.conversations import permissions, presenters, reports, selectors, services
 from gym.conversations.models import AgentRun, CaseRun, tokens_of
+from gym.conversations.views import show_error
 from gym.exports import stream
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
@@ -42,7 +43,7 @@ def _live(run: AgentRun) -> dict[str, Any]:
         "run": run,
         "job": job,
         "position": position_in_queue(job) if job is not None and queued else None,
-        "rows": shown.rows_of(run),
+        "rows": presenters.rows_of(run),
     }
 
 
@@ -78,14 +79,14 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, position, rows (shown.CaseRow), totals, tokens, repeats (figures.Repeats), may_steer, others
-    (runs to compare with), more_others."""
+    """Context: run, job, position, rows (CaseRow), totals, tokens, repeats (Repeats), may_steer, others (runs to
+    compare with), more_others."""
     run = visible_run(request, key)
     others, more_others = selectors.first_runs(_others(request, run))
     context = {
         **_live(run),
-        "totals": shown.totals_of(run),
-        "repeats": shown.repeats_of(run),
+        "totals": presenters.totals_of(run),
+        "repeats": presenters.repeats_of(run),
         "tokens": tokens_of(run.case_runs.all()),
         "may_steer": permissions.can_steer(request.user, run),
         "others": others,
@@ -98,10 +99,12 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
     """The live part; status 286 tells htmx to stop polling. Context: run, job, position, rows."""
     run = visible_run(request, key)
-    final = run.state in FINAL
-    response = render(
-        request, "conversations/_progress.html", _live(run), status=STOP_POLLING if final else 200
-    )
+    return polled(request, "conversations/_progress.html", _live(run), final=run.state in FINAL)
+
+
+def polled(request: HttpRequest, template: str, context: dict[str, Any], *, final: bool) -> HttpResponse:
+    """For htmx, which asks again until the state is final and then loads the page anew."""
+    response = render(request, template, context, status=STOP_POLLING if final else 200)
     if final:
         response["HX-Refresh"] = "true"
     return response
@@ -132,7 +135,7 @@ def _steer(request: HttpRequest, key: str, act: Callable[..., AgentRun | None], 
     try:
         made = act(run, actor=request.user)
     except (ValidationError, TooManyJobs, WrongState) as error:
-        messages.error(request, " ".join(getattr(error, "messages", [str(error)])))
+        show_error(request, error)
         return redirect(run)
     messages.success(request, done)
     return redirect(made or run)
@@ -148,7 +151,7 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
     """One case at a time: transcripts are long."""
     if form not in ("json", "junit"):
         raise Http404
-    results = ((case_run.name, shown.result_of(case_run)) for case_run in run.case_runs.all())
+    results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
     if form == "junit":
         return stream(
             reports.junit_parts(results, run.server_version), f"agent-run-{run.key}.xml", "application/xml"
@@ -166,21 +169,21 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Transcripts side by side. Context: run, case_run, evidence, checks (shown.CheckRow), page (of CaseIteration),
-    columns (iterations shown), numbers (theirs), elsewhere (those of them that are on other pages), turns
-    (shown.TurnRow), tokens, latency, several_connections."""
+    """Transcripts side by side. Context: run, case_run, evidence, checks (CheckRow), page (of CaseIteration),
+    columns (iterations shown), numbers (theirs), elsewhere (those of them that are on other pages), turns (TurnRow),
+    tokens, latency, several_connections."""
     found = visible_case_run(request, key, pk)
-    context = shown.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
+    context = presenters.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
     return render(request, "conversations/case_run.html", context)
 
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two runs, case by case. Context: first, sides [(A or B, run)], rows (shown.CompareRow), total (Comparison)."""
+    """Two runs, case by case. Context: first, sides [(A or B, run)], rows (CompareRow), total (Comparison)."""
     first = visible_run(request, request.GET.get("a", ""))
     second = visible_run(request, request.GET.get("b", ""))
     tell_apart([first.server.model, second.server.model])
-    rows, total = shown.compared(first, second)
+    rows, total = presenters.compared(first, second)
     sides = [("A", first), ("B", second)]
     context = {"first": first, "sides": sides, "rows": rows, "total": total}
     return render(request, "conversations/compare.html", context)

@@ -7,17 +7,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gym.conversations import stock
 from gym.conversations.cases import Check, Interaction, Reading, TestCase
-from gym.conversations.judging import Opinion
-from gym.conversations.kept import bounded, cut
+from gym.conversations.cases.model import ORDERED
+from gym.conversations.checks import MISSING, Outcome, Verdict, apply_check, skipped_by, value_at
+from gym.conversations.llm_judge import Opinion
 from gym.conversations.redact import HIDDEN, HIDDEN_NUMBER, Redactor, hides, mentions
 from gym.conversations.results import CheckResult, IterationResult, TurnResult, outcome_of
-from gym.conversations.stock import MISSING, Outcome, Verdict
 from gym.conversations.transport import Deadline
+from gym.conversations.truncation import bounded, cut
 
 UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
-ORDERED = ("less", "not_less", "greater", "not_greater")
 MAX_ERROR = 2_000
 BROKEN_OFF = "Not reached: neuro-san ends an iteration where expected value and answer cannot be compared."
 
@@ -32,8 +31,7 @@ def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """All checks of one interaction. `kept`: the turn comes from a transcript, where of private data only these places
-    were kept."""
+    """All checks of one interaction. `kept`: of a stored turn, the places whose private data were stored."""
     found: list[CheckResult] = []
     for check in interaction.checks:
         if breaks_off(found, reading):
@@ -44,7 +42,7 @@ def score_turn(
 
 
 def breaks_off(found: Sequence[CheckResult], reading: Reading) -> bool:
-    """Did a check end the iteration? By the code what cannot be compared is an exception that nothing catches; by the
+    """Did a check end the iteration? By the code a value that cannot be compared is an uncaught exception; by the
     document it is an error of that check alone."""
     compared = (check for check in found if check.comparison)
     return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)
@@ -54,20 +52,20 @@ def score_check(
     check: Check, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> CheckResult:  # fmt: skip
-    if why := stock.skipped_by(check, reading):
+    if why := skipped_by(check, reading):
         return without_answer(check, turn, "skipped", f"Not checked: {why}.")
     if turn.trouble:
         outcome: Outcome = "timeout" if turn.trouble == "timeout" else "error"
         return without_answer(check, turn, "skipped" if turn.trouble == "stopped" else outcome, turn.error)
     part = {"text": turn.text, "structure": turn.structure, "sly_data": turn.sly_data}[check.part]
-    actual = stock.value_at(part, check, reading)
+    actual = value_at(part, check, reading)
     opinion = None
     if kept is not None and check.part == "sly_data" and _cannot_tell(check, actual, kept):
         verdict = Verdict("error", "", "Private data is kept only where it was tested: run the case again.")
     elif check.test in ("gist", "not_gist") and actual is not MISSING and not check.only_present:
         verdict, opinion = _gist(check, actual, judge, reading, deadline)
     else:
-        verdict = stock.apply(check, actual, reading)
+        verdict = apply_check(check, actual, reading)
     if agent_error and reading == "document" and (verdict.outcome == "fail" or check.test.startswith("not_")):
         verdict = Verdict("error", verdict.comparison, f"The agent reported an error: {agent_error}")
     return CheckResult(
@@ -78,13 +76,13 @@ def score_check(
 
 
 def _place(where: str) -> str:
-    """What a check looks at: its path without the test."""
+    """The path of a check without its test."""
     return where.rpartition(".")[0]
 
 
 def _cannot_tell(check: Check, actual: Any, kept: Collection[str]) -> bool:
-    """Does the check look at private data that was not kept? Keys always are; what is hidden in a place that was kept
-    is a secret."""
+    """Does the check look at private data that were not stored? Keys always are; hidden values in a stored place are
+    secrets."""
     if _place(check.where) in kept:
         return False
     only_keys = isinstance(actual, dict) and check.test in ("keywords", "not_keywords")
@@ -100,7 +98,7 @@ def without_answer(check: Check, turn: TurnResult, outcome: Outcome, message: st
 
 
 def sample_of(actual: Any, reading: Reading) -> str:
-    """What the judge sees of a value: text as it is, else JSON (in the reference: as Python prints it)."""
+    """A value as the judge sees it: text, else JSON (in the reference: Python's str)."""
     if isinstance(actual, str):
         return actual
     return str(actual) if reading == "reference-compatible" else json.dumps(actual, ensure_ascii=False)
@@ -126,9 +124,9 @@ def rescore(
     case: TestCase, before: IterationResult, judge: Judge | None, reading: Reading, clean: Redactor,
     named_before: Collection[str] = (),
 ) -> IterationResult:  # fmt: skip
-    """The same answers, the checks of `case` as it is now. Turns that were never reached stay so. `clean` hides what
-    the transcript hides: expectations are compared as the transcript would hold them. `named_before`: variables the
-    case named when the answers were given."""
+    """Score stored answers by the current checks of `case`. Turns that were never reached stay so. `clean` hides
+    secrets in expectations as in the transcript, so that both can be compared. `named_before`: variables that the case
+    named when the answers were given."""
     if not before.turns:
         return before
     checks: list[CheckResult] = []
@@ -152,7 +150,7 @@ def rescore(
 
 
 def _kept(before: IterationResult, interaction: int) -> set[str]:
-    """Where there were values to compare, so that private data were kept there."""
+    """Places that had values to compare, whose private data are therefore stored."""
     compared = [check for check in before.checks if check.outcome in ("pass", "fail")]
     return {_place(check.where) for check in compared if check.interaction == interaction}
 
@@ -163,8 +161,7 @@ def _hidden(interaction: Interaction, clean: Redactor) -> Interaction:
 
 
 def _told_apart(check: CheckResult, several: bool) -> CheckResult:
-    """No verdict where one hidden text is compared with another that may be a different variable, nor where more
-    counts than whether they are the same."""
+    """No verdict where two hidden texts may be different variables, or where their order matters."""
     if check.outcome not in ("pass", "fail", "error") or check.judge is not None or not check.comparison:
         return check
     expected, actual = mentions(HIDDEN, check.expected), mentions(HIDDEN, check.actual)

@@ -1,17 +1,17 @@
-"""Reads of agent servers, suites and runs. All begin at what somebody may see."""
+"""Reads of agent servers, suites and runs, limited to what the user may see."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 
-from gym.conversations.figures import Evidence, evidence, is_flaky
+from gym.conversations.checks import OUTCOMES, VERDICTS
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
-from gym.conversations.stock import OUTCOMES, VERDICTS
+from gym.conversations.pass_rates import Evidence, evidence
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
@@ -51,8 +51,8 @@ def servers_visible_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
 
 
 def servers_lent_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
-    """Servers that work for somebody: their own, and public ones that hold no secrets and no model they may not see.
-    Whose key a request carries pays for it."""
+    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay) and without
+    models hidden from the user."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     visible = servers_visible_to(user)
@@ -67,7 +67,7 @@ def can_borrow(user: User | AnonymousUser, server: AgentServer) -> bool:
 
 
 def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
-    """Those of them that answered when they were checked."""
+    """Those that answered their last check."""
     return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
 
 
@@ -110,7 +110,7 @@ def judges_for(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
 
 @dataclass
 class Cell:
-    """A case on a server: the newest result, and whether it and earlier ones are of one mind."""
+    """A case on a server: the newest result, and whether results disagree."""
 
     newest: CaseRun | None
     evidence: Evidence | None
@@ -147,7 +147,7 @@ def matrix(
         run = row.run
         column = (run.server_id, run.server_version if by_version else None)
         columns.setdefault(column, Column(run.server, column[1]))
-        flaky = 0 < row.passed < row.made or _group(row) in flipped
+        flaky = row.is_mixed or _group(row) in flipped
         cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
     tell_apart(column.server.model for column in columns.values())
     # Sorting is stable: versions of a server stay newest first.
@@ -165,13 +165,13 @@ def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[Case
 
 
 def _group(row: CaseRun) -> tuple[Any, ...]:
-    """Runs of a case in which only the agent's mood can differ: one version of one agent, one text, one reading."""
-    return (row.case_id, row.run.server_id, row.run.server_version, row.text, _reading(row.run))
+    """Runs of a case that differ only by chance have the same version of an agent, text and reading."""
+    return (row.case_id, row.run.server_id, row.run.server_version, row.text, row.run.options.get("reading"))
 
 
 def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
-    """The groups (`_group`) whose newest runs both passed and did not. Scoring stored answers again is no other run of
-    a case."""
+    """The groups (`_group`) of which some of the newest runs passed and others did not. Runs that score stored answers
+    again do not count."""
     by = ("case_id", "run__server_id", "run__server_version")
     rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
     # Texts are long: only those of cases that can have flipped are looked at.
@@ -203,10 +203,6 @@ def flipping_cases(run: AgentRun) -> set[int]:
     return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
 
 
-def _reading(run: AgentRun) -> str | None:
-    return run.options.get("reading")
-
-
 def evidence_of(case_run: CaseRun) -> Evidence:
     required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
     return evidence(
@@ -214,14 +210,12 @@ def evidence_of(case_run: CaseRun) -> Evidence:
     )
 
 
-def flaky(history: Iterable[CaseRun]) -> bool:
-    """Does the verdict flip between runs of the newest run's kind, or do the iterations of that run differ?"""
-    runs = list(history)
-    if not runs:
+def flaky(history: Sequence[CaseRun]) -> bool:
+    """Do the iterations of the newest run differ, or the verdicts of runs like it (`_group`)?"""
+    if not history:
         return False
-    newest = runs[0]
-    same = [row.outcome for row in runs if row.run.rescored_from_id is None and _group(row) == _group(newest)]
-    return 0 < newest.passed < newest.made or is_flaky(same)
+    rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])
+    return history[0].is_mixed or _group(history[0]) in _flipped(rows)
 
 
 def history_of(case: AgentCase, user: User | AnonymousUser) -> list[CaseRun]:

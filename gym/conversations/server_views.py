@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.conversations import selectors, services
+from gym.conversations.call_graph import call_tree
 from gym.conversations.forms import ServerForm, changed_secrets
-from gym.conversations.graphs import drawn
 from gym.conversations.models import AgentServer
-from gym.conversations.views import add_errors
+from gym.conversations.views import add_errors, show_error
 from gym.jobs.errors import TooManyJobs
 from gym.sharing.permissions import may_read
 from models_registry import permissions as model_permissions
@@ -39,7 +39,7 @@ def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "server": server,
         "model": server.model,
-        "graphs": [(name, drawn(nodes)) for name, nodes in server.graphs.items() if nodes],
+        "graphs": [(name, call_tree(nodes)) for name, nodes in server.graphs.items() if nodes],
         "runs": runs,
         "more_runs": more_runs,
         "may_edit": model_permissions.can_edit(request.user, server.model),
@@ -61,24 +61,10 @@ def server_new(request: HttpRequest) -> HttpResponse:
     """Context: form."""
     form = ServerForm(request.POST or None, user=request.user)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
-        fields = (
-            "kind",
-            "name",
-            "slug",
-            "url",
-            "chat_model",
-            "wraps",
-            "visibility",
-            "description",
-            "secret_headers",
-        )
         try:
-            server = services.register_server(actor=request.user, **{name: given[name] for name in fields})
-        except ValidationError as error:
+            server = services.register_server(actor=request.user, **form.cleaned_data)
+        except (ValidationError, TooManyJobs) as error:
             add_errors(form, error)
-        except TooManyJobs as error:
-            form.add_error(None, str(error))
         else:
             messages.success(request, "Registered. The check is queued.")
             return redirect(server)
@@ -103,10 +89,8 @@ def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
                 chat_model=given["chat_model"],
                 secret_headers=changed_secrets(server.secrets, given["secret_headers"]),
             )
-        except ValidationError as error:
+        except (ValidationError, TooManyJobs) as error:
             add_errors(form, error)
-        except TooManyJobs as error:
-            form.add_error(None, str(error))
         else:
             messages.success(request, "Saved. The check is queued.")
             return redirect(server)
@@ -121,7 +105,7 @@ def server_delete(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         services.delete_server(server, actor=request.user)
     except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
+        show_error(request, error)
         return redirect(server)
     messages.success(request, f"{server.model.name} is deleted.")
     return redirect("agent-home")
@@ -134,7 +118,7 @@ def server_check(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         services.queue_check(server, actor=request.user)
     except TooManyJobs as error:
-        messages.error(request, str(error))
+        show_error(request, error)
     else:
         messages.success(request, "The check is queued.")
     return redirect(server)

@@ -1,7 +1,8 @@
-"""Use cases: register servers, write and import cases, queue runs, score again, name failures."""
+"""Use cases: register agents, write and import cases, queue runs, score again, name failures."""
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +12,21 @@ from django.db import transaction
 from django.db.models import Count, ProtectedError
 
 from gym.conversations import permissions
+from gym.conversations.assessor import samples_of
 from gym.conversations.cases import READINGS, look_at
 from gym.conversations.driver import Options
 from gym.conversations.duration import least_seconds
+from gym.conversations.failure_naming import can_be_named
+from gym.conversations.http_transport import server_address_problem
 from gym.conversations.models import (
     AgentCase,
     AgentRun,
     AgentServer,
     AgentSuite,
     CaseRun,
+    FailureMode,
+    Naming,
 )
-from gym.conversations.over_http import server_address_problem
 from gym.conversations.selectors import judges_for, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.secrets import sealed
@@ -33,9 +38,11 @@ if TYPE_CHECKING:
 
 MAX_CASES = 500
 READING_SECONDS = 30
-"""Of computing, for all cases of one upload."""
+"""CPU time for all cases of one upload."""
 QUEUE = "agents"
-"""For work that mostly waits for other machines: it has a thread of its own in every worker."""
+"""For work that mostly waits for other machines; every worker has a thread for it."""
+MODE_ID = re.compile(r"[0-9a-f]{12}")
+MAX_NAMED_FAILURES = 1_000
 Kind = AgentServer.Kind
 
 
@@ -51,8 +58,8 @@ def register_server(
     secret_headers: dict[str, str] | None = None,
     **card: Any,
 ) -> AgentServer:
-    """A registered model of the kind agent; its check is queued. Whoever may sign in may register one: where requests
-    may go is the site's rule (GYM_NET_ALLOW), not the user's."""
+    """A registered model of the kind agent; its check is queued. Every user may register one: GYM_NET_ALLOW decides
+    where requests may go."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register an agent")
     _require_sense(kind, url, wraps, actor)
@@ -60,13 +67,9 @@ def register_server(
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
         model.full_clean(exclude=["facts", "config"])
         model.save()
+        secrets = sealed({}, secret_headers or {})
         server = AgentServer.objects.create(
-            model=model,
-            kind=kind,
-            url=url,
-            chat_model=chat_model,
-            wraps=wraps,
-            secrets=sealed({}, secret_headers or {}),
+            model=model, kind=kind, url=url, chat_model=chat_model, wraps=wraps, secrets=secrets
         )
         queue_check(server, actor=actor)
     return server
@@ -84,8 +87,8 @@ def _require_sense(kind: str, url: str, wraps: RegisteredModel | None, actor: Us
 def change_server(
     server: AgentServer, *, actor: User, url: str, chat_model: str, secret_headers: dict[str, str | None]
 ) -> None:
-    """An empty secret stays as it is; None takes it away. A new address takes all secrets away that are not given
-    again, since they were meant for the old one."""
+    """An empty secret stays as it is; None deletes it. A new address deletes all secrets that are not given again,
+    because they were meant for the old one."""
     if not model_permissions.can_manage(actor, server.model):
         raise PermissionDenied("this agent belongs to somebody else")
     _require_sense(server.kind, url, server.wraps, actor)
@@ -135,10 +138,15 @@ def _require_manage(actor: User, suite: AgentSuite) -> None:
         raise PermissionDenied("only its owner deletes a suite, says who sees it and keeps its secrets")
 
 
+def _require_steer(actor: User, run: AgentRun) -> None:
+    if not permissions.can_steer(actor, run):
+        raise PermissionDenied("this run belongs to somebody else")
+
+
 def save_suite(
     suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
 ) -> AgentSuite:
-    """Create or change a suite. An empty variable stays as it is; None takes it away."""
+    """Create or change a suite. An empty variable stays as it is; None deletes it."""
     before = AgentSuite.objects.filter(pk=suite.pk).first()
     if before is None:
         if not actor.is_authenticated:
@@ -158,7 +166,7 @@ def save_suite(
 
 
 def forget_verdicts(suite: AgentSuite, *, actor: User) -> int:
-    """What the judge said is asked anew from the next run on. How many verdicts were forgotten."""
+    """Delete the remembered verdicts of the judge, and return how many."""
     _require_edit(actor, suite)
     forgotten, _ = suite.opinions.all().delete()
     return forgotten
@@ -172,7 +180,7 @@ def delete_suite(suite: AgentSuite, *, actor: User) -> None:
 
 
 def save_case(case: AgentCase, *, actor: User) -> AgentCase:
-    """Create or change a case. Its text has to be a test case; what is merely odd is not held against it."""
+    """Create or change a case. Its text has to be a test case; warnings are accepted."""
     _require_edit(actor, case.suite)
     if case.pk is None and case.suite.cases.count() >= MAX_CASES:
         raise ValidationError(f"A suite holds at most {MAX_CASES} cases.")
@@ -200,9 +208,8 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
     began = time.thread_time()
     for name, text in files.items():
         if time.thread_time() - began > READING_SECONDS:
-            raise ValidationError(
-                f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
-            )
+            message = f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
+            raise ValidationError(message)
         case, found = look_at(text, given)
         if case is None:
             problems += [f"{name}: {problem}" for problem in found if problem.severity == "error"]
@@ -246,22 +253,15 @@ def queue_run(
     parallel = max(1, min(16, parallel))
     _require_short(chosen, server, Options(reading=reading, early_stop=early_stop, parallel=parallel))  # type: ignore[arg-type]
     with transaction.atomic():
-        run = AgentRun.objects.create(
-            suite=suite,
-            server=server,
-            owner=actor,
-            options={"reading": reading, "early_stop": early_stop, "parallel": parallel},
-        )
+        options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
+        run = AgentRun.objects.create(suite=suite, server=server, owner=actor, options=options)
         total = sum(_add_case(run, case).asked for case in chosen)
-        run.job = jobs.enqueue(
-            "agent_run",
-            {"run": run.pk},
-            owner=actor,
-            queue=QUEUE,
-            title=f"{suite.slug} on {server}",
-            total=total,
-        )
-        run.save(update_fields=["job"])
+        return _enqueue("agent_run", run, f"{suite.slug} on {server}", total, actor)
+
+
+def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> AgentRun:
+    run.job = jobs.enqueue(kind, {"run": run.pk}, owner=owner, queue=QUEUE, title=title, total=total)
+    run.save(update_fields=["job"])
     return run
 
 
@@ -274,8 +274,8 @@ def queue_runs(
 
 
 def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
-    """Whoever starts work of a suite uses its variables, its judge and the keys of the server: now, whatever was
-    allowed when an earlier run was queued. `checked`: the server has to be ready as well."""
+    """Starting a run uses the suite's variables and judge and the server's keys, so their rights are checked each time.
+    `checked`: the server also has to be ready."""
     if not permissions.can_view(actor, suite) or not actor.is_authenticated:
         raise PermissionDenied("you may not run this suite")
     if not permissions.can_run_suite(actor, suite):
@@ -290,8 +290,8 @@ def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, che
 
 
 def _require_short(cases: list[AgentCase], server: AgentServer, options: Options) -> None:
-    """A run that cannot end in time is refused before it begins. How fast other agents are nobody knows before: there
-    the limit ends the run while it is under way."""
+    """Refuse a run that cannot end in time. Only the embedded agents' pauses are known beforehand; with other agents
+    the time limit ends the run."""
     if server.kind != Kind.EMBEDDED:
         return
     read = [case.look()[0] for case in cases]
@@ -307,11 +307,10 @@ def _require_short(cases: list[AgentCase], server: AgentServer, options: Options
 
 def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
     read, problems = case.look()
-    error = (
-        "\n".join(str(problem) for problem in problems if problem.severity == "error") if read is None else ""
-    )
-    made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent, error=error)
-    if read is not None:
+    made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent)
+    if read is None:
+        made.error = "\n".join(str(problem) for problem in problems if problem.severity == "error")
+    else:
         made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
         made.needed = read.ratio.required(run.options["reading"])
     made.save()
@@ -321,8 +320,7 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
 def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRun:
     """Score the stored answers of a run again, by the cases and the judge as they are now, and by another reading than
     before where one is named. No agent is asked."""
-    if not permissions.can_steer(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+    _require_steer(actor, run)
     if reading and reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
     _require_may_run(actor, run.suite, run.server, checked=False)
@@ -337,23 +335,12 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
             server_version=run.server_version,
             rescored_from=run,
         )
-        cases = [
-            case_run.case for case_run in run.case_runs.select_related("case") if case_run.case is not None
-        ]
+        cases = [row.case for row in run.case_runs.select_related("case") if row.case is not None]
         if not cases:
             raise ValidationError("The cases of this run were deleted.")
         stored = dict(run.case_runs.values_list("case").annotate(n=Count("iterations")))
         total = sum(min(_add_case(new, case).asked, stored[case.pk]) for case in cases)
-        new.job = jobs.enqueue(
-            "agent_rescore",
-            {"run": new.pk},
-            owner=actor,
-            queue=QUEUE,
-            title=f"Score {run} again",
-            total=total,
-        )
-        new.save(update_fields=["job"])
-    return new
+        return _enqueue("agent_rescore", new, f"Score {run} again", total, actor)
 
 
 def run_out_of_time() -> str:
@@ -365,16 +352,14 @@ def run_out_of_time() -> str:
 
 def cancel_run(run: AgentRun, *, actor: User) -> None:
     """Iterations that ended are kept."""
-    if not permissions.can_steer(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+    _require_steer(actor, run)
     if run.job is not None:
         jobs.request_cancel(run.job, actor=actor)
 
 
 def retry_run(run: AgentRun, *, actor: User) -> None:
     """Go on where a failed or cancelled run ended."""
-    if not permissions.can_steer(actor, run):
-        raise PermissionDenied("this run belongs to somebody else")
+    _require_steer(actor, run)
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
     if run.spent >= settings.GYM_AGENT_RUN_SECONDS:
@@ -382,3 +367,68 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
     asks = run.rescored_from_id is None
     _require_may_run(actor, run.suite, run.server, checked=asks)
     jobs.retry(run.job, actor=actor)
+
+
+def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
+    """Ask an agent to name the failures of a case run. Earlier choices are deleted; their names stay known and are
+    offered again. Raises TooManyJobs."""
+    _require_edit(actor, case_run.run.suite)
+    if not servers_usable_by(actor).filter(pk=server.pk).exists():
+        raise ValidationError(f"{server} is not ready, or not for you.")
+    if server.kind == AgentServer.Kind.SERVER and not agent.strip():
+        raise ValidationError({"agent": f"Which agent of {server} shall name them?"})
+    if "\0" in agent:
+        raise ValidationError({"agent": "A name cannot hold the character U+0000."})
+    if not case_run.outcome:
+        raise ValidationError("This case is not finished.")
+    naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
+    naming = naming or Naming(case_run=case_run)
+    if naming.job is not None and naming.job.is_active:
+        raise ValidationError("The failures are being named just now.")
+    total = sum(map(can_be_named, samples_of(case_run.result())))
+    if not total:
+        raise ValidationError("No answer failed here, so there is nothing to name.")
+    if total > MAX_NAMED_FAILURES:
+        raise ValidationError(
+            f"{total} failures are too many to ask about; {MAX_NAMED_FAILURES:,} is the limit."
+        )
+    with transaction.atomic():
+        naming.server, naming.agent, naming.total = server, agent.strip()[:200], total
+        naming.chosen, naming.trouble, naming.completed_at = {}, "", None
+        naming.save()
+        title = f"Name the failures of {case_run.name}"
+        payload = {"naming": naming.pk}
+        naming.job = jobs.enqueue("agent_naming", payload, owner=actor, queue=QUEUE, title=title, total=total)
+        naming.save(update_fields=["job"])
+    return naming
+
+
+def forget_naming(case_run: CaseRun, *, actor: User) -> None:
+    """Group without a model again. The names it gave stay known."""
+    _require_edit(actor, case_run.run.suite)
+    naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
+    if naming is None:
+        return
+    if naming.job is not None and naming.job.is_active:
+        jobs.request_cancel(naming.job, actor=actor)
+    naming.delete()
+
+
+def change_mode(
+    suite: AgentSuite, case_name: str, mode: str, *, actor: User, name: str, merged_into: str
+) -> None:
+    """Name a failure mode, or merge it into another one. Empty values undo that."""
+    _require_edit(actor, suite)
+    if not MODE_ID.fullmatch(mode) or (merged_into and not MODE_ID.fullmatch(merged_into)):
+        raise ValidationError("A failure mode has an id of 12 hexadecimal digits.")
+    if merged_into == mode:
+        raise ValidationError("A failure mode cannot be merged into itself.")
+    if "\0" in name:
+        raise ValidationError("A name cannot hold the character U+0000.")
+    if not name and not merged_into:
+        rows = FailureMode.objects.filter(suite=suite, case_name=case_name, mode=mode)
+        rows.filter(group="").delete()
+        rows.update(name="", merged_into="")
+        return
+    values = {"name": name[:300], "merged_into": merged_into}
+    FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode, defaults=values)

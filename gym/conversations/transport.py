@@ -1,4 +1,4 @@
-"""How the driver talks to an agent server, whatever carries the bytes. Pure."""
+"""How to talk to an agent: the interface of a transport, deadlines, one request and its answer. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from gym.conversations.protocol import Answer, AnswerReader, ProtocolError
 
 Trouble = Literal[
     "timeout",
@@ -23,9 +25,8 @@ Trouble = Literal[
 
 
 class TransportError(Exception):
-    """Why there is no answer, by name: `timeout`, `unreachable` (no connection, or broken off), `refused` (an address
-    this site does not talk to), `unsendable` (what the case asks for cannot be sent), `status` (anything but 200),
-    `too-large`, `encoding`, `protocol`, `stopped`."""
+    """Why there is no answer: `unreachable` (no connection, or it broke off), `refused` (this site may not connect to
+    the address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200)."""
 
     def __init__(self, trouble: Trouble, message: str) -> None:
         self.trouble = trouble
@@ -39,7 +40,7 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of time.monotonic(), and what ends then; or earlier, when `stop` says so."""
+    """When to give up: at a time of time.monotonic(), or earlier when `stop` returns True. `what` is given up."""
 
     at: float
     what: str = "The request"
@@ -57,20 +58,16 @@ class Deadline:
         return TransportError("timeout", f"{self.what} took too long and was given up.")
 
     def check(self) -> None:
-        """Raise TransportError when there is no time left, or nobody waits any more."""
+        """Raise TransportError when the time is up or the run was stopped."""
         if self.passed:
             raise self.error()
         if self.stop():
-            raise stopped()
-
-
-def stopped() -> TransportError:
-    return TransportError("stopped", "The run was stopped.")
+            raise TransportError("stopped", "The run was stopped.")
 
 
 @contextmanager
 def one_at_a_time(lock: threading.Lock, check: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock. `check` is called while others hold it, and once it is ours; it may raise."""
+    """Hold the lock. `check` is called while waiting and once after acquiring; it may raise."""
     while not lock.acquire(timeout=0.1):
         check()
     try:
@@ -85,22 +82,17 @@ def earliest(*deadlines: Deadline | None) -> Deadline:
 
 
 class Transport(Protocol):
-    """Every method may raise TransportError, and gives up by itself when the deadline passes or `stop` says so."""
+    """Every method may raise TransportError, and gives up by itself at the deadline."""
 
     secrets: tuple[str, ...]
-    """Texts that must appear nowhere: the values of secret headers."""
+    """Values of secret headers, which must appear in no output."""
     unsent: tuple[str, ...]
-    """What of a case has no place in a request: of sly_data and metadata."""
+    """Which of sly_data and metadata cannot be sent."""
     scheme: str
-    """http or https; empty where nothing goes over a network."""
+    """http or https; empty without a network."""
 
     def chat(
-        self,
-        agent: str,
-        body: dict[str, Any],
-        headers: Mapping[str, str],
-        deadline: Deadline,
-        stop: Callable[[], bool],
+        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
     ) -> Iterator[bytes]:
         """Send one request to an agent; the raw bytes of the answer as they come."""
         ...
@@ -108,3 +100,18 @@ class Transport(Protocol):
     def get(self, path: str, deadline: Deadline) -> Any:
         """JSON from an address of the server, such as /api/v1/list."""
         ...
+
+
+def ask(
+    transport: Transport, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
+) -> Answer:
+    """Send one request and read the whole answer. Raises TransportError."""
+    deadline.check()
+    reader = AnswerReader()
+    try:
+        for data in transport.chat(agent, body, headers, deadline):
+            reader.feed(data)
+            deadline.check()
+        return reader.finish()
+    except ProtocolError as error:
+        raise TransportError("protocol", str(error)) from None

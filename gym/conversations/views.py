@@ -14,10 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.conversations import permissions, selectors, services
 from gym.conversations.archives import write_archive
-from gym.conversations.drawn import matrix_figure
+from gym.conversations.charts import matrix_figure, suite_trend
 from gym.conversations.forms import ImportForm, RunForm, SuiteForm, changed_secrets
 from gym.conversations.models import AgentSuite
-from gym.conversations.trend import suite_trend
 from gym.jobs.errors import TooManyJobs
 from gym.results.figures import Figure
 from gym.sharing.permissions import may_read
@@ -37,13 +36,23 @@ def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
     return suite
 
 
-def add_errors(form: Any, error: ValidationError) -> None:
+def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
     """Errors of a service, at their fields where the form has them."""
     if not hasattr(error, "error_dict"):
-        form.add_error(None, error.messages)
+        form.add_error(None, getattr(error, "messages", str(error)))
         return
     for field, found in error.message_dict.items():
         form.add_error(field if field in form.fields else None, found)
+
+
+def show_error(request: HttpRequest, error: Exception) -> None:
+    """An error of a service, above the next page."""
+    messages.error(request, " ".join(getattr(error, "messages", [str(error)])))
+
+
+def show_form_errors(request: HttpRequest, form: Any) -> None:
+    for problems in form.errors.values():
+        messages.error(request, " ".join(problems))
 
 
 @require_safe
@@ -148,7 +157,7 @@ def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         services.delete_suite(suite, actor=request.user)
     except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
+        show_error(request, error)
         return redirect(suite)
     messages.success(request, f"{suite.title} is deleted, with its runs.")
     return redirect("agent-home")
@@ -193,8 +202,7 @@ def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
     suite = visible_suite(request, slug)
     form = RunForm(request.POST, user=request.user)
     if not form.is_valid():
-        for problems in form.errors.values():
-            messages.error(request, " ".join(problems))
+        show_form_errors(request, form)
         return redirect(suite)
     chosen = [int(pk) for pk in request.POST.getlist("case") if pk.isdigit() and len(pk) < 10]
     cases = list(suite.cases.filter(pk__in=chosen)) if chosen else None
@@ -202,7 +210,7 @@ def suite_run(request: HttpRequest, slug: str) -> HttpResponse:
         servers = list(form.cleaned_data["server"])
         runs = services.queue_runs(suite, servers, actor=request.user, cases=cases, **form.options())
     except (ValidationError, TooManyJobs) as error:
-        messages.error(request, " ".join(getattr(error, "messages", [str(error)])))
+        show_error(request, error)
         return redirect(suite)
     if len(runs) == 1:
         return redirect(runs[0])

@@ -1,8 +1,4 @@
-"""The background runner: scores a run chunk by chunk and writes its results in one transaction.
-
-Or in two: what predictions look at is scored first and judged at once; the job then goes back to the queue as
-background work, and whoever claims it next fills in the rest.
-"""
+"""The background runner: scores a run chunk by chunk and writes its results in one transaction."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ from typing import Any
 
 from django.utils import timezone
 
-from gym.evaluations.columns import Scores
 from gym.evaluations.compute import RunResult, evaluate_document
 from gym.evaluations.models import PredictionResult, SentenceScore, SuiteRun
 from gym.evaluations.policies import standing_of
@@ -61,22 +56,16 @@ def suite_run(context: JobContext) -> None:
 
 
 def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
-    """The first results, unless they are there already; then the rest, in this attempt only if nothing is left."""
     scoring = Scoring(context, run, backend)
-    scores = scoring.complete() if run.filling else scoring.needed()
+    scores = scoring.scores()
     context.check()
-    result, facts = _judged(scoring, scores)
-    with context.finish() if result.complete else context.postpone():
-        write_result(run, result, facts, n_unique=scoring.n_unique)
-
-
-def _judged(scoring: Scoring, scores: list[Scores]) -> tuple[RunResult, dict[str, Any]]:
-    run, backend = scoring.run, scoring.backend
     facts = backend.facts
     result = evaluate_document(
         scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
     )
-    return result, provenance(run.revision.sha256, run.model.backend, backend, result)
+    record = provenance(run.revision.sha256, run.model.backend, backend, result)
+    with context.finish():
+        write_result(run, result, record, n_unique=scoring.n_unique)
 
 
 def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int) -> None:
@@ -96,8 +85,7 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
                 total_bits=row.total,
                 tokens=row.tokens,
                 failure=row.failure,
-                pending=row.pending,
-                corrected=row.corrected,
+                not_computed=row.not_computed,
             )
             for row in result.sentences
         ],
@@ -129,14 +117,12 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
         ]
     )
     SuiteRun.objects.filter(pk=run.pk).update(
-        completed_at=run.completed_at or timezone.now(),
+        completed_at=timezone.now(),
         standing=standing_of(run, is_whole=len(result.predictions) == len(predictions)),
-        filling=not result.complete,
         provenance=facts,
         n_unique=n_unique,
         n_unscored=result.n_unscored,
         region_summary=result.region_summary,
     )
-    if result.complete:
-        run.chunks.update(scores=None)  # the cache has them, whole
+    run.chunks.update(scores=None)
     results_written.send(sender=SuiteRun, run=run)

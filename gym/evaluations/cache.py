@@ -57,12 +57,12 @@ def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
 def write(scorer: str, scores: Mapping[str, Scores]) -> None:
     """Keep these scores; a text that somebody else stored meanwhile keeps the first value.
 
-    Everything in the cache is complete: a score with pending tokens is a ValueError. Failures that may pass are not
-    kept. Rows are written in the order of their keys, so that two runs with texts in
-    common wait for each other instead of locking each other out.
+    Everything in the cache is whole: a score that lacks tokens is a ValueError. Failures that may pass are not kept.
+    Rows are written in the order of their keys, so that two runs with texts in common wait for each other instead of
+    locking each other out.
     """
-    if any(isinstance(value, TokenScores) and not value.complete for value in scores.values()):
-        raise ValueError("a score with pending tokens does not belong into the cache")
+    if not all(map(is_whole, scores.values())):
+        raise ValueError("incomplete scores must not be cached")
     rows = [
         ScoreCache(scorer=scorer, text_sha256=text_key(text), scores=to_json(value))
         for text, value in scores.items()
@@ -73,6 +73,11 @@ def write(scorer: str, scores: Mapping[str, Scores]) -> None:
         batch_size=BATCH,
         ignore_conflicts=True,
     )
+
+
+def is_whole(score: Scores) -> bool:
+    """Whether every token of the text was asked for."""
+    return isinstance(score, ScoringFailure) or score.complete
 
 
 def to_json(scores: Scores) -> dict[str, object]:

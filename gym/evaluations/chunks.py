@@ -1,4 +1,4 @@
-"""Which sentences are scored together, and which of their characters predictions look at. Pure.
+"""Which sentences are scored together. Pure.
 
 A chunk is what a worker scores between two looks at whether to go on; a killed worker loses at most one. Sentences that
 begin alike share work, so they stand together, and a chunk ends where neighbours share least.
@@ -6,14 +6,8 @@ begin alike share work, so they stand together, and a chunk ends where neighbour
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
-
-from suites.formats import SuiteDocument
-from suites.formulas import parse
-from suites.regions import JoinedSentence
-
-Span = tuple[int, int]
 
 CHARACTERS_PER_TOKEN = 4
 WORK_PER_CHUNK = 3e11
@@ -67,40 +61,3 @@ def _stop(start: int, ends: Sequence[int], shared: Sequence[int], characters: in
         return last
     early = start + 1 + int((last - start - 1) * (1 - LOOK_BACK))
     return min(range(last, early - 1, -1), key=lambda at: (shared[at], -at))
-
-
-def needed_spans(document: SuiteDocument, joined: Sequence[JoinedSentence]) -> list[list[Span]]:
-    """Per sentence the characters whose tokens decide predictions, as `Backend.score(needed=…)` takes them."""
-    wanted: Mapping[str, dict[int | str, None]] = {condition: {} for condition in document.conditions}
-    for prediction in document.predictions:
-        for condition, region in sorted(parse(prediction.formula).references, key=str):
-            if condition in wanted:
-                wanted[condition][region] = None
-    return [
-        _spans(row, wanted[sentence.condition])
-        for sentence, row in zip(document.sentences, joined, strict=True)
-    ]
-
-
-def _spans(joined: JoinedSentence, regions: Mapping[int | str, None]) -> list[Span]:
-    n = len(joined.text)
-    if "*" in regions:
-        return [(0, n), (n, n)]  # the empty range is the end token's
-    chosen = (joined.spans[region - 1] for region in regions if isinstance(region, int))
-    return [(span.start, span.end) for span in chosen if span.end > span.start]
-
-
-def look_at_everything(joined: Sequence[JoinedSentence], spans: Sequence[Sequence[Span]]) -> bool:
-    """Whether nothing, or too little to matter, is left when the needed characters are scored; or nothing is needed."""
-    needed = sum(stop - start for own in spans for start, stop in own)
-    return not needed or needed >= 0.9 * sum(len(row.text) for row in joined)
-
-
-def needed_by_text(
-    joined: Sequence[JoinedSentence], spans: Sequence[Sequence[Span]]
-) -> dict[str, list[Span]]:
-    """The same by text: what anybody needs of each distinct text."""
-    needed: dict[str, dict[Span, None]] = {}
-    for row, own in zip(joined, spans, strict=True):
-        needed.setdefault(row.text, {}).update(dict.fromkeys(own))
-    return {text: list(own) for text, own in needed.items()}

@@ -7,14 +7,15 @@ and `suites.regions.region_values` say about one sentence; tests hold the two eq
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gym.lib.text import BLANKS
 from models_registry.engine import ScoringFailure, TokenScores
+from models_registry.engine.whitespace import corrected, word_ends
 from suites.regions import AlignmentError, JoinedSentence
 
 Floats = NDArray[np.float64]
@@ -27,8 +28,9 @@ Scores = TokenScores | ScoringFailure
 class Columns:
     """Token k of sentence s is number `starts[s] + k` in every array; a failure has no tokens.
 
-    bits     NaN = no value
-    pending  the value is not there because nobody asked for it yet
+    bits      NaN = no value
+    boundary  `TokenScores.boundary_bits`, NaN = no value
+    not_computed  the value is not there because nobody asked for it
     """
 
     starts: Ints
@@ -36,8 +38,9 @@ class Columns:
     begin: Ints
     end: Ints
     bits: Floats
+    boundary: Floats
     special: Bools
-    pending: Bools
+    not_computed: Bools
 
     @property
     def sentence(self) -> Ints:
@@ -58,7 +61,7 @@ class Aligned:
 @dataclass(frozen=True)
 class Values:
     """One row per sentence. `regions[s, r]`, `total[s]`: bits, NaN = no value; `special[s]`: bits outside regions;
-    `tokens[s, r]`: how many tokens lie in the region; `all_tokens[s]`: how many have a value or wait for one."""
+    `tokens[s, r]`: how many tokens lie in the region; `all_tokens[s]`: how many have a value."""
 
     regions: Floats
     special: Floats
@@ -67,28 +70,29 @@ class Values:
     all_tokens: Ints
 
 
-def columns_of(scores: Sequence[Scores], *, left_to_right: bool) -> Columns:
-    """The flat arrays of these scores. Values of a left-to-right model depend on nothing that follows: there the same
-    token after the same prefix has one value. Other values stay as they are."""
+def columns_of(scores: Sequence[Scores]) -> Columns:
+    """The flat arrays of these scores."""
     rows = [None if isinstance(row, ScoringFailure) else row for row in scores]
     known = [row for row in rows if row is not None]
     starts = _starts(0 if row is None else len(row.ids) for row in rows)
     n = int(starts[-1])
     offsets = chain.from_iterable(chain.from_iterable(row.offsets for row in known))
     places = np.fromiter(offsets, np.int64, 2 * n).reshape(n, 2)
-    pending = chain.from_iterable(row.pending or [False] * len(row.ids) for row in known)
-    columns = Columns(
+    skipped = chain.from_iterable(row.not_computed or [False] * len(row.ids) for row in known)
+    return Columns(
         starts=starts,
         ids=np.fromiter(chain.from_iterable(row.ids for row in known), np.int64, n),
         begin=places[:, 0],
         end=places[:, 1],
-        bits=np.array(list(chain.from_iterable(row.bits for row in known)), dtype=np.float64).reshape(n),
+        bits=_floats((row.bits for row in known), n),
+        boundary=_floats((row.boundary_bits or [None] * len(row.ids) for row in known), n),
         special=np.fromiter(chain.from_iterable(row.special for row in known), np.bool_, n),
-        pending=np.fromiter(pending, np.bool_, n),
+        not_computed=np.fromiter(skipped, np.bool_, n),
     )
-    if left_to_right:
-        share_prefixes(columns)
-    return columns
+
+
+def _floats(rows: Iterable[Sequence[float | None]], n: int) -> Floats:
+    return np.array(list(chain.from_iterable(rows)), dtype=np.float64).reshape(n)
 
 
 def _starts(lengths: Iterable[int]) -> Ints:
@@ -96,12 +100,13 @@ def _starts(lengths: Iterable[int]) -> Ints:
 
 
 def share_prefixes(columns: Columns) -> None:
-    """Give the same token after the same prefix the first value it has, in place; what has no value keeps none.
+    """Give the same token after the same prefix the first values it has, in place; what has no value keeps none. For
+    left-to-right models: other values depend on what follows.
 
     Prefixes get numbers depth by depth: a prefix is the number of its beginning and one more token."""
     if not len(columns.ids):
         return
-    starts, bits = columns.starts[:-1], columns.bits
+    starts = columns.starts[:-1]
     lengths = np.diff(columns.starts)
     kinds = np.unique(columns.ids, return_inverse=True)[1].reshape(-1)
     width = int(kinds.max()) + 1
@@ -111,11 +116,43 @@ def share_prefixes(columns: Columns) -> None:
         at = starts[sentences] + depth
         numbers = np.unique(prefix[sentences] * width + kinds[at], return_inverse=True)[1].reshape(-1)
         prefix[sentences] = numbers
-        valued = np.flatnonzero(~np.isnan(bits[at]))
-        groups, first = np.unique(numbers[valued], return_index=True)
-        source = np.zeros(int(numbers.max()) + 1, np.int64)
-        source[groups] = at[valued[first]]
-        bits[at[valued]] = bits[source[numbers[valued]]]
+        for values in (columns.bits, columns.boundary):
+            _share(values, at, numbers)
+
+
+def _share(values: Floats, at: Ints, numbers: Ints) -> None:
+    """Tokens `at` of the same number get the first value among them."""
+    valued = np.flatnonzero(~np.isnan(values[at]))
+    if not len(valued):
+        return
+    groups, first = np.unique(numbers[valued], return_index=True)
+    source = np.zeros(int(numbers.max()) + 1, np.int64)
+    source[groups] = at[valued[first]]
+    values[at[valued]] = values[source[numbers[valued]]]
+
+
+def needed_alone(columns: Columns, aligned: Aligned, needed: Bools) -> Columns:
+    """Without the values of regions that nobody needs. `needed[s, r]`; the last column is for tokens of no region."""
+    left = needed[columns.sentence, aligned.region]
+    known = ~np.isnan(columns.bits)
+    return replace(
+        columns,
+        bits=np.where(left, columns.bits, np.nan),
+        not_computed=columns.not_computed | (known & ~left),
+    )
+
+
+def without_leading_blanks(columns: Columns, joined: Sequence[JoinedSentence]) -> Columns:
+    """With the bits of the whitespace correction, see `engine.whitespace`."""
+    bounds = columns.starts.tolist()
+    places = list(zip(columns.begin.tolist(), columns.end.tolist(), strict=True))
+    special = columns.special.tolist()
+    ends = chain.from_iterable(
+        word_ends(row.text, places[start:stop], special[start:stop])
+        for row, (start, stop) in zip(joined, pairwise(bounds), strict=True)
+    )
+    flags = np.fromiter(ends, np.bool_, len(places))
+    return replace(columns, bits=corrected(columns.bits, columns.boundary, flags, columns.starts[:-1]))
 
 
 def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int) -> Aligned:
@@ -195,7 +232,7 @@ def _edges(
 
 def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = "sum") -> Values:
     """As `suites.regions.region_values`; `total` is the sum over all tokens with a value, NaN where none has one or one
-    is still pending."""
+    was not computed."""
     n = len(columns.starts) - 1
     sentence, bits = columns.sentence, columns.bits
     inside = np.flatnonzero(aligned.region >= 0)
@@ -208,13 +245,13 @@ def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = 
     scored = np.flatnonzero(valued)
     total = grouped_sums(bits[scored], sentence[scored], n)
     total[np.bincount(sentence[scored], minlength=n) == 0] = np.nan
-    total[sentence[columns.pending]] = np.nan
+    total[sentence[columns.not_computed]] = np.nan
     return Values(
         regions=values,
         special=grouped_sums(bits[outside], sentence[outside], n),
         total=total,
         tokens=tokens.reshape(n, n_regions),
-        all_tokens=np.bincount(sentence[valued | columns.pending], minlength=n),
+        all_tokens=np.bincount(sentence[valued], minlength=n),
     )
 
 

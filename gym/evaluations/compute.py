@@ -14,6 +14,7 @@ import numpy as np
 
 from gym.evaluations.columns import (
     Aligned,
+    Bools,
     Columns,
     Floats,
     Ints,
@@ -21,7 +22,10 @@ from gym.evaluations.columns import (
     Values,
     align_all,
     columns_of,
+    needed_alone,
+    share_prefixes,
     values_of,
+    without_leading_blanks,
 )
 from gym.evaluations.judging import (
     ASSUMED_ERROR_BITS,
@@ -31,10 +35,11 @@ from gym.evaluations.judging import (
     judge_all,
     listed,
 )
+from gym.evaluations.needed import needed_cells
 from gym.evaluations.statistics import mean_interval
-from models_registry.engine import ScoringFailure, ScoringPolicy, region_terms
+from models_registry.engine import ScoringFailure, ScoringPolicy
 from suites.formats import SentenceDoc, SuiteDocument
-from suites.regions import JoinedSentence, align, join, region_values
+from suites.regions import JoinedSentence, join
 
 TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, straddles]
 
@@ -43,9 +48,7 @@ TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, str
 class SentenceResult:
     """One row of the grid with its bits. `regions[k]` is region k+1; None = no value.
 
-    pending    numbers of the tokens whose bits are still to come (needed tokens are scored first)
-    corrected  bits per region after the whitespace correction, which never replace `regions`; None = not asked for
-    """
+    `not_computed`: numbers of the tokens whose bits nobody asked for."""
 
     position: int
     item: int
@@ -56,14 +59,11 @@ class SentenceResult:
     total: float | None
     tokens: list[TokenRow]
     failure: str = ""
-    pending: list[int] = field(default_factory=list)
-    corrected: list[float | None] | None = None
+    not_computed: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """`region_summary` is empty while values are still pending."""
-
     items: list[int]
     sentences: list[SentenceResult]
     predictions: list[PredictionOutcome]
@@ -75,8 +75,8 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether no value is still to come."""
-        return not any(row.pending for row in self.sentences)
+        """Whether every token was asked for."""
+        return not any(row.not_computed for row in self.sentences)
 
 
 def metric_of(document: SuiteDocument) -> str:
@@ -110,10 +110,17 @@ class Measured:
 
     def grid(self) -> Grid:
         values = self.values
-        return _grid(self.document, values.regions, values.total, values.tokens, values.all_tokens)
+        moved = (
+            2 if self.policy.whitespace == "trailing" else 0
+        )  # B before a region and after it are values, too
+        tokens, all_tokens = (n + moved * (n > 0) for n in (values.tokens, values.all_tokens))
+        return _grid(self.document, values.regions, values.total, tokens, all_tokens)
 
     def summary(self) -> list[dict[str, object]]:
-        return [] if self.columns.pending.any() else _summarise(self.document, self.values.regions)
+        columns, skipped = self.columns, np.zeros(self.values.regions.shape, np.bool_)
+        tokens = np.flatnonzero(columns.not_computed & (self.aligned.region >= 0))
+        skipped[columns.sentence[tokens], self.aligned.region[tokens]] = True
+        return _summarise(self.document, self.values.regions, skipped)
 
     def rows(self) -> list[SentenceResult]:
         """One result per sentence: what is stored and exported."""
@@ -121,6 +128,7 @@ class Measured:
         bits, region = listed(self.columns.bits), self.aligned.region.tolist()
         straddles, special = self.aligned.straddles.tolist(), self.values.special.tolist()
         starts, rows = self.columns.starts.tolist(), []
+        skipped = self.columns.not_computed
         for at, (sentence, joined, scores) in enumerate(
             zip(self.document.sentences, self.joined, self.scores, strict=True)
         ):
@@ -140,23 +148,34 @@ class Measured:
                     special[at],
                     total[at],
                     [[token, number, a, b, *rest] for token, number, (a, b), *rest in tokens],
-                    pending=[k for k, waits in enumerate(scores.pending) if waits],
-                    corrected=_corrected(joined, scores, regions[at], self.policy),
+                    not_computed=np.flatnonzero(skipped[own]).tolist(),
                 )
             )
         return rows
 
 
 def measure(
-    document: SuiteDocument, scores: Sequence[Scores], policy: ScoringPolicy, *, left_to_right: bool
+    document: SuiteDocument,
+    scores: Sequence[Scores],
+    policy: ScoringPolicy,
+    *,
+    left_to_right: bool,
+    joined: Sequence[JoinedSentence] | None = None,
 ) -> Measured:
     """Region bits of every sentence. In left-to-right models equal prefixes have equal bits, so that ties are ties.
 
-    `scores[k]` belongs to `document.sentences[k]`, whose text is `joined_sentences(...)[k].text`."""
-    joined = joined_sentences(document, policy)
+    `scores[k]` belongs to `document.sentences[k]`, whose text is `joined[k].text`: as the policy joins it,
+    unless somebody else joined it otherwise."""
+    joined = joined_sentences(document, policy) if joined is None else joined
     n_regions = len(document.region_names)
-    columns = columns_of(scores, left_to_right=left_to_right)
+    columns = columns_of(scores)
     aligned = align_all(joined, columns, n_regions)
+    if policy.tokens == "needed":
+        columns = needed_alone(columns, aligned, needed_cells(document))
+    if left_to_right:
+        share_prefixes(columns)
+    if policy.whitespace == "trailing":
+        columns = without_leading_blanks(columns, joined)
     values = values_of(columns, aligned, n_regions, policy.metric)
     values.regions[[isinstance(row, ScoringFailure) for row in scores]] = math.nan
     return Measured(document, joined, scores, policy, columns, aligned, values)
@@ -189,61 +208,8 @@ def result_of_rows(
     tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
     tokens = tokens.reshape(n, width)
     grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
-    summary = [] if any(row.pending for row in rows) else _summarise(document, regions, rows)
+    summary = _summarise(document, regions, np.zeros(regions.shape, np.bool_), rows)
     return RunResult(grid.items, rows, judge_all(document, grid, error_bits), summary)
-
-
-def sentence_result(
-    position: int, document: SuiteDocument, joined: JoinedSentence, scores: Scores, policy: ScoringPolicy
-) -> SentenceResult:
-    """The bits of one sentence by region, from its tokens: `measure` for a sentence alone, without shared prefixes."""
-    row = document.sentences[position]
-    if isinstance(scores, ScoringFailure):
-        empty: list[float | None] = [None] * len(document.region_names)
-        return SentenceResult(
-            position, row.item, row.condition, joined.text, empty, 0.0, None, [], scores.reason
-        )
-    alignment = align(joined, scores.offsets, scores.special)
-    bits = np.array([math.nan if bit is None else bit for bit in scores.bits], dtype=np.float64)
-    values = region_values(alignment, scores.bits, len(document.region_names), policy.metric)
-    scored = bits[~np.isnan(bits)]
-    tokens: list[TokenRow] = [
-        [token, token_id, start, end, bit, region, straddles]
-        for token, token_id, (start, end), bit, region, straddles in zip(
-            scores.tokens,
-            scores.ids,
-            scores.offsets,
-            scores.bits,
-            alignment.region,
-            alignment.straddles,
-            strict=True,
-        )
-    ]
-    return SentenceResult(
-        position=position,
-        item=row.item,
-        condition=row.condition,
-        text=joined.text,
-        regions=[_finite(value) for value in values.values],
-        special=_finite(values.special) or 0.0,
-        total=math.fsum(scored) if scored.size and scores.complete else None,
-        tokens=tokens,
-        pending=[k for k, waits in enumerate(scores.pending) if waits],
-        corrected=_corrected(joined, scores, [_finite(value) for value in values.values], policy),
-    )
-
-
-def _corrected(
-    joined: JoinedSentence, scores: Scores, regions: Sequence[float | None], policy: ScoringPolicy
-) -> list[float | None] | None:
-    """Bits per region with the whitespace correction: raw - before + after, see `engine.whitespace`."""
-    if policy.whitespace == "none" or policy.metric != "sum" or isinstance(scores, ScoringFailure):
-        return None
-    terms = region_terms(joined.text, joined.spans, scores)
-    return [
-        None if bits is None or before is None or after is None else bits - before + after
-        for bits, (before, after) in zip(regions, terms, strict=True)
-    ]
 
 
 def _grid(
@@ -287,19 +253,23 @@ def _by_condition(
 
 
 def _summarise(
-    document: SuiteDocument, regions: Floats, rows: Sequence[SentenceResult] | None = None
+    document: SuiteDocument,
+    regions: Floats,
+    skipped: Bools,
+    rows: Sequence[SentenceResult] | None = None,
 ) -> list[dict[str, object]]:
-    """Mean bits by condition and region, over the sentences in which the region has text and a value."""
+    """Mean bits by condition and region, over the sentences in which the region has text and a value. `skipped`: of
+    which regions some token was not computed."""
     sentences = document.sentences if rows is None else [document.sentences[row.position] for row in rows]
     filled = np.array([[bool(text) for text in row.contents] for row in sentences], dtype=np.bool_)
     shown = np.where(filled.reshape(regions.shape), regions, math.nan)
     summary: list[dict[str, object]] = []
     for condition, chosen in _by_condition(document, sentences).items():
         means = [mean_interval(column) for column in shown[chosen].T]
-        cells = [{"n": m.n, "mean": m.mean, "low": m.low, "high": m.high} for m in means]
+        gone: list[bool] = np.any(skipped[chosen], axis=0).tolist()
+        cells = [
+            {"n": m.n, "mean": m.mean, "low": m.low, "high": m.high, "not_computed": skip}
+            for m, skip in zip(means, gone, strict=True)
+        ]
         summary.append({"condition": condition, "regions": cells})
     return summary
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -12,6 +12,7 @@ from gym.evaluations.compute import (
     evaluate_document,
     joined_sentences,
 )
+from gym.evaluations.needed import Needed
 from gym.evaluations.provenance import error_bits_of
 from models_registry.backends import Backend
 from models_registry.engine import ScoringPolicy
@@ -30,7 +31,9 @@ def run_document(
 
     With the cache, texts that this scorer has seen keep the bits they have on the site's pages.
     """
-    texts = [joined.text for joined in joined_sentences(document, policy)]
+    joined = joined_sentences(document, policy)
+    texts = [row.text for row in joined]
+    needed = Needed(document, joined) if policy.tokens == "needed" else None
     scorer = cache.scorer_key(backend.facts, policy)
     known: dict[str, Scores] = cache.read(scorer, texts) if use_cache else {}
     missing = [text for text in texts if text not in known]
@@ -38,9 +41,10 @@ def run_document(
     progress(total - len(set(missing)), total)
     for places in plan_chunks(missing, chunk_characters(backend.facts.parameters, backend.facts.device)):
         batch = [missing[place] for place in places]
-        scores = dict(zip(batch, backend.score(batch, policy), strict=True))
+        found = needed.score(backend, batch, policy) if needed else backend.score(batch, policy)
+        scores = dict(zip(batch, found, strict=True))
         if use_cache:
-            cache.write(scorer, scores)
+            cache.write(scorer, {text: row for text, row in scores.items() if cache.is_whole(row)})
         known.update(scores)
         progress(len(known), total)
     facts = backend.facts

@@ -18,7 +18,11 @@ BOS = [
 ]
 WHITESPACE = [
     ("none", "no correction"),
-    ("trailing", "also show bits with the end of a word counted with the word"),
+    ("trailing", "count the end of a word with the word"),
+]
+TOKENS = [
+    ("all", "all"),
+    ("needed", "only those of regions that predictions look at"),
 ]
 METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "min")]
 
@@ -41,8 +45,16 @@ class RunForm(forms.Form):
         required=False,
         label="Whitespace correction",
         help_text="Tokens that carry their leading blank also pay for the end of the word before. The correction moves "
-        "that to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024). It is shown beside the raw value, for "
-        "regions of whole words and the sum; predictions use the raw value.",
+        "that to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024), in all bits and predictions of the run. "
+        "For the region value sum, and for causal models.",
+    )
+    tokens = forms.ChoiceField(
+        choices=TOKENS,
+        initial="all",
+        required=False,
+        label="Tokens to compute",
+        help_text="Pass rates are the same. A large model is done sooner with fewer tokens; the other regions then "
+        "have no bits and no points in charts.",
     )
     eos = forms.BooleanField(
         required=False,
@@ -62,6 +74,16 @@ class RunForm(forms.Form):
         self.fields["join"].initial = policy.join
         self.fields["metric"].initial = policy.metric
 
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        try:
+            self.policy()
+        except KeyError:
+            return given  # a choice is missing, and its own error says so
+        except ValueError as error:
+            self.add_error("whitespace", f"{str(error)[0].upper()}{str(error)[1:]}.")
+        return given
+
     def policy(self) -> ScoringPolicy:
         given = self.cleaned_data
         return ScoringPolicy(
@@ -70,4 +92,5 @@ class RunForm(forms.Form):
             join=given["join"],
             metric=given["metric"],
             whitespace=given["whitespace"] or "none",
+            tokens=given["tokens"] or "all",
         )

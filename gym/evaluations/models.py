@@ -67,8 +67,7 @@ class UploadInput(models.Model):
 
 class SuiteRun(models.Model):
     """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
-    outcomes, so a run either has all of them or none. `filling` says that the values no prediction looks at are still
-    to come; it ends in the transaction that writes them."""
+    outcomes, so a run either has all of them or none."""
 
     class Source(models.TextChoices):
         COMPUTED = "computed", "computed here"
@@ -94,7 +93,7 @@ class SuiteRun(models.Model):
     upload = models.ForeignKey(
         ResultUpload, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs"
     )
-    policy = models.JSONField(help_text="BOS, EOS, join, metric: see ScoringPolicy")
+    policy = models.JSONField(help_text="see ScoringPolicy")
     scorer = models.CharField(
         max_length=64, blank=True, help_text="see cache.scorer_key; chunks belong to it"
     )
@@ -103,9 +102,6 @@ class SuiteRun(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True, help_text="when the outcomes were in")
     standing = models.PositiveSmallIntegerField(
         choices=Standing.choices, default=Standing.DEFAULT, help_text="written with the outcomes"
-    )
-    filling = models.BooleanField(
-        default=False, help_text="values that no prediction looks at are still to come"
     )
 
     n_sentences = models.PositiveIntegerField(default=0)
@@ -137,6 +133,16 @@ class SuiteRun(models.Model):
     def has_surprisals(self) -> bool:
         """False for uploaded outcomes: which items held is all that is known."""
         return not self.is_uploaded or bool(self.policy)
+
+    @property
+    def has_all_tokens(self) -> bool:
+        """False where only the regions that predictions look at were computed."""
+        return self.policy.get("tokens") != "needed"
+
+    @property
+    def whitespace(self) -> str:
+        """Which whitespace correction the run's bits have; empty where an uploaded file does not say."""
+        return str(self.policy.get("whitespace", ""))
 
     @property
     def score_kind(self) -> str:
@@ -209,9 +215,9 @@ class RunChunk(models.Model):
     number = models.PositiveIntegerField()
     positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
     scores = models.JSONField(
-        null=True, help_text="needed tokens of its texts, scored first; see cache.to_json"
+        null=True, help_text="text -> scores of needed tokens alone, see cache.to_json; until the run is done"
     )
-    done = models.BooleanField(default=False, help_text="all scores of its texts are in the cache")
+    done = models.BooleanField(default=False, help_text="its texts are scored")
 
     class Meta:
         ordering = ["run_id", "number"]
@@ -251,9 +257,8 @@ class SentenceScore(models.Model):
     tokens = models.JSONField(
         help_text="[token, id, start, end, bits, region index or -1, straddles] per token"
     )
-    pending = models.JSONField(default=list, help_text="numbers of the tokens whose bits are still to come")
-    corrected = models.JSONField(
-        null=True, help_text="bits per region with the whitespace correction, if asked for"
+    not_computed = models.JSONField(
+        default=list, help_text="numbers of the tokens whose bits nobody asked for"
     )
     failure = models.TextField(blank=True, help_text="why this sentence has no scores")
 

@@ -23,14 +23,16 @@ def default_policy(revision: SuiteRevision) -> ScoringPolicy:
 
 def departures(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
     """What a policy has otherwise than the default one: "bos=never, metric=mean". Choices it does not state (uploads)
-    are no departures, nor is the whitespace correction: predictions use the raw values."""
+    are no departures, nor is which tokens it computed: outcomes are the same."""
     usual = {
         **ScoringPolicy().to_dict(),
         "join": revision.join_policy,
         "metric": default_metric(revision.metric),
     }
     return ", ".join(
-        f"{name}={_said(policy[name])}" for name in usual if name in policy and policy[name] != usual[name]
+        f"{name}={_said(policy[name])}"
+        for name in usual
+        if name != "tokens" and name in policy and policy[name] != usual[name]
     )
 
 

@@ -55,11 +55,10 @@ class PreviewFailed(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """The scores are on their way; ask again after so many milliseconds. `loading`: no worker has the model in memory
-    yet; `load_seconds` says how long that took last time, None = not known."""
+    """The scores are on their way. `loading`: no worker has the model in memory yet; `load_seconds` says how long that
+    took last time, None = not known."""
 
     job: str
-    retry_after_ms: int
     loading: bool = False
     load_seconds: float | None = None
 
@@ -94,7 +93,7 @@ def preview(
         model.refresh_from_db(fields=["facts"])
         known = _known(suite_id, model, policy, texts, actor)
         if any(text not in known for text in texts):  # the cache was cleared under us
-            return Waiting(str(job.pk), 100)
+            return Waiting(str(job.pk))
     return _answer(document, items, known, model, policy)
 
 
@@ -245,8 +244,7 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
         if state == State.FAILED:
             raise PreviewFailed(error)
         if time.monotonic() >= end or state == State.CANCELLED:
-            age = (timezone.now() - job.created).total_seconds()
-            return Waiting(str(job.pk), 40 if age < 1 else 250 if age < 5 else 1000, loading, seconds)
+            return Waiting(str(job.pk), loading, seconds)
         time.sleep(LOOK_SECONDS)
 
 

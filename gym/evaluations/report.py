@@ -5,7 +5,7 @@ One builder serves results from the database and results computed in the foregro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gym.evaluations.compute import RunResult, SentenceResult
@@ -15,8 +15,8 @@ from suites.formats import SuiteDocument
 from suites.formulas import parse
 
 INCOMPLETE = (
-    "Outcomes and pass rates are in. Tokens that no prediction looks at are still being scored: "
-    "where pending is true, bits follow."
+    "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "
+    "true there are no bits; a run with tokens=all has them."
 )
 OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 
@@ -34,8 +34,7 @@ def result_of(run: SuiteRun) -> RunResult:
             total=row.total_bits,
             tokens=row.tokens,
             failure=row.failure,
-            pending=row.pending,
-            corrected=row.corrected,
+            not_computed=row.not_computed,
         )
         for position, row in enumerate(
             run.sentence_scores.select_related("sentence").order_by("sentence__position")
@@ -90,7 +89,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     `predictions[].{formula, passed, total, outcomes}`: `outcomes[k]` says whether the prediction held for item
     number k of `items`; `details` adds ties, missing values and margins.
     `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them. `complete` is false
-    while values that no prediction looks at are still to come.
+    if only needed tokens were computed.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -131,8 +130,7 @@ def _prediction(document: SuiteDocument, row: PredictionOutcome, items: list[int
 
 def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     contents = document.sentences[row.position].contents
-    corrected = row.corrected
-    waits, waiting = _pending_regions(row), set(row.pending)
+    regions, tokens = skipped_regions(row.tokens, row.not_computed), set(row.not_computed)
     return {
         "condition_name": row.condition,
         "sentence": row.text,
@@ -145,8 +143,7 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
                 "name": name,
                 "content": content,
                 "bits": bits,
-                **({} if corrected is None else {"corrected_bits": corrected[number - 1]}),
-                **({"pending": True} if number - 1 in waits else {}),
+                **({"not_computed": True} if number - 1 in regions else {}),
             }
             for number, (name, content, bits) in enumerate(
                 zip(document.region_names, contents, row.regions, strict=True), start=1
@@ -161,7 +158,7 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
                 "bits": bits,
                 "region_number": region + 1 if region >= 0 else None,
                 "straddles": straddles,
-                **({"pending": True} if number in waiting else {}),
+                **({"not_computed": True} if number in tokens else {}),
             }
             for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens)
         ],
@@ -181,35 +178,27 @@ REGION_HEADER = (
 
 
 def region_header(result: RunResult) -> tuple[str, ...]:
-    """Columns of `region_rows`: the corrected value beside the raw one if the run has it, and, as long as values are
-    still to come, whether this is one of them."""
-    corrected = ["corrected_bits"] if _is_corrected(result) else []
-    return (*REGION_HEADER, *corrected, *([] if result.complete else ["pending"]))
+    """Columns of `region_rows`; of a run of needed tokens also whether the region was not computed."""
+    return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
 
 
-def _is_corrected(result: RunResult) -> bool:
-    return any(row.corrected is not None for row in result.sentences)
-
-
-def _pending_regions(row: SentenceResult) -> set[object]:
-    """0-based regions of this sentence with a token whose bits are still to come."""
-    return {row.tokens[number][5] for number in row.pending}
+def skipped_regions(tokens: Sequence[Sequence[Any]], not_computed: Sequence[int]) -> set[Any]:
+    """0-based regions of a sentence that were not computed."""
+    return {tokens[number][5] for number in not_computed}
 
 
 def region_rows(
     document: SuiteDocument, result: RunResult, suite: str, model: str
 ) -> Iterator[tuple[Any, ...]]:
     """One row per item x condition x region, as the SyntaxGym site's raw surprisal file; see `region_header`."""
-    shows_corrected, complete = _is_corrected(result), result.complete
+    complete = result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents
-        corrected = row.corrected or [None] * len(contents)
-        waits = _pending_regions(row)
-        cells = zip(document.region_names, contents, row.regions, corrected, strict=True)
-        for number, (name, content, bits, beside) in enumerate(cells, start=1):
-            cell: tuple[Any, ...] = (suite, model, row.item, row.condition, number, name, content, bits)
-            cell += (beside,) if shows_corrected else ()
-            yield cell if complete else (*cell, int(number - 1 in waits))
+        skipped = skipped_regions(row.tokens, row.not_computed)
+        cells = zip(document.region_names, contents, row.regions, strict=True)
+        for number, (name, content, bits) in enumerate(cells, start=1):
+            cell = (suite, model, row.item, row.condition, number, name, content, bits)
+            yield cell if complete else (*cell, int(number - 1 in skipped))
 
 
 def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:

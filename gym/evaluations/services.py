@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 
+NOTHING_NEEDED = "This suite makes no predictions, so none of its tokens is needed. Compute all tokens."
+
+
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
@@ -40,6 +43,8 @@ def queue_run(
             f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
         )
     policy = policy or default_policy(revision)
+    if policy.tokens == "needed" and not revision.predictions.exists():
+        raise ValidationError(NOTHING_NEEDED)
     if reason := refusal(model.backend, policy):
         raise ValidationError(f"{model.name}: {reason}")
     n_sentences = revision.sentences.count()

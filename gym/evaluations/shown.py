@@ -14,8 +14,8 @@ from gym.evaluations.permissions import may_know_owner
 from gym.results.scores import Margin, chance_p, margin_of
 from gym.results.stats import holm_of_known
 from suites.models import SuiteRevision
+from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
 from suites.regions import join
-from suites.shown import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -77,7 +77,7 @@ class ShownToken:
     bits: float | None
     straddles: bool
     special: bool
-    pending: bool = False
+    not_computed: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,7 @@ class ShownRegion:
     bits: float | None
     critical: bool
     tokens: list[ShownToken]
-    pending: bool = False
-    corrected: float | None = None
+    not_computed: bool = False
 
 
 @dataclass(frozen=True)
@@ -211,10 +210,12 @@ def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
 
 def reproduce_command(run: SuiteRun) -> str:
     """The command line that computes the same numbers from the downloaded suite."""
-    flags = {name: run.policy[name] for name in ("bos", "join", "metric") if name in run.policy}
+    flags = {
+        name: run.policy[name]
+        for name in ("bos", "join", "metric", "whitespace", "tokens")
+        if name in run.policy
+    }
     words = [f"--{name} {value}" for name, value in flags.items()]
-    if run.policy.get("whitespace", "none") != "none":
-        words.append(f"--whitespace {run.policy['whitespace']}")
     if run.policy.get("eos"):
         words.append("--eos")
     return (
@@ -225,7 +226,7 @@ def reproduce_command(run: SuiteRun) -> str:
 
 def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
     by_region: dict[int, list[ShownToken]] = {}
-    waiting = set(score.pending)
+    skipped = set(score.not_computed)
     for number, (token, token_id, start, end, bits, region, straddles) in enumerate(score.tokens):
         shown = ShownToken(
             text=score.text[start:end],
@@ -236,7 +237,7 @@ def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[
             bits=bits,
             straddles=bool(straddles),
             special=region < 0,
-            pending=number in waiting,
+            not_computed=number in skipped,
         )
         by_region.setdefault(region, []).append(shown)
     contents = score.sentence.contents
@@ -251,8 +252,7 @@ def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[
                 score.regions[number - 1],
                 number in critical,
                 by_region.get(number - 1, []),
-                any(token.pending for token in by_region.get(number - 1, [])),
-                score.corrected[number - 1] if score.corrected else None,
+                any(token.not_computed for token in by_region.get(number - 1, [])),
             )
             for number, name in revision.regions.items()
         ],

@@ -1,9 +1,8 @@
 from django.urls import path
 
-from gym.evaluations import preview_views, upload_views, views
+from gym.evaluations import upload_views, views
 
 urlpatterns = [
-    path("suites/<slug:slug>/preview/", preview_views.suite_preview, name="suite-preview"),
     path("runs/", views.run_list, name="run-list"),
     path("runs/start/", views.run_start, name="run-start"),
     path("runs/upload/", upload_views.upload_results, name="results-upload"),

@@ -29,8 +29,8 @@ from gym.results.figures import figure_file
 from gym.results.rules import RULES, rule_of
 from gym.results.run_figures import item_figure, margins_figure, regions_figure
 from gym.results.selectors import under_every_rule
+from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, revisions_for
-from suites.shown import critical_regions, shown_prediction
 
 PER_PAGE = 50
 STOP_POLLING = 286
@@ -123,15 +123,12 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page; status 286 tells htmx to stop polling. With `?filling`: the part that says what
-    follows the outcomes. Context: run, job, position."""
+    """The live part of a run's page; status 286 tells htmx to stop polling. Context: run, job, position."""
     run = _visible(request, key)
     context = {"run": run, "may_steer": permissions.can_steer(request.user, run), **_progress(run)}
-    if "filling" in request.GET:
-        template, final = "evaluations/_filling.html", not (run.filling and run.job and run.job.is_active)
-    else:
-        template, final = "evaluations/_progress.html", run.state in {"done", "failed", "cancelled"}
-    response = render(request, template, context, status=STOP_POLLING if final else 200)
+    final = run.state in {"done", "failed", "cancelled"}
+    status = STOP_POLLING if final else 200
+    response = render(request, "evaluations/_progress.html", context, status=status)
     if final:
         response["HX-Refresh"] = "true"
     return response
@@ -191,10 +188,10 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "revision": run.revision,
         "model": run.model,
         "item": number,
-        "has_bits": bool(run.region_summary) or run.filling,
+        "has_bits": bool(run.region_summary) or not run.has_all_tokens,
         "has_tokens": has_tokens(run),
         "sentences": sentences,
-        "figure": None if run.filling else item_figure(run, number, sentences),
+        "figure": item_figure(run, number, sentences),
         "outcomes": [
             (
                 shown_prediction(result.prediction, run.revision.regions),

@@ -1,4 +1,4 @@
-"""Jobs, messages and workers in the admin: to look at, and to cancel or retry; never to edit."""
+"""Jobs and workers in the admin: to look at, and to cancel or retry; never to edit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from gym.admin import ReadOnlyAdmin
 from gym.jobs.errors import TooManyJobs, WrongState
-from gym.jobs.models import Job, Message, WorkerHeartbeat
+from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.services import request_cancel, retry
 
 
@@ -46,13 +46,6 @@ class JobAdmin(ReadOnlyAdmin):
                 count += 1
         if count:
             messages.success(request, f"{count} {did}.")
-
-
-@admin.register(Message)
-class MessageAdmin(ReadOnlyAdmin):
-    list_display = ["id", "queue", "available_at", "claimed_by", "deliveries", "dead_at"]
-    list_filter = ["queue", "dead_at"]
-    search_fields = ["body", "claimed_by"]
 
 
 @admin.register(WorkerHeartbeat)

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, one
-from gym.api.errors import Refusal, answers
+from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.errors import ApiProblem, answers
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
@@ -27,15 +27,15 @@ WAIT = 60
 
 
 @answers(TooManyJobs)
-def _too_many(error: TooManyJobs) -> Refusal:
+def _too_many(error: TooManyJobs) -> ApiProblem:
     """`wait` on the error: seconds until this much is allowed again; None when waiting does not help."""
     wait = getattr(error, "wait", WAIT)
-    return Refusal(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
+    return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
 
 
 @answers(WrongState)
-def _wrong_state(error: WrongState) -> Refusal:
-    return Refusal(409, str(error), "wrong-state")
+def _wrong_state(error: WrongState) -> ApiProblem:
+    return ApiProblem(409, str(error), "wrong-state")
 
 
 def jobs_of(user: Any) -> QuerySet[Job]:
@@ -93,32 +93,11 @@ class JobFilter(Filters):
         fields: list[str] = []
 
 
-JOB = {
-    "id": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
-    "kind": "suite_run",
-    "title": "demo-gpt2 on Agreement r1",
-    "queue": "default",
-    "state": "running",
-    "done": 40,
-    "total": 160,
-    "unit": "sentences",
-    "percent": 25,
-    "eta_seconds": 12.5,
-    "error": "",
-    "waits_for": "",
-    "cancel_requested": False,
-    "created": "2026-03-01T09:00:00Z",
-    "started": "2026-03-01T09:00:01Z",
-    "finished": None,
-}
-DETAIL = JOB | {"log": "", "position": None}
-
-
 class JobList(ListView):
     permission_classes = [IsAuthenticated, TokenScope]
     filterset_class = JobFilter
 
-    @operation("List jobs", answers=JobSerializer, many=True, example=JOB)
+    @operation("List jobs", answers=JobSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Your own, newest first; staff sees everybody's."""
         return self.page(jobs_of(request.user).order_by("-created"), JobSerializer)
@@ -127,20 +106,20 @@ class JobList(ListView):
 class JobDetail(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Read a job", answers=JobDetailSerializer, example=DETAIL)
+    @operation("Read a job", answers=JobDetailSerializer)
     def get(self, request: Request, job: str) -> Response:
         """How it fares: state, progress, place in the queue, log."""
-        return Response(JobDetailSerializer(one(jobs_of(request.user), pk=job)).data)
+        return Response(JobDetailSerializer(get_or_404(jobs_of(request.user), pk=job)).data)
 
 
 class JobCancel(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.RUN
 
-    @operation("Cancel a job", answers=JobDetailSerializer, example=DETAIL)
+    @operation("Cancel a job", answers=JobDetailSerializer)
     def post(self, request: Request, job: str) -> Response:
         """A waiting job is cancelled at once, a running one is asked to stop; 409 when it has ended."""
-        stopped = request_cancel(one(jobs_of(request.user), pk=job), actor=request.user)
+        stopped = request_cancel(get_or_404(jobs_of(request.user), pk=job), actor=request.user)
         return Response(JobDetailSerializer(stopped).data)
 
 
@@ -148,14 +127,10 @@ class JobRetry(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.RUN
 
-    @operation(
-        "Try a job again",
-        answers=JobDetailSerializer,
-        example=DETAIL | {"state": "queued", "started": None, "done": 0, "percent": 0, "position": 1},
-    )
+    @operation("Try a job again", answers=JobDetailSerializer)
     def post(self, request: Request, job: str) -> Response:
         """A failed or cancelled one, with fresh tries; 409 while it is under way or when it is done."""
-        again = retry(one(jobs_of(request.user), pk=job), actor=request.user)
+        again = retry(get_or_404(jobs_of(request.user), pk=job), actor=request.user)
         return Response(JobDetailSerializer(again).data)
 
 
@@ -185,24 +160,8 @@ class QueueSerializer(serializers.Serializer):
     workers = WorkerSerializer(many=True)
 
 
-QUEUE: dict[str, Any] = {
-    "queues": [{"name": "default", "queued": 3, "running": 1, "workers": 1, "waiting_seconds": 12.5}],
-    "workers": [
-        {
-            "host": "gym",
-            "pid": 4711,
-            "alive": True,
-            "queues": ["default"],
-            "device": "cpu",
-            "jobs": 1,
-            "started": "2026-03-01T08:00:00Z",
-        }
-    ],
-}
-
-
 class Queue(ApiView):
-    @operation("Read the queue", answers=QueueSerializer, example=QUEUE)
+    @operation("Read the queue", answers=QueueSerializer)
     def get(self, request: Request) -> Response:
         """Is anybody working, and how much waits."""
         return Response(QueueSerializer({"queues": queue_summary(), "workers": workers()}).data)

@@ -1,4 +1,4 @@
-"""How a worker is woken up: our own message table, or dramatiq's Redis and RabbitMQ brokers.
+"""How a worker is woken up: it looks for queued jobs itself, or gets messages by dramatiq's Redis and RabbitMQ brokers.
 
 A message names a queue and says "there is work". Which job is run is decided when a worker claims one, so a
 lost message costs time (the reaper sends another), and a doubled one costs a look into an empty queue.
@@ -71,28 +71,30 @@ def make_middleware() -> list[Middleware]:
     return [Retries(max_retries=3, min_backoff=1_000, max_backoff=30_000), DbConnectionsMiddleware()]
 
 
+def needs_messages() -> bool:
+    """Whether workers learn of queued jobs by messages. Those of the database broker look for them."""
+    return not isinstance(dramatiq.get_broker(), DatabaseBroker)
+
+
 def wake(queue: str, *, delay: float = 0.0) -> None:
-    """Send a wake-up for `queue`: within the open transaction if the broker is ours, else after commit."""
+    """Send a wake-up for `queue` after the commit, if workers need one."""
     from gym.jobs.actors import run_next
 
+    if not needs_messages():
+        return
     message = run_next.message(queue).copy(queue_name=queue)
     broker = dramatiq.get_broker()
 
     def send() -> None:
         broker.enqueue(message, delay=ceil(delay * 1000) or None)
 
-    if isinstance(broker, DatabaseBroker):
-        send()
-    else:
-        # robust: an unreachable broker is logged and must not fail the request; the reaper sends again.
-        transaction.on_commit(send, robust=True)
+    # robust: an unreachable broker is logged and must not fail the request; the reaper sends again.
+    transaction.on_commit(send, robust=True)
 
 
 def ready_messages(queue: str) -> int:
     """How many wake-ups lie ready for a worker, not counting the ones that are being handled or delayed."""
     broker: Any = dramatiq.get_broker()
-    if isinstance(broker, DatabaseBroker):
-        return broker.ready_messages(queue)
     if hasattr(broker, "get_queue_message_counts"):  # RabbitMQ
         broker.declare_queue(queue, ensure=True)
         return broker.get_queue_message_counts(queue)[0]

@@ -9,7 +9,7 @@ from django.conf import settings
 SIGN_SECONDS = 5.0  # how often a worker signs that it is alive
 
 DEFAULTS: dict[str, Any] = {
-    "GYM_BROKER_URL": "",  # "" or database:// = our own table; redis://… or amqp://… = dramatiq's brokers
+    "GYM_BROKER_URL": "",  # "" or database:// = workers look for jobs; redis://… or amqp://… = dramatiq's
     "GYM_BROKER_NAMESPACE": "gym",  # prefix of every Redis key
     "GYM_JOB_QUEUES": ("default",),  # the queues that exist; a worker without --queues serves all of them
     "GYM_JOB_QUICK_QUEUES": (),  # queues whose jobs people wait for: each has a thread of its own in every worker
@@ -23,7 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "GYM_JOB_LOOK_AGAIN_SECONDS": 60.0,  # a worker that lacked something leaves jobs that need it alone for so long
     "GYM_JOB_MAX_ATTEMPTS": 3,  # tries before a job fails
     "GYM_MAX_ACTIVE_JOBS_PER_USER": 50,  # queued and running jobs one user may have; 0 = no limit
-    "GYM_JOB_POLL_SECONDS": 0.1,  # how often an idle worker looks into our own message table
+    "GYM_JOB_POLL_SECONDS": 0.1,  # how often an idle worker looks for jobs in the database
     "GYM_JOB_STOP_SECONDS": 20.0,  # SIGTERM gives the running handler this long to stop
     "GYM_JOB_SECONDS": 86_400.0,  # an attempt may take so long, unless the handler's registration says otherwise
     "GYM_JOB_REACT_SECONDS": 7.0,  # a handler that does not stop when it should has lost its job after this
@@ -62,5 +62,5 @@ def has_own_thread(queue: str) -> bool:
 
 
 def poll_seconds(queue: str) -> float:
-    """How often an idle worker looks for messages of this queue."""
+    """How often an idle worker looks for jobs of this queue."""
     return float(get("GYM_JOB_QUICK_POLL_SECONDS" if is_quick(queue) else "GYM_JOB_POLL_SECONDS"))

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.utils import timezone
 
-from gym.jobs import fairness, states, text
-from gym.jobs.errors import Cancelled, GaveWay, LostLease, OutOfTime, WorkerStopping
+from gym.jobs import states, text
+from gym.jobs.errors import Cancelled, LostLease, OutOfTime, WorkerStopping
 from gym.jobs.models import Job
 from gym.jobs.registry import time_limit
 
@@ -37,11 +37,9 @@ class JobContext:
         self.payload: dict[str, Any] = job.payload
         self.owner_id: int | None = job.owner_id
         self.queue: str = job.queue
-        self.priority: int = job.priority
         self.seconds = time_limit(job.kind)
         self._until = monotonic() + self.seconds
         self.finished = False
-        self.postponed = False
         self._lost = threading.Event()
         self._cancelled = threading.Event()
         self._stopping = stopping or threading.Event()
@@ -98,11 +96,6 @@ class JobContext:
     def lose(self) -> None:
         """The attempt was ended by somebody else; the handler hears it at its next check."""
         self._lost.set()
-
-    def give_way(self) -> None:
-        """Raise GaveWay if ordinary work waits behind this background work. Call it between steps that are kept."""
-        if self.priority > Job.Priority.ORDINARY and fairness.is_awaited(self.queue, self.priority):
-            raise GaveWay
 
     def refresh(self) -> None:
         """Read from the database whether the attempt is still ours and wanted."""
@@ -185,18 +178,6 @@ class JobContext:
             if not states.complete(self.job_id, self.attempt, **self._final_progress()):
                 raise LostLease
         self.finished = True
-
-    @contextmanager
-    def postpone(self) -> Iterator[None]:
-        """The end of the urgent part: what is written inside becomes visible, and the job goes back to the queue as
-        background work, to be claimed (by any worker) when nothing ordinary waits. Return right after it."""
-        if self.finished:
-            raise RuntimeError("this attempt has ended already")
-        with self.transaction():
-            yield
-            if not states.postpone(self.job_id, self.attempt, Job.Priority.BACKGROUND):
-                raise LostLease
-        self.finished = self.postponed = True
 
     def _final_progress(self) -> dict[str, Any]:
         total = self._progress["total"]

@@ -35,10 +35,6 @@ class WorkerStopping(JobInterrupt):
     """The worker shuts down; the job goes back to the queue and loses no try."""
 
 
-class GaveWay(JobInterrupt):
-    """Somebody's first results wait behind this background work; it goes back to the queue and loses no try."""
-
-
 class PermanentFailure(Exception):
     """Trying again would not help: fail now, with this message."""
 

@@ -1,8 +1,7 @@
 """Whose turn it is: users take turns, and within one user's jobs the oldest goes first.
 
-A message names a queue, not a job, so the order is decided here at the moment of the claim. Ordinary work comes before
-background work, whoever owns it; within one priority the user whose
-last turn lies longest back (in the last day) is next; jobs without an owner count as one more user.
+A message names a queue, not a job, so the order is decided here at the moment of the claim. The user whose last turn
+lies longest back (in the last day) is next; jobs without an owner count as one more user.
 """
 
 from __future__ import annotations
@@ -51,10 +50,6 @@ def _last_served(queue: str, owner_ids: list[int | None]) -> dict[int | None, da
 def next_job_id(queue: str) -> UUID | None:
     """The job that should be claimed next, or None."""
     waiting = claimable(queue)
-    priority = waiting.order_by("priority").values_list("priority", flat=True).first()
-    if priority is None:
-        return None
-    waiting = waiting.filter(priority=priority)
     order = turns(queue, waiting=waiting)
     if not order:
         return None
@@ -62,18 +57,11 @@ def next_job_id(queue: str) -> UUID | None:
     return mine.order_by("created", "id").values_list("id", flat=True).first()
 
 
-def is_awaited(queue: str, priority: int) -> bool:
-    """Whether work that comes before this priority could be claimed now."""
-    return claimable(queue).filter(priority__lt=priority).exists()
-
-
 def position(job: Job) -> int | None:
     """1 = next: what would be claimed before this job if nothing else came. None if it is not queued."""
     if job.state != State.QUEUED:
         return None
-    queued = Job.objects.filter(queue=job.queue, state=State.QUEUED)
-    before = queued.filter(priority__lt=job.priority).count()
-    waiting = queued.filter(priority=job.priority)
+    waiting = Job.objects.filter(queue=job.queue, state=State.QUEUED)
     earlier = Q(created__lt=job.created) | Q(created=job.created, id__lt=job.id)
     own_before = waiting.filter(earlier, owner_id=job.owner_id).count()
     ahead, my_turn_comes_first = 0, False
@@ -82,4 +70,4 @@ def position(job: Job) -> int | None:
             my_turn_comes_first = True
         else:
             ahead += min(count, own_before if my_turn_comes_first else own_before + 1)
-    return before + own_before + ahead + 1
+    return own_before + ahead + 1

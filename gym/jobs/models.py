@@ -1,4 +1,4 @@
-"""Job rows, our own message table, and who is working."""
+"""Job rows, and who is working."""
 
 from __future__ import annotations
 
@@ -19,13 +19,6 @@ class State(models.TextChoices):
     CANCELLED = "cancelled", "cancelled"
 
 
-class Priority(models.IntegerChoices):
-    """Background work is claimed only when nothing ordinary waits in its queue, and gives way to it."""
-
-    ORDINARY = 0, "ordinary"
-    BACKGROUND = 10, "background"
-
-
 ACTIVE_STATES = (State.QUEUED, State.RUNNING)
 FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
@@ -39,13 +32,11 @@ class Job(models.Model):
     """
 
     State = State
-    Priority = Priority
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=60)
     payload = models.JSONField(default=dict, blank=True)
     queue = models.CharField(max_length=60, default="default")
-    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.ORDINARY)
     title = models.CharField(max_length=200, blank=True)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
@@ -141,28 +132,6 @@ class Job(models.Model):
         if self.started is None:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds()
-
-
-class Message(models.Model):
-    """A message of our own broker. `available_at` serves delays and, once claimed, is the claim's lease."""
-
-    queue = models.CharField(max_length=60)
-    body = models.TextField()
-    available_at = models.DateTimeField(default=timezone.now)
-    claimed_by = models.CharField(max_length=60, blank=True)
-    deliveries = models.PositiveSmallIntegerField(default=0)
-    dead_at = models.DateTimeField(null=True, blank=True)
-    created = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        indexes = [
-            models.Index(
-                fields=["queue", "available_at"], name="message_live", condition=Q(dead_at__isnull=True)
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"message {self.pk} on {self.queue}"
 
 
 class WorkerHeartbeat(models.Model):

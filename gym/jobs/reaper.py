@@ -1,4 +1,4 @@
-"""Finds what got lost: jobs whose worker went silent, and queued jobs without a message.
+"""Finds what got lost: jobs whose worker went silent, and messages for queued jobs.
 
 Every worker runs this at boot and then every GYM_REAPER_SECONDS; a lock row lets one of them do it at a time. A worker
 that drains the queue does it without the lock: doing it twice at a time does no harm.
@@ -18,14 +18,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from gym.jobs import conf, fairness, states
-from gym.jobs.broker import ready_messages, wake
-from gym.jobs.models import Job, Lock, Message, State, WorkerHeartbeat
+from gym.jobs.broker import needs_messages, ready_messages, wake
+from gym.jobs.models import Job, Lock, State, WorkerHeartbeat
 
 log = logging.getLogger(__name__)
 
 LOCK = "reaper"
 MAX_WAKES = 100  # per queue and pass
-KEEP_DEAD = timedelta(days=7)
 KEEP_SILENT_WORKERS = timedelta(hours=1)
 SILENT = "it stopped answering: often it was killed, or memory ran out"
 
@@ -34,8 +33,8 @@ def reap() -> int:
     """One pass: bring lost jobs back (the number of expired attempts is returned), send missing wake-ups, clear old
     rows."""
     expired = bring_back()
-    resend_wakeups()
-    Message.objects.filter(dead_at__lt=timezone.now() - KEEP_DEAD).delete()
+    if needs_messages():
+        resend_wakeups()
     WorkerHeartbeat.objects.filter(last_seen__lt=timezone.now() - KEEP_SILENT_WORKERS).delete()
     return expired
 

@@ -17,7 +17,6 @@ from gym.jobs import conf, lacking, states, text
 from gym.jobs.context import JobContext
 from gym.jobs.errors import (
     Cancelled,
-    GaveWay,
     LostLease,
     NotHere,
     OutOfTime,
@@ -94,7 +93,7 @@ def _attempt(context: JobContext, job: Job) -> str | None:
         if not context.finished:
             with context.finish():
                 pass
-        return "postponed" if context.postponed else "done"
+        return "done"
     except LostLease:
         return None
     except Cancelled:
@@ -104,8 +103,6 @@ def _attempt(context: JobContext, job: Job) -> str | None:
         return states.end_attempt(live, str(error), permanent=True)
     except WorkerStopping:
         return states.end_attempt(live, "The worker was stopped.", keep_try=True)
-    except GaveWay:
-        return states.end_attempt(live, "", keep_try=True)
     except NotHere as error:
         lacking.note(error.what)
         log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)

@@ -52,7 +52,7 @@ def enqueue(
     total: int = 0,
     max_attempts: int | None = None,
 ) -> Job:
-    """Queue a job and a wake-up for a worker. Call it inside the transaction that creates the domain rows.
+    """Queue a job and wake a worker. Call it inside the transaction that creates the domain rows.
 
     Rolled back, it leaves nothing behind. Raises TooManyJobs (a soft limit: requests that arrive at the very
     same moment may exceed it by a few), UnknownKind and UnknownQueue.
@@ -79,7 +79,7 @@ def check_limit(owner: Any) -> None:
     """Raise TooManyJobs if this user may not queue one more job. Work without an owner has no limit."""
     if owner is None or not (limit := active_limit(owner)):
         return
-    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES, priority=Job.Priority.ORDINARY).count()
+    active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
     if active >= limit:
         raise TooManyJobs(
             f"You have {active} jobs queued or running, and {limit} is the limit. "

@@ -1,6 +1,6 @@
 """The state machine: the only place that changes `Job.state`.
 
-    queued -> running -> done | failed | cancelled        running -> queued (retry, lost worker, handed back, postponed)
+    queued -> running -> done | failed | cancelled        running -> queued (retry, lost worker, handed back)
     queued -> cancelled                                   failed | cancelled -> queued (a person's retry)
                                                           failed -> queued (one more try, when only workers died)
 
@@ -78,24 +78,6 @@ def complete(job_id: UUID, attempt: int, **changes: Any) -> bool:
     return bool(
         fenced(job_id, attempt).update(state=State.DONE, finished=timezone.now(), error="", **changes, **IDLE)
     )
-
-
-def postpone(job_id: UUID, attempt: int, priority: int) -> bool:
-    """running -> queued at another priority, with fresh tries: the first part is done, the rest can wait.
-
-    If somebody asked for the job to stop, it is cancelled instead; a retry takes the rest up again."""
-    live = fenced(job_id, attempt)
-    job = live.select_for_update().first()
-    if job is None:
-        return False
-    now = timezone.now()
-    changes: dict[str, Any] = {"state": State.QUEUED, "not_before": now, "tries": 0, "done": 0}
-    if job.cancel_requested:
-        changes = {"state": State.CANCELLED, "finished": now}
-    live.update(priority=priority, rate=0.0, progress_at=None, error="", **changes, **IDLE)
-    if not job.cancel_requested:
-        wake(job.queue)
-    return True
 
 
 def end_attempt(

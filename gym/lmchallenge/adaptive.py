@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from gym.lmchallenge.errors import OptionError
 from gym.lmchallenge.player import Reply, Request
-from gym.lmchallenge.tokens import token as game_token
+from gym.lmchallenge.tokens import TOKEN
 
 START = ""  # no token is empty
 
@@ -48,7 +48,7 @@ class AdaptivePlayer:
     def train(self, text: str) -> None:
         """Count the line."""
         history = [START] * (self.order - 1)
-        for token in game_token().findall(text):
+        for token in TOKEN.findall(text):
             for length in range(self.order):
                 context = tuple(history[len(history) - length :])
                 after = self._counts.setdefault(context, Counter())
@@ -135,7 +135,7 @@ class AdaptivePlayer:
 
     def _split(self, context: str) -> tuple[tuple[str, ...], str]:
         """The last tokens, and the token that the context ends within ("" if it ends between two)."""
-        found = list(game_token().finditer(context))
+        found = list(TOKEN.finditer(context))
         begun = found.pop().group() if found and found[-1].end() == len(context) else ""
         wanted = self.order - 1
         words = [START] * wanted + [match.group() for match in found[-wanted:]] if wanted else []
@@ -143,4 +143,4 @@ class AdaptivePlayer:
 
 
 def _one_token(text: str) -> bool:
-    return game_token().fullmatch(text) is not None
+    return TOKEN.fullmatch(text) is not None

@@ -17,7 +17,7 @@ from unicodedata import category
 
 from gym.lmchallenge.corpus import Line
 from gym.lmchallenge.errors import LogError
-from gym.lmchallenge.logs import Row, game_of, text_of
+from gym.lmchallenge.log_schema import LogLine
 from gym.lmchallenge.tokens import tokens
 
 Part: TypeAlias = str | int
@@ -76,10 +76,10 @@ class LogText:
         self.numbers = array("q")
         self._texts, self._sizes, self._cuts = array("q"), array("q"), array("q")
 
-    def add(self, number: int, row: Row) -> None:
+    def add(self, number: int, line: LogLine) -> None:
         """The next line, with its number in the file."""
-        self.game = self.game or game_of(row)
-        parts = text_of(row)
+        self.game = line.game
+        parts = line.text
         self.numbers.append(number)
         self._sizes.append(_sizes(parts))
         texts = [part for part in parts if isinstance(part, str)]
@@ -87,10 +87,12 @@ class LogText:
         self._cuts.append(hash(tuple(texts)))
         self._texts.append(self._key("".join(texts)))
 
-    def beside(self, lines: Callable[[], Iterable[Line]], row: Callable[[int], Row], source: str) -> Match:
+    def beside(
+        self, lines: Callable[[], Iterable[Line]], logged: Callable[[int], LogLine], source: str
+    ) -> Match:
         """Where the log stands in the corpus. With words, some of the corpus's lines in their order; without, lines
         that follow each other, since lengths alone fit by chance. Raises LogError at the first line that does not fit.
-        `row(n)` is the log's row n, from 0."""
+        `logged(n)` is the log's line n, from 0."""
         # One character a line, the same for lines that the log cannot tell apart.
         names: dict[int, str] = {}
         keys = (_sizes(self._parts(line)) if self.hidden else self._key(line.text) for line in lines())
@@ -108,7 +110,7 @@ class LogText:
         if len(places) < len(theirs):
             at, expected = len(places), places[-1] + 1 if places else 0
             line = next(islice(lines(), expected, None), None)
-            raise self._differs(source, self.numbers[at], row(at), line, len(corpus))
+            raise self._differs(source, self.numbers[at], logged(at), line, len(corpus))
         if self.game == "tc":
             compared = "line lengths" if self.hidden else "texts"
         else:
@@ -126,14 +128,14 @@ class LogText:
         cuts = dict(zip(places, self._cuts, strict=True))
         return sum(hash(tuple(self._parts(line))) != cuts[at] for at, line in enumerate(lines) if at in cuts)
 
-    def _differs(self, source: str, number: int, row: Row, line: Line | None, of: int) -> LogError:
+    def _differs(self, source: str, number: int, logged: LogLine, line: Line | None, of: int) -> LogError:
         where = f"{source}, line {number}: this is not the text of the corpus."
         hint = "Choose the corpus that was played, or none."
         if not self.hidden:
             hint += " A log may leave lines out, but keeps their order."
         if line is None:
             return LogError(f"{where} No line is left there: it has {of:,}.", hint)
-        said, have = text_of(row), self._parts(line)
+        said, have = logged.text, self._parts(line)
         there = f"line {line.number} of the corpus"
         if self.game == "tc":
             found, text = said[0], line.text

@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gym.lmchallenge.alphabet import Alphabet
+from gym.lmchallenge.beam_search import Limits, Search
+from gym.lmchallenge.candidate_scoring import CandidateScorer
+from gym.lmchallenge.context_window import Window, split_contexts
 from gym.lmchallenge.errors import OptionError
 from gym.lmchallenge.player import Reply, Request
-from gym.lmchallenge.search import Limits, Search
-from gym.lmchallenge.spots import Window, spots_of
-from gym.lmchallenge.worth import Worth
+from gym.lmchallenge.token_strings import TokenStrings
 
 if TYPE_CHECKING:
     from models_registry.backends.causal import CausalBackend
@@ -65,11 +65,11 @@ class CausalPlayer:
             raise OptionError(f"steps is {steps!r}.", "It must be a whole number.")
         self.backend, self.together, self.whole = backend, together, whole
         with backend.held() as (reader, tokenizer):
-            self._alphabet = Alphabet.of(tokenizer, reader.vocabulary or len(tokenizer))
+            self._token_strings = TokenStrings.of(tokenizer, reader.vocabulary or len(tokenizer))
             start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         window = Window(() if start is None else (int(start),), backend.facts.context_length)
-        self._worth = Worth(self._alphabet, window, paths)
-        self._search = Search(self._alphabet, window, Limits(predictions, beam, steps))
+        self._scorer = CandidateScorer(self._token_strings, window, paths)
+        self._search = Search(self._token_strings, window, Limits(predictions, beam, steps))
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
         """All at once; one call after the other if `together` is 1, as a served model is asked: what is computed in
@@ -78,16 +78,16 @@ class CausalPlayer:
             return [reply for request in requests for reply in self.predict([request])]
         with self.backend.held() as (reader, tokenizer):
             contexts = [request.context for request in requests]
-            spots = spots_of(contexts, tokenizer, self._alphabet, whole=self.whole)
+            split = split_contexts(contexts, tokenizer, self._token_strings, whole=self.whole)
             replies: list[Reply] = [[] for _ in requests]
             free = [at for at, request in enumerate(requests) if request.candidates is None]
             held = [at for at, request in enumerate(requests) if request.candidates is not None]
             if held:
-                given = [(spots[at], list(requests[at].candidates or ())) for at in held]
-                for at, reply in zip(held, self._worth.of(reader, tokenizer, given), strict=True):
+                given = [(split[at], list(requests[at].candidates or ())) for at in held]
+                for at, reply in zip(held, self._scorer.of(reader, tokenizer, given), strict=True):
                     replies[at] = reply
             if free:
-                for at, reply in zip(free, self._search.of(reader, [spots[at] for at in free]), strict=True):
+                for at, reply in zip(free, self._search.of(reader, [split[at] for at in free]), strict=True):
                     replies[at] = reply
         return replies
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from gym.lmchallenge.errors import LmcError, OptionError
-from gym.lmchallenge.options import joined, parsed
+from gym.lmchallenge.options import joined, parser
 
 if TYPE_CHECKING:
     from gym.lmchallenge.player import Player
@@ -49,7 +49,7 @@ def main(
 ) -> int:
     """Run; the exit code. Wrong arguments end in SystemExit(2)."""
     streams = streams or Streams()
-    options = parsed(prog, joined(list(argv)))
+    options = parser(prog).parse_args(joined(list(argv)))
     try:
         return _COMMANDS[options.command](options, streams, model or _no_model, named)
     except LmcError as error:
@@ -92,16 +92,11 @@ def _play(options: argparse.Namespace, streams: Streams, model: ModelPlayer, nam
 # -- logs ----------------------------------------------------------------------------------------------------
 
 
-def _stats(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
-    from gym.lmchallenge.cli_stats import show_stats
-
-    return show_stats(options, streams)
-
-
 def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     from gym.lmchallenge import cli_logs
 
     shown = {
+        "stats": cli_logs.show_stats,
         "compare": cli_logs.show_comparison,
         "ic-opt": cli_logs.show_best_mixture,
         "pretty": cli_logs.show_colours,
@@ -113,27 +108,27 @@ def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 
 
 def _corpus(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
-    from gym.lmchallenge import corpus, tools
+    from gym.lmchallenge import corpus, corpus_tools, gzip_reader
 
     form = getattr(options, "format", "text" if options.tool == "to-json" else "json")
-    stream = corpus.unpacked(streams.source)
+    stream = gzip_reader.unpacked(streams.source)
     if options.tool == "sort":
-        for raw in tools.in_order(stream, "standard input"):
+        for raw in corpus_tools.in_order(stream, "standard input"):
             streams.out.write(raw)
         return 0
     lines = corpus.read(stream, form, "standard input")
     if options.tool == "check":
-        streams.say(json.dumps(tools.preview(lines, form), indent=2))
+        streams.say(json.dumps(corpus_tools.preview(lines, form), indent=2))
     elif options.tool == "vocab":
-        for word, count in tools.vocabulary(
+        for word, count in corpus_tools.vocabulary(
             lines, keep=options.filter, least=options.min_count, most=options.most
         ):
             streams.say(f"{word}\t{count}" if options.counts else word)
     else:
         made = (
-            tools.to_text(lines)
+            corpus_tools.to_text(lines)
             if options.tool == "to-text"
-            else tools.to_json(lines, user=options.user, timestamps=options.timestamps)
+            else corpus_tools.to_json(lines, user=options.user, timestamps=options.timestamps)
         )
         for text in made:
             streams.out.write(text.encode("utf-8"))
@@ -143,7 +138,7 @@ def _corpus(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]] = {
     "run": _play,
     "serve": _play,
-    "stats": _stats,
+    "stats": _logs,
     "compare": _logs,
     "ic-opt": _logs,
     "pretty": _logs,

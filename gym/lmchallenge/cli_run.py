@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
-from gym.lmchallenge import corpus, lint, logs, players, serve
+from gym.lmchallenge import corpus, gzip_reader, lint, logs, players, serve
 from gym.lmchallenge.errors import LmcError, OptionError, PlayerError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
     game_options = GameOptions(**known)
     words = None
     if options.game == "ic":
-        with corpus.opened(options.vocab) as stream:
+        with gzip_reader.opened(options.vocab) as stream:
             words = corpus.vocabulary(stream, options.vocab)
     game = game_options.build(words)
     with contextlib.ExitStack() as stack:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
         if skip and options.game == "ic" and not options.seed:
             raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")
         watch = lint.Watch(options.format)
-        lines = corpus.read(corpus.unpacked(streams.source), options.format, "standard input")
+        lines = corpus.read(gzip_reader.unpacked(streams.source), options.format, "standard input")
         progress = _Progress(streams.err, options.quiet)
         failure: LmcError | None = None
         try:
@@ -123,8 +123,8 @@ def _stop(player: Timed) -> None:
             player.close()
 
 
-def _oddities(player: Timed) -> dict[str, int]:
-    found = getattr(player.player, "oddities", None)
+def _protocol_warnings(player: Timed) -> dict[str, int]:
+    found = getattr(player.player, "protocol_warnings", None)
     return found.as_dict() if found else {}
 
 
@@ -133,7 +133,7 @@ def _report(path: str, watch: lint.Watch, player: Timed, failure: LmcError | Non
         "lines": watch.lines,
         "warnings": [warning.as_dict() for warning in watch.warnings],
         "latency": player.latency.as_dict(),
-        "oddities": _oddities(player),
+        "oddities": _protocol_warnings(player),
         "error": str(failure) if failure else None,
         "stderr": getattr(player.player, "stderr", ""),
     }
@@ -159,15 +159,15 @@ class _Progress:
         for warning in watch.warnings:
             times = f", {warning.count} times" if warning.count > 1 else ""
             self.err.write(f"warning: line {warning.line}{times}: {warning.message}\n")
-        for name, count in _oddities(player).items():
-            self.err.write(f"note: {count:,} {_ODDITY_WORDS[name]}\n")
+        for name, count in _protocol_warnings(player).items():
+            self.err.write(f"note: {count:,} {_WARNING_WORDS[name]}\n")
         calls = player.latency.calls("predict")
         self.err.write(
             f"{watch.lines:,} lines, {calls:,} predictions, {time.monotonic() - self.start:.1f} s\n"
         )
 
 
-_ODDITY_WORDS = {
+_WARNING_WORDS = {
     "odd_fields": "replies with a last field that has no score; it was dropped",
     "not_finite": "scores that are not finite",
     "repeated": "candidates answered more than once; the last counts",

@@ -8,53 +8,56 @@ the one to trust.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 
 from gym.lmchallenge.errors import LogError
-from gym.lmchallenge.extras import outcomes
-from gym.lmchallenge.logs import Row, text_of
-from gym.lmchallenge.mixing import Mix
+from gym.lmchallenge.extra_metrics import outcomes
+from gym.lmchallenge.interpolation import Mix
+from gym.lmchallenge.log_schema import LogLine
 from gym.lmchallenge.table import Floats, Table
 
 RESAMPLES = 10_000
 
 
-@dataclass(frozen=True)
-class Text:
-    """The text that a log is about. `name`: see `fingerprint`; `lengths`: name of the lengths of its tokens (of tc: of
-    its lines) alone; `hidden`: the log does not have all of its words."""
+class TextFingerprint:
+    """A hash of the text that a log is about, taken as its lines go by: users and targets in order, or the lengths of
+    targets that are hidden. Logs of wp and ic on one corpus share it; tc cuts its text elsewhere, so its whole lines
+    are hashed. `hidden`: the log does not have all of its words."""
 
-    name: str
-    lengths: str
-    hidden: bool
+    def __init__(self) -> None:
+        self.hidden = False
+        self._names, self._lengths = hashlib.sha256(), hashlib.sha256()
 
-    def same(self, other: Text) -> bool:
-        """Whether both are of one text, as far as both say: a log without words says lengths only."""
-        return self.name == other.name if self.hidden == other.hidden else self.lengths == other.lengths
+    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """The same lines."""
+        for number, line in lines:
+            self._add(line)
+            yield number, line
 
+    def _add(self, line: LogLine) -> None:
+        parts = line.text
+        user = None if line.user is UNSET else line.user
+        self._names.update(repr((user, parts)).encode("utf-8", "surrogatepass") + b"\n")
+        lengths = [part if isinstance(part, int) else len(part) for part in parts]
+        self._lengths.update(repr(lengths).encode() + b"\n")
+        self.hidden = self.hidden or any(isinstance(part, int) for part in parts)
 
-def text(rows: Iterable[Row]) -> Text:
-    """What a log says of its text."""
-    name, lengths, hidden = hashlib.sha256(), hashlib.sha256(), False
-    for row in rows:
-        parts = text_of(row)
-        name.update(repr((row.get("userId"), parts)).encode("utf-8", "surrogatepass") + b"\n")
-        lengths.update(
-            repr([part if isinstance(part, int) else len(part) for part in parts]).encode() + b"\n"
-        )
-        hidden = hidden or any(isinstance(part, int) for part in parts)
-    return Text(name.hexdigest(), lengths.hexdigest(), hidden)
+    @property
+    def name(self) -> str:
+        """Hexadecimal."""
+        return self._names.hexdigest()
 
-
-def fingerprint(rows: Iterable[Row]) -> str:
-    """Hexadecimal name of the text that a log is about: users and targets in order (their lengths, where the log
-    has no targets; such a log has another name than one with targets). Logs of wp and ic on one corpus share it;
-    tc cuts its text elsewhere, so its own name is that of the whole lines."""
-    return text(rows).name
+    def same(self, other: TextFingerprint) -> bool:
+        """Whether both are of one text, as far as both say: a log without words says lengths (of tc: of its lines)
+        only."""
+        if self.hidden == other.hidden:
+            return self.name == other.name
+        return self._lengths.digest() == other._lengths.digest()
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,9 @@ def compare(
     cluster: str = "auto",
     seed: int = 0,
 ) -> Comparison:
-    """Compare two tables of one game and filter on the same text (check `Text.same` before; where one is hidden, the
-    filter must be "all", since the other filters need words). cluster: "user",
-    "line", or "auto": users if there are at least 10. Raises LogError where lines or tokens do not fit."""
+    """Compare two tables of one game and filter on the same text (check `TextFingerprint.same` before; where one is
+    hidden, the filter must be "all", since the other filters need words). cluster: "user", "line", or "auto": users if
+    there are at least 10. Raises LogError where lines or tokens do not fit."""
     if first.game != second.game or first.filter != second.filter:
         raise LogError("The logs are of different games or filters.", "Compare like with like.")
     if len(first.lines) != len(second.lines):

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym.lmchallenge.errors import CorpusError
-from gym.lmchallenge.files import opened as opened
-from gym.lmchallenge.files import unpacked as unpacked
 
 FORMATS = ("text", "json")
 MISSING = object()

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lmchallenge.alphabet import Path
 from gym.lmchallenge.errors import PlayerError
+from gym.lmchallenge.token_strings import Path
 
 if TYPE_CHECKING:
     import torch

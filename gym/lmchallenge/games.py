@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from gym.lmchallenge import noise
+from gym.lmchallenge import typing_errors
 from gym.lmchallenge.errors import OptionError
-from gym.lmchallenge.names import GAME_WORDS as GAME_WORDS
-from gym.lmchallenge.names import RESULT_KEYS as RESULT_KEYS
-from gym.lmchallenge.names import SELECT_FROM as SELECT_FROM
+from gym.lmchallenge.logs import RESULT_KEYS
 from gym.lmchallenge.player import Reply, Request
 from gym.lmchallenge.tokens import tokens
 
@@ -28,6 +26,8 @@ Asked = TypeVar("Asked")
 Entry: TypeAlias = dict[str, Any]
 Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 
+GAME_WORDS = {"wp": "next word", "tc": "text completion", "ic": "input correction"}
+SELECT_FROM = 3
 PIECE = 64
 """Calls of a line that are asked together; each has the line up to there as its context, so that all at once would take
 memory with the square of the line."""
@@ -136,18 +136,18 @@ class InputCorrection:
 
     def __init__(
         self,
-        words: noise.Vocabulary,
+        words: typing_errors.Vocabulary,
         *,
         targets: bool = True,
-        num_candidates: int = noise.CANDIDATES,
-        errors: noise.ErrorModel | None = None,
-        seed: int = noise.SEED,
+        num_candidates: int = typing_errors.CANDIDATES,
+        errors: typing_errors.ErrorModel | None = None,
+        seed: int = typing_errors.SEED,
     ) -> None:
         self.words = words
         self.targets = targets
         self.num_candidates = num_candidates
-        self.errors = errors or noise.ErrorModel()
-        self.random: random.Random = noise.rng(seed)
+        self.errors = errors or typing_errors.ErrorModel()
+        self.random: random.Random = typing_errors.rng(seed)
 
     def play(self, line: str) -> Play:
         """One entry per token: score [error, model], candidates with both scores, and what was typed."""
@@ -155,7 +155,8 @@ class InputCorrection:
         entries: list[Entry] = []
         for part in _pieces(found):
             choices = [
-                noise.candidates(self.words, typed, token, self.num_candidates) for _, token, typed in part
+                typing_errors.candidates(self.words, typed, token, self.num_candidates)
+                for _, token, typed in part
             ]
             replies = yield [
                 Request(line[:start], words) for (start, _, _), words in zip(part, choices, strict=True)
@@ -174,7 +175,7 @@ class InputCorrection:
     def _entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
         length = len(token)
         steps = [self.errors.score(same, length) for same in range(length + 1)]
-        error = {word: steps[noise.matches(typed, word)] for word in words}
+        error = {word: steps[typing_errors.matches(typed, word)] for word in words}
         score = [error[token], model.get(token)]
         if self.targets:
             return {
@@ -203,10 +204,10 @@ class GameOptions:
     targets: bool = True
     predictions: bool = False
     select_from: int = SELECT_FROM
-    seed: int = noise.SEED
-    num_candidates: int = noise.CANDIDATES
-    error_chars: str = noise.ERROR_CHARS
-    p_anykey: float = noise.P_ANYKEY
+    seed: int = typing_errors.SEED
+    num_candidates: int = typing_errors.CANDIDATES
+    error_chars: str = typing_errors.ERROR_CHARS
+    p_anykey: float = typing_errors.P_ANYKEY
     train: bool = False
     readings: str = "reference"
 
@@ -229,9 +230,9 @@ class GameOptions:
         if words is None:
             raise OptionError("Input correction needs a vocabulary.", "Give a file with one word a line.")
         return InputCorrection(
-            noise.Vocabulary(words),
+            typing_errors.Vocabulary(words),
             targets=self.targets,
             num_candidates=self.num_candidates,
-            errors=noise.ErrorModel(self.p_anykey, self.error_chars),
+            errors=typing_errors.ErrorModel(self.p_anykey, self.error_chars),
             seed=self.seed,
         )

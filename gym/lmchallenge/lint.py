@@ -1,4 +1,4 @@
-"""What is odd about a corpus: nothing here is an error, but each finding changes what a game does or shows."""
+"""Warnings about a corpus. None is an error, but each changes what a game does or shows."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Game(models.Model):
     has_targets = models.BooleanField(default=True)
     has_predictions = models.BooleanField(default=False)
     fingerprint = models.CharField(
-        max_length=64, blank=True, help_text="of the text; see compare.fingerprint"
+        max_length=64, blank=True, help_text="hash of the text: users and targets in order"
     )
     statistics = models.JSONField(
         default=dict, help_text="{filter: {all, user, mix, search, more, notices}}; see site.counting"

@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gym.lmchallenge import typing_errors
 from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.logs import PARTITIONS
-from gym.lmchallenge.names import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.tokens import FILTER_WORDS, FILTERS
 
 if TYPE_CHECKING:
-    from gym.lmchallenge.mixtures import Domain, Mix
+    from gym.lmchallenge.interpolation import Domain, Mix
 
 # Options whose value may begin with a hyphen: argparse would take it for an option.
 _HYPHENS = {
@@ -23,30 +24,12 @@ _HYPHENS = {
 }
 
 
-class _Help(argparse.HelpFormatter):
-    """Of fixed width: looking for that of the terminal loads shutil and all that it can unpack."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=100)
-
-
-def parsed(prog: str, argv: Sequence[str]) -> argparse.Namespace:
-    """The options. Only the command that is called is built: that takes longer than many a log takes to count."""
-    made = _COMMANDS.get(argv[0]) if argv else None
-    if made is None:
-        return parser(prog).parse_args(argv)
-    add, words = made
-    command = argparse.ArgumentParser(prog=f"{prog} {argv[0]}", description=words, formatter_class=_Help)
-    add(command)
-    return command.parse_args(argv[1:], argparse.Namespace(command=argv[0]))
-
-
 def parser(prog: str) -> argparse.ArgumentParser:
     """Everything."""
     top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (add, words) in _COMMANDS.items():
-        add(commands.add_parser(name, help=words))
+        add(commands.add_parser(name, help=words, description=words))
     return top
 
 
@@ -84,7 +67,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 def mixture(text: str) -> Mix:
     """{"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
-    from gym.lmchallenge.mixtures import Mix
+    from gym.lmchallenge.interpolation import Mix
 
     value = json_object(text)
     numbers = [value.get(key) for key in ("alpha", "oov_penalty")]
@@ -95,7 +78,7 @@ def mixture(text: str) -> Mix:
 
 def domain(text: str) -> Domain:
     """MIN:MAX:N or a value."""
-    from gym.lmchallenge.mixtures import Domain
+    from gym.lmchallenge.interpolation import Domain
 
     try:
         return Domain.parse(text)
@@ -115,8 +98,6 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(run: argparse.ArgumentParser) -> None:
-    from gym.lmchallenge import noise
-
     run.add_argument("-w", "--targets", dest="targets", action="store_true", default=True, help="(default)")
     run.add_argument(
         "-W", "--no-targets", dest="targets", action="store_false", help="leave the words out of the log"
@@ -153,10 +134,14 @@ def _run(run: argparse.ArgumentParser) -> None:
     tc.add_argument("-n", "--select-from", type=int, default=SELECT_FROM, help="predictions looked at (3)")
     ic = games.add_parser("ic", help=GAME_WORDS["ic"])
     ic.add_argument("vocab", metavar="VOCAB", help="file with one word a line")
-    ic.add_argument("-r", "--seed", type=int, default=noise.SEED, help="0 takes the clock (42)")
-    ic.add_argument("-n", "--num-candidates", type=int, default=noise.CANDIDATES, help="per word (100)")
-    ic.add_argument("--error-chars", default=noise.ERROR_CHARS, help="what errors are drawn from")
-    ic.add_argument("-p", "--p-anykey", type=float, default=noise.P_ANYKEY, help="chance of an error (0.1)")
+    ic.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help="0 takes the clock (42)")
+    ic.add_argument(
+        "-n", "--num-candidates", type=int, default=typing_errors.CANDIDATES, help="per word (100)"
+    )
+    ic.add_argument("--error-chars", default=typing_errors.ERROR_CHARS, help="what errors are drawn from")
+    ic.add_argument(
+        "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="chance of an error (0.1)"
+    )
 
 
 def _verbose(command: argparse.ArgumentParser) -> None:
@@ -192,17 +177,13 @@ def _stats(stats: argparse.ArgumentParser) -> None:
 
 
 def _ic_opt(search: argparse.ArgumentParser) -> None:
-    from gym.lmchallenge import mixtures
-
     search.add_argument("log")
     _verbose(search)
     search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
     search.add_argument("-n", "--lines", type=int, help="read only so many lines")
     _filter(search)
-    search.add_argument("-a", "--alpha", type=domain, default=mixtures.ALPHA, metavar="MIN:MAX:N|VALUE")
-    search.add_argument(
-        "-o", "--oov-penalty", type=domain, default=mixtures.OOV_PENALTY, metavar="MIN:MAX:N|VALUE"
-    )
+    search.add_argument("-a", "--alpha", type=domain, metavar="MIN:MAX:N|VALUE")
+    search.add_argument("-o", "--oov-penalty", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument(
         "--cross-validate", action="store_true", help="print a JSON object with held-out accuracy beside it"
     )

@@ -1,4 +1,4 @@
-"""What every player can do, and a clock around it."""
+"""The interface of a player, and a wrapper that measures its latency."""
 
 from __future__ import annotations
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gym.lmchallenge.errors import LogError
-from gym.lmchallenge.games import RESULT_KEYS
-from gym.lmchallenge.logs import Row, game_of, right_before
-from gym.lmchallenge.mixing import Mix, Tokens
-from gym.lmchallenge.table import keeper_of
+from gym.lmchallenge.interpolation import Mix, Tokens
+from gym.lmchallenge.log_schema import CorrectionEntry, Entry, LogLine, RankedEntry
+from gym.lmchallenge.tokens import keeper
 
 RED, GREEN, YELLOW, BLUE, CYAN, DEFAULT = 1, 2, 3, 4, 6, 9
 Colour: TypeAlias = tuple[int, bool]
@@ -56,56 +55,57 @@ class Span:
 
     text: str
     outcome: str
-    entry: Row
+    entry: Any
     rank: int | None = None
 
 
 MOST_STARS = 1_000_000
 
 
-def shown(entry: Row, most: int = MOST_STARS) -> str:
+def shown(entry: Entry, most: int = MOST_STARS) -> str:
     """The target, or as many stars; of more than `most`, those and the number."""
-    target = entry.get("target")
-    if target is not None:
-        return str(target)
-    hidden = int(entry["targetChars"])
+    hidden = entry.part
+    if isinstance(hidden, str):
+        return hidden
     return "*" * min(hidden, most) + (f"… {hidden:,} characters" if hidden > most else "")
 
 
 def spans(
-    row: Row,
+    line: LogLine,
     keep: str = "alphaemoji",
     mix: Mix | None = None,
     readings: str = "reference",
     most: int = MOST_STARS,
 ) -> list[Span]:
     """The pieces of one line. tc gives characters; `ic` needs a mixture. `most`: stars for one hidden text."""
-    game, keeps = game_of(row), keeper_of(keep)
-    entries = row[RESULT_KEYS[game]]
-    if game == "wp":
+    entries, keeps = line.entries, keeper(keep)
+    if line.game == "wp":
         return [_predicted(entry, keeps, readings, most) for entry in entries]
-    if game == "tc":
+    if line.game == "tc":
         return [span for entry in entries for span in _characters(entry, keeps, most)]
     ranks = ic_ranks(entries, mix)
     return [_corrected(entry, rank, keeps, most) for entry, rank in zip(entries, ranks, strict=True)]
 
 
-def ic_ranks(entries: Sequence[Row], mix: Mix | None) -> list[int]:
+def ic_ranks(entries: Sequence[CorrectionEntry], mix: Mix | None) -> list[int]:
     """The rank of each target under the mixture."""
     if mix is None:
         raise LogError(
             "A log of ic is coloured by a mixture of its scores.", "Give one, such as ic-opt finds."
         )
-    return [int(rank) for rank in Tokens.of(entries).ranks(mix)] if entries else []
+    if not entries:
+        return []
+    tokens = Tokens.of([entry.candidates for entry in entries], [entry.score for entry in entries])
+    return [int(rank) for rank in tokens.ranks(mix)]
 
 
-def _skipped(entry: Row, keeps: Callable[[str], bool]) -> bool:
-    target = entry.get("target")
-    return target is not None and not keeps(target)
+def _skipped(entry: Entry, keeps: Callable[[str], bool]) -> bool:
+    text = entry.text
+    return text is not None and not keeps(text)
 
 
-def _predicted(entry: Row, keeps: Callable[[str], bool], readings: str, most: int) -> Span:
-    rank = entry.get("rank")
+def _predicted(entry: RankedEntry, keeps: Callable[[str], bool], readings: str, most: int) -> Span:
+    rank = entry.rank
     first, near = (0, 2) if readings == "reference" else (1, 3)
     if _skipped(entry, keeps):
         outcome = "skipped"
@@ -116,26 +116,26 @@ def _predicted(entry: Row, keeps: Callable[[str], bool], readings: str, most: in
     return Span(shown(entry, most), outcome, entry, rank)
 
 
-def _characters(entry: Row, keeps: Callable[[str], bool], most: int) -> Iterator[Span]:
-    hidden = "target" not in entry
+def _characters(entry: RankedEntry, keeps: Callable[[str], bool], most: int) -> Iterator[Span]:
+    hidden = entry.text is None
     for at, char in enumerate(shown(entry, most)):
         if not hidden and not keeps(char):
             outcome = "skipped"
-        elif entry.get("rank") is None:
+        elif entry.rank is None:
             outcome = "typed"
         else:
             outcome = "saved" if at else "accepted"
-        yield Span(char, outcome, entry, entry.get("rank"))
+        yield Span(char, outcome, entry, entry.rank)
 
 
-def _corrected(entry: Row, rank: int, keeps: Callable[[str], bool], most: int) -> Span:
+def _corrected(entry: CorrectionEntry, rank: int, keeps: Callable[[str], bool], most: int) -> Span:
     names = {
         (False, False): "still-wrong",
         (False, True): "corrected",
         (True, False): "broken",
         (True, True): "still-right",
     }
-    outcome = "skipped" if _skipped(entry, keeps) else names[right_before(entry), rank == 1]
+    outcome = "skipped" if _skipped(entry, keeps) else names[bool(entry.right_before), rank == 1]
     return Span(shown(entry, most), outcome, entry, rank)
 
 
@@ -143,7 +143,7 @@ def _corrected(entry: Row, rank: int, keeps: Callable[[str], bool], most: int) -
 
 
 def ansi(
-    logs: Sequence[Iterable[Row]],
+    logs: Sequence[Iterable[LogLine]],
     *,
     keep: str = "alphaemoji",
     mixes: Sequence[Mix | None] = (),
@@ -152,16 +152,15 @@ def ansi(
     """Lines with colour codes. Of several logs the last is shown against the best of the others, token by token,
     as long as the shortest lasts. Raises LogError where their texts differ."""
     mixes = mixes or [None] * len(logs)
-    for number, rows in enumerate(zip(*logs, strict=False), 1):
-        if len({game_of(row) for row in rows}) > 1:
+    for number, lines in enumerate(zip(*logs, strict=False), 1):
+        if len({line.game for line in lines}) > 1:
             raise LogError(f"Line {number}: the logs are of different games.")
-        game, gap = game_of(rows[0]), "" if game_of(rows[0]) == "tc" else " "
-        if len(rows) == 1:
-            pieces = [
-                (span.text, OUTCOMES[span.outcome]) for span in spans(rows[0], keep, mixes[0], readings)
-            ]
+        gap = "" if lines[0].game == "tc" else " "
+        if len(lines) == 1:
+            found = spans(lines[0], keep, mixes[0], readings)
+            pieces = [(span.text, OUTCOMES[span.outcome]) for span in found]
         else:
-            pieces = _difference(game, rows, keep, mixes, number)
+            pieces = _difference(lines, keep, mixes, number)
         yield _coded([(text + gap, colour) for text, colour in pieces])
 
 
@@ -179,10 +178,10 @@ def _coded(pieces: list[tuple[str, Colour]]) -> str:
 
 
 def _difference(
-    game: str, rows: Sequence[Row], keep: str, mixes: Sequence[Mix | None], number: int
+    lines: Sequence[LogLine], keep: str, mixes: Sequence[Mix | None], number: int
 ) -> list[tuple[str, Colour]]:
-    columns = [spans(row, keep, mix) for row, mix in zip(rows, mixes, strict=True)]
-    pieces = []
+    columns = [spans(line, keep, mix) for line, mix in zip(lines, mixes, strict=True)]
+    colour, pieces = _COLOURS[lines[0].game], []
     for now, *before in zip(columns[-1], *columns[:-1], strict=False):
         if any(span.text != now.text for span in before):
             raise LogError(
@@ -190,7 +189,7 @@ def _difference(
                 "Compare runs on the same corpus.",
             )
         skipped = now.outcome == "skipped"
-        pieces.append((now.text, (BLUE, False) if skipped else _COLOURS[game](now, before)))
+        pieces.append((now.text, (BLUE, False) if skipped else colour(now, before)))
     return pieces
 
 
@@ -211,7 +210,7 @@ def _tc_colour(now: Span, before: list[Span]) -> Colour:
 
 
 def _ic_colour(now: Span, before: list[Span]) -> Colour:
-    was, stays = min(span.rank or 0 for span in before) == 1, right_before(now.entry)
+    was, stays = min(span.rank or 0 for span in before) == 1, bool(now.entry.right_before)
     if now.rank == 1:
         return (DEFAULT, False) if was else (GREEN, stays)
     return (RED if was else YELLOW), stays

@@ -15,22 +15,25 @@ of the output is the last. Between them, `check` says that lines are to be held 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
-from gym.lmchallenge.command import Command as Command
-from gym.lmchallenge.command import on_the_wire as on_the_wire
 from gym.lmchallenge.errors import PlayerError
-from gym.lmchallenge.oddities import Oddities
 from gym.lmchallenge.player import Reply, Request
-from gym.lmchallenge.replies import parsed, respelled
+from gym.lmchallenge.protocol_warnings import ProtocolWarnings
 
+START_TIMEOUT = 120.0
+REPLY_TIMEOUT = 30.0
+STOP_TIMEOUT = 10.0
+SETTLE = 0.02
 CHECK_EVERY = 2.0
 PAUSE_SHARE = 20  # checkpoints take no more than one part in so many of the time
 BRISK = 1e-4  # seconds in which a brisk model answers; falling asleep and being woken can take as long
@@ -40,6 +43,19 @@ MAX_REPLY = 16 * 1024 * 1024
 STDERR_KEPT = 8_000
 
 
+@dataclass(frozen=True)
+class Command:
+    """How to start a model. Times in seconds."""
+
+    argv: tuple[str, ...]
+    start_timeout: float = START_TIMEOUT
+    reply_timeout: float = REPLY_TIMEOUT
+    stop_timeout: float = STOP_TIMEOUT
+    settle: float = SETTLE
+    cwd: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
 class ProcessPlayer:
     """The process as a player. Start it with `with`, or close it yourself."""
 
@@ -47,7 +63,7 @@ class ProcessPlayer:
 
     def __init__(self, command: Command, *, transcript: IO[bytes] | None = None) -> None:
         self.command = command
-        self.oddities = Oddities()
+        self.protocol_warnings = ProtocolWarnings()
         self.transcript = transcript
         self._errors: deque[bytes] = deque()
         self._errors_size = 0
@@ -210,7 +226,7 @@ class ProcessPlayer:
         if answered_before and took > self._slowest:
             self._slowest = took
         try:
-            reply = parsed(raw, context, self.oddities)
+            reply = parsed(raw, context, self.protocol_warnings)
         except PlayerError as error:
             self._fail(error.message, error.hint)
         if not answered_before and raw and not reply:
@@ -223,9 +239,9 @@ class ProcessPlayer:
             self._listen()
             self._look()
         if candidates is not None:
-            reply = respelled(reply, wanted, self.oddities)
+            reply = respelled(reply, wanted, self.protocol_warnings)
         elif not reply:
-            self.oddities.empty += 1
+            self.protocol_warnings.empty += 1
         return reply
 
     def _tell(self, message: str) -> None:
@@ -383,3 +399,60 @@ class ProcessPlayer:
 
 def _ending(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+# -- the wire ------------------------------------------------------------------------------------------------
+
+
+_WIRE = str.maketrans(
+    {"\t": " ", "\n": " ", "\r": " "} | {chr(code): "\ufffd" for code in range(0xD800, 0xE000)}
+)
+
+
+def on_the_wire(text: str) -> str:
+    """The text as it is sent: same length, nothing in it that ends a field or a line, nothing that is not Unicode."""
+    return text.translate(_WIRE) if not text.isprintable() else text
+
+
+def parsed(raw: bytes, context: str, protocol_warnings: ProtocolWarnings) -> Reply:
+    """Text and score in turn. Raises PlayerError, its message without a full stop."""
+    try:
+        fields = raw.decode("utf-8").split("\t")
+    except UnicodeDecodeError as error:
+        message = f"The reply is not UTF-8 (byte {error.start + 1} of {raw[:80]!r})"
+        raise PlayerError(message) from None
+    if len(fields) % 2 and fields != [""]:
+        protocol_warnings.odd_fields += 1
+    try:
+        values = list(map(float, fields[1::2]))
+    except ValueError:
+        _no_number(fields, context)
+    if not math.isfinite(sum(values)):
+        protocol_warnings.not_finite += len(values) - sum(map(math.isfinite, values))
+    return list(zip(fields[::2], values, strict=False))
+
+
+def _no_number(fields: list[str], context: str) -> NoReturn:
+    """Name the first score that is none."""
+    for text, score in zip(fields[::2], fields[1::2], strict=False):  # noqa: B007 - both are told below
+        try:
+            float(score)
+        except ValueError:
+            break
+    raise PlayerError(
+        f"The score of {text!r} is {score!r}, which is no number (asked after {context[-40:]!r})",
+        "A reply is text and score in turn, separated by tabs.",
+    )
+
+
+def respelled(
+    reply: Reply, wanted: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
+) -> Reply:
+    """Spellings of the wire turned back into those that were asked."""
+    texts = [text for text, _ in reply]
+    if texts != list(wanted):  # most models answer as asked
+        seen = set(texts)
+        protocol_warnings.repeated += len(reply) - len(seen)
+        protocol_warnings.unasked += len(seen - wanted.keys())
+        protocol_warnings.omitted += len(wanted.keys() - seen)
+    return [(word, score) for text, score in reply for word in wanted.get(text, (text,))]

@@ -1,5 +1,4 @@
-"""A log on disk that outlives its writer: every line is whole or not there, and the next writer goes on behind the
-last."""
+"""A log file that survives a killed writer: a half-written last line is cut off, and the next writer appends."""
 
 from __future__ import annotations
 

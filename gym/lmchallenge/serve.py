@@ -1,4 +1,4 @@
-"""The model's end of the API: reads commands, answers `predict`, says nothing else."""
+"""The model's side of the API: reads commands and answers `predict`."""
 
 from __future__ import annotations
 

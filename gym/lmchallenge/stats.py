@@ -5,17 +5,13 @@ A rate of nothing is None; the reference fails there (ZeroDivisionError).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gym.lmchallenge.errors import OptionError
-from gym.lmchallenge.logs import PARTITIONS as PARTITIONS
-from gym.lmchallenge.logs import Row
-from gym.lmchallenge.mixing import Mix, grid
-from gym.lmchallenge.readers import read_table
+from gym.lmchallenge.interpolation import Mix
 from gym.lmchallenge.table import Floats, Ints, Lines, Table
 
 HITS = (1, 3, 10, 20)
@@ -48,17 +44,6 @@ def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> 
                 if result[f"idx{index}_hit3"] is None:
                     del result[f"idx{index}_hit3"]
     return results
-
-
-def of_log(
-    rows: Iterable[tuple[int, Row]],
-    *,
-    keep: str = "alphaemoji",
-    partition: str = "all",
-    mix: Mix | None = None,
-) -> list[dict[str, Any]]:
-    """Read a log and count it; see `statistics`."""
-    return statistics(read_table(rows, keep=keep, mixes=[mix] if mix else grid()), partition)
 
 
 def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | None]]:

@@ -7,16 +7,15 @@ the reference rounds them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.propara.averages import averages_of
-from gym.propara.matching import QUESTIONS
 from gym.propara.report import Report
-from gym.propara.scoring import QuestionScore
+from gym.propara.scoring import QUESTIONS, QuestionScore, Scores, averages_of
 
 Floats = NDArray[np.float64]
 _BLOCK_CELLS = 4_000_000
@@ -77,11 +76,14 @@ class Comparison:
 
 def matrix(report: Report) -> Floats:
     """Processes by (precision, recall) of the four questions."""
-    rows = []
-    for process in report.processes:
-        if process.scores is None:
-            raise ValueError(f"Process {process.process_id} has no score.")
-        rows.append([value for name in QUESTIONS for value in process.scores[name]])
+    if report.errors:
+        raise ValueError(f"Process {next(iter(report.errors))} has no score.")
+    return matrix_of(one.scores for one in report.processes if one.scores)
+
+
+def matrix_of(processes: Iterable[Mapping[str, Sequence[float]]]) -> Floats:
+    """As `matrix`, of scores by question."""
+    rows = [[value for name in QUESTIONS for value in scores[name]] for scores in processes]
     return np.array(rows, dtype=np.float64)
 
 
@@ -140,9 +142,11 @@ def compare_matrices(
 
 def _f1(values: Floats) -> float:
     """As the reference computes it: sums from left to right, averages rounded to three decimals."""
-    return averages_of(
-        tuple(QuestionScore(*row[k : k + 2]) for k in range(0, 8, 2)) for row in values.tolist()
-    ).f1
+    return averages_of(_scores(row) for row in values.tolist()).f1
+
+
+def _scores(row: list[float]) -> Scores:
+    return {name: QuestionScore(*row[2 * k : 2 * k + 2]) for k, name in enumerate(QUESTIONS)}
 
 
 def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:

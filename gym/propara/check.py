@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
-from gym.propara.grid import ACTIONS, MAX_STEP, Grids, lines_of
-from gym.propara.problem import Problem
+from gym.propara.errors import Problem
+from gym.propara.grid import ACTIONS, MAX_STEP, Grids, is_integer, lines_of
 
 MAX_PROBLEMS = 1_000
 
@@ -28,7 +28,7 @@ class FileRow:
 
 
 def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
-    """Every row that can be read, and what is wrong with the others and with their actions."""
+    """Every row that can be read; problems of the other rows, and of actions and locations."""
     rows: list[FileRow] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
@@ -73,7 +73,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
             _integer_hint(value, number),
         )
         for column, value in enumerate(fields[:2], 1)
-        if not _is_integer(value)
+        if not is_integer(value)
     ]
     if problems:
         return None, problems
@@ -84,14 +84,6 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
             Problem(file, number, 2, "step", message, f"Sentences count from 1 to at most {MAX_STEP:,}.")
         ]
     return row, []
-
-
-def _is_integer(text: str) -> bool:
-    try:
-        int(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _integer_hint(value: str, line: int) -> str:

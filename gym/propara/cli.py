@@ -5,29 +5,30 @@
 
 from __future__ import annotations
 
+import argparse
 import io
+import json
+import os
 import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
 
-from gym.propara import compat
+from gym.propara import reference_command, reference_output
 from gym.propara.errors import Crash, ProParaError
+from gym.propara.explain import explain
+from gym.propara.grid import read_text
+from gym.propara.report import evaluate
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from typing import Any, TextIO
+
+class _Parser(argparse.ArgumentParser):
+    def _get_option_tuples(self, option_string: str) -> Any:
+        """Only the reference's options may be abbreviated, as there."""
+        found = super()._get_option_tuples(option_string)
+        return [one for one in found if one[0].dest not in ("format", "bootstrap")]
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    import argparse
-
-    class Parser(argparse.ArgumentParser):
-        def _get_option_tuples(self, option_string: str) -> Any:
-            """The reference's options may be shortened; those it does not have may not."""
-            found = super()._get_option_tuples(option_string)
-            return [one for one in found if one[0].dest not in ("format", "bootstrap")]
-
-    top = Parser(
+    top = _Parser(
         prog=prog,
         description="Score predictions about processes (ProPara), or put an action file into words.",
     )
@@ -76,7 +77,7 @@ def main(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Run; the exit code. Wrong arguments end in SystemExit(2), as argparse has it."""
+    """Run and return the exit code. Wrong arguments raise SystemExit(2), as argparse does."""
     err = err or sys.stderr or io.StringIO()
     if out:
         return _run(argv, prog, out, err)
@@ -92,21 +93,16 @@ def main(
 
 
 def _silence() -> None:
-    """What is left in the buffer of standard output would fail again when Python ends."""
-    import os
-
+    """Python would fail again at exit, when it flushes what is left in the buffer."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
 
 def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
-    paths = _plain(argv)
-    if paths is not None:
-        return compat.run(paths, out, err)
     options = parser(prog).parse_args(argv)
     if options.command == "explain":
         return _explain(out, err)
-    paths = compat.Paths(
+    paths = reference_command.Paths(
         options.predictions_file,
         options.answers_file,
         options.output_file,
@@ -115,53 +111,11 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
     )
     if options.format == "json":
         return _json(paths, options.bootstrap, out, err)
-    if not options.bootstrap:
-        return compat.run(paths, out, err)
-    scores: list[Sequence[tuple[float, float]]] = []
-    code = compat.run(paths, out, err, scores)
-    if code == 0:
-        out.write(_intervals_text(scores, options.bootstrap))
-    return code
-
-
-_PLAIN = {
-    "-p": "predictions",
-    "--predictions": "predictions",
-    "-a": "answers",
-    "--answers": "answers",
-    "-o": "output",
-    "--output": "output",
-    "-d": "diagnostics",
-    "--diagnostics": "diagnostics",
-    "-s": "sentences",
-    "--sentences": "sentences",
-}
-
-
-def _plain(argv: Sequence[str]) -> compat.Paths | None:
-    """Options written out in full, each once: what nearly every call looks like. All else is for argparse, whose
-    import takes longer than scoring fifty processes."""
-    words, values = argv[1::2], argv[2::2]
-    if not argv or argv[0] != "evaluate" or len(words) != len(values):
-        return None
-    if not all(word in _PLAIN for word in words) or any(value.startswith("-") for value in values):
-        return None
-    found = {_PLAIN[word]: value for word, value in zip(words, values, strict=True)}
-    if len(found) < len(words) or not {"predictions", "answers"} <= found.keys():
-        return None
-    return compat.Paths(
-        found["predictions"],
-        found["answers"],
-        found.get("output"),
-        found.get("diagnostics"),
-        found.get("sentences"),
-    )
+    return reference_command.run(paths, out, err, options.bootstrap)
 
 
 def _explain(out: TextIO, err: TextIO) -> int:
-    """Bytes that are not UTF-8 pass through untouched, as they do where the reference runs in the C locale."""
-    from gym.propara.explain import explain
-
+    """Bytes that are not UTF-8 pass through unchanged, as with the reference in the C locale."""
     stdin = getattr(sys.stdin, "buffer", None)
     text = stdin.read().decode("utf-8", "surrogateescape") if stdin else sys.stdin.read()
     try:
@@ -178,14 +132,8 @@ def _explain(out: TextIO, err: TextIO) -> int:
     return 0
 
 
-def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
-    """Everything as one JSON object. --output is written as ever, --diagnostics is not (it is all in here)."""
-    import json
-
-    from gym.propara import render
-    from gym.propara.grid import read_text
-    from gym.propara.report import evaluate
-
+def _json(paths: reference_command.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
+    """Everything as one JSON object. --output is written too; --diagnostics is not, as the object holds all of it."""
     try:
         sentences = read_text(paths.sentences) if paths.sentences else None
         report = evaluate(
@@ -206,7 +154,7 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
             pid, failure = next(iter(report.errors.items()))
             raise Crash(f"Process {pid} has no score ({failure.code}): {failure.message}")
         if paths.output:
-            compat.write_file(paths.output, render.metrics_json(report.averages))
+            reference_command.write_file(paths.output, reference_output.metrics_json(report.averages))
     except ProParaError as error:
         if error.problems:
             problems = [problem.as_dict() for problem in error.problems]
@@ -214,18 +162,3 @@ def _json(paths: compat.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
         print(f"Error: {error}", file=err)
         return error.exit_code
     return 0
-
-
-def _intervals_text(scores: Sequence[Sequence[tuple[float, float]]], resamples: int) -> str:
-    """`scores`: of each process, precision and recall of the four questions."""
-    import numpy as np
-
-    from gym.propara.bootstrap import intervals
-
-    found = intervals(np.array(scores, dtype=np.float64).reshape(len(scores), -1), resamples).as_dict()
-    lines = [f"95% intervals from {resamples} resamples of {len(scores)} processes:"]
-    for name in ("precision", "recall", "f1"):
-        low, high = found[name]
-        label = {"f1": "F1"}.get(name, name.capitalize())
-        lines.append(f"Overall {label:<9} {low:.3f} to {high:.3f}")
-    return "\n".join(lines) + "\n"

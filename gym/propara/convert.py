@@ -1,4 +1,4 @@
-"""Other shapes of the same thing: state files, JSON grids, templates. Pure.
+"""Other file formats than action files: state files, JSON grids, templates. Pure.
 
 * State files, as older baselines wrote them, have five columns: process, step, participant, location before, location
   after, with `null` and `unk` (or `-` and `?`). Actions are derived from the states.
@@ -16,12 +16,19 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from gym.bounded import Limits, load
 from gym.propara.check import MAX_PROBLEMS, too_many
-from gym.propara.errors import ProParaError
-from gym.propara.flags import implied_action
-from gym.propara.grid import ABSENT, ACTIONS, MAX_STEP, UNKNOWN, Grid, Grids, lines_of, token
-from gym.propara.pairs import loads
-from gym.propara.problem import Problem
+from gym.propara.errors import Problem, ProParaError
+from gym.propara.grid import (
+    ABSENT,
+    ACTIONS,
+    MAX_STEP,
+    UNKNOWN,
+    Grids,
+    implied_action,
+    lines_of,
+    token,
+)
 
 Row = tuple[int, int, str, str, str, str]
 _UNFIT = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
@@ -37,20 +44,6 @@ def sign(location: str) -> str:
 def write_rows(rows: Sequence[Row]) -> str:
     """An action file."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
-
-
-def write_grids(grids: Grids) -> str:
-    return write_rows([row for grid in grids.values() for row in grid_rows(grid)])
-
-
-def grid_rows(grid: Grid) -> list[Row]:
-    """By participant, then step. NONE keeps one location; where states and action disagree, the action's cells win."""
-    rows: list[Row] = []
-    for participant, where in grid.locations.items():
-        for step, action in enumerate(grid.actions[participant], 1):
-            before, after = sign(where[step - 1]), sign(where[step])
-            rows.append((grid.process_id, step, participant, action, before, after))
-    return rows
 
 
 def looks_like_states(text: str) -> bool:
@@ -88,14 +81,23 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
     return write_rows(rows)
 
 
-def json_to_actions(text: str, file: str = "predictions") -> str:
-    """A JSON grid as an action file. Raises ProParaError with all problems."""
-    try:
-        data = loads(text)
-    except ValueError as error:
-        line = getattr(error, "lineno", 0)
-        problem = Problem(file, line, getattr(error, "colno", 0), "json", f"Not JSON: {error}.")
-        raise ProParaError(f"{file} is not JSON: {error}", [problem]) from error
+def load_json(text: str, limits: Limits | None = None) -> Any:
+    """The value. Raises ValueError, also for a key that stands twice in an object: `json.loads` keeps the last one
+    silently."""
+    return load(text, limits or Limits(), object_pairs_hook=_unique_keys)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:60]!r} stands twice in one object")
+        found[key] = value
+    return found
+
+
+def grids_to_actions(data: Any, file: str = "predictions") -> str:
+    """A decoded JSON grid as an action file. Raises ProParaError with all problems."""
     processes = data.get("processes") if isinstance(data, dict) else data
     if not isinstance(processes, list):
         problem = Problem(

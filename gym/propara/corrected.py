@@ -19,9 +19,7 @@ from functools import lru_cache
 from math import fsum
 from typing import Any
 
-from gym.propara.averages import harmonic
-from gym.propara.matching import QUESTIONS
-from gym.propara.scoring import QuestionScore
+from gym.propara.scoring import QUESTIONS, QuestionScore, Scores, harmonic
 from gym.propara.summary import Summary
 from gym.propara.terms import location_terms, participant_terms
 
@@ -32,16 +30,10 @@ Item = tuple[int, tuple[Canonical, ...]]
 
 
 @dataclass(frozen=True)
-class ProcessCorrected:
-    process_id: int
-    scores: dict[str, QuestionScore]
-
-
-@dataclass(frozen=True)
 class Corrected:
     precision: float
     recall: float
-    questions: dict[str, QuestionScore]
+    questions: Scores
 
     @property
     def f1(self) -> float:
@@ -53,25 +45,21 @@ class Corrected:
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
-            "questions": {
-                name: {**one.as_dict(), "f1": harmonic(one.precision, one.recall)}
-                for name, one in self.questions.items()
-            },
+            "questions": {name: {**one.as_dict(), "f1": one.f1} for name, one in self.questions.items()},
         }
 
 
-def corrected_process(answer: Summary, prediction: Summary) -> ProcessCorrected:
-    scores = {name: _question(_items(name, answer), _items(name, prediction)) for name in QUESTIONS}
-    return ProcessCorrected(answer.process_id, scores)
+def corrected_process(answer: Summary, prediction: Summary) -> Scores:
+    return {name: _question(_items(name, answer), _items(name, prediction)) for name in QUESTIONS}
 
 
-def corrected(processes: Sequence[ProcessCorrected]) -> Corrected:
+def corrected(processes: Sequence[Scores]) -> Corrected:
     """Macro averages over processes, then over the four questions."""
     n = len(processes)
     questions = {
         name: QuestionScore(
-            fsum(one.scores[name].precision for one in processes) / n,
-            fsum(one.scores[name].recall for one in processes) / n,
+            fsum(one[name].precision for one in processes) / n,
+            fsum(one[name].recall for one in processes) / n,
         )
         for name in QUESTIONS
     }
@@ -106,7 +94,7 @@ def _where(text: str) -> Canonical:
 
 
 def _items(question: str, summary: Summary) -> list[Item]:
-    """The items of a question in an order that depends on nothing but what they say."""
+    """The items of a question, sorted, so that the order of rows plays no part."""
     found: list[Item]
     if question == "conversions":
         found = [

@@ -1,10 +1,30 @@
-"""What can be wrong with files, and with one process. Pure; imports nothing, as the command line loads it first."""
+"""What can be wrong with files, and with one process. Pure."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gym.propara.problem import Problem
+from typing import Any, NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong in a file; line and column count from 1, 0 means the file as a whole."""
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+    hint: str = ""
+
+    @property
+    def place(self) -> str:
+        place = f"{self.file}, line {self.line}" if self.line else self.file
+        return f"{place}, column {self.column}" if self.column else place
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" + (f" {self.hint}" if self.hint else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        return self._asdict()
 
 
 class ProParaError(ValueError):
@@ -22,7 +42,7 @@ class Corrupted(ProParaError):
 
 
 class Crash(ProParaError):
-    """The reference dies here with a traceback and exits with 1; we say on standard error what is wrong."""
+    """The reference ends with a traceback and exit code 1; we explain the error on standard error."""
 
     exit_code = 1
 

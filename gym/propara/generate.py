@@ -1,4 +1,4 @@
-"""Answers by a language model that can only say how surprising a text is: constrained choice by surprisal. Pure.
+"""Answers by a language model that gives nothing but surprisals: constrained choice. Pure.
 
 For each participant the model is asked, as continuations of the paragraph read so far, whether it is there at the
 beginning, what happens to it in each sentence (NONE, CREATE, MOVE, DESTROY) and where it is afterwards. Locations are
@@ -21,7 +21,7 @@ from gym.propara.convert import Row, write_rows
 from models_registry.engine import ScoringFailure, TokenScores
 
 PROMPT = "2026.1"
-"""Names the wording below: it is stored with everything that is generated."""
+"""Version of the wording below, stored with everything that is generated."""
 ACTION_WORDS = {
     "NONE": " is as it was.",
     "CREATE": " comes into being.",
@@ -45,7 +45,7 @@ _LEADING = frozenset(_LEADING_TEXT.split())
 
 
 class GenerationError(RuntimeError):
-    """The model could not score what it was asked."""
+    """The model could not score a question."""
 
 
 Scorer = Callable[[Sequence[str]], Sequence[TokenScores | ScoringFailure]]
@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and by how many bits it beats what came second (0: nothing else was possible)."""
+    """What was chosen, and by how many bits it beats the second best choice (0: nothing else was possible)."""
 
     participant: str
     step: int
@@ -230,7 +230,7 @@ def _place(costs: dict[str, float], current: str) -> tuple[str, float]:
 def _cheapest(
     begin: dict[bool, float], costs: Sequence[dict[str, float]]
 ) -> tuple[list[str], bool, list[float]]:
-    """Actions, whether it exists at the beginning, and for each decision how much dearer the other ways are."""
+    """Actions, whether it exists at the beginning, and for each decision the margin to the next best choice."""
     forward: list[dict[bool, float]] = [dict(begin)]
     back: list[dict[bool, tuple[str, bool]]] = []
     for step in costs:

@@ -8,13 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gym.propara.errors import Crash, corrupted
-from gym.propara.events import action_problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ACTIONS = ("NONE", "CREATE", "MOVE", "DESTROY")
 ABSENT, UNKNOWN = "null", "unk"
@@ -50,8 +46,8 @@ def lines_of(text: str) -> io.StringIO:
     return io.StringIO(text, newline=None)
 
 
-def read_text(path: str | Path) -> str:
-    """A file as UTF-8; where the reference dies with a traceback, a sentence."""
+def read_text(path: str) -> str:
+    """A UTF-8 file. Raises Crash where the reference ends with a traceback."""
     data = _read(path)
     try:
         return data.decode("utf-8")
@@ -60,8 +56,8 @@ def read_text(path: str | Path) -> str:
 
 
 def read_action_file(path: str) -> str:
-    """As `read_text`, but what is wrong with rows before the first piece that is not UTF-8 comes first: the reference
-    reads 8,192 bytes at a time."""
+    """As `read_text`. The reference decodes 8,192 bytes at a time, so errors in rows before the first block that is not
+    UTF-8 come first."""
     data = _read(path)
     try:
         return data.decode("utf-8")
@@ -72,7 +68,7 @@ def read_action_file(path: str) -> str:
         raise _not_utf8(path, error) from error
 
 
-def _read(path: str | Path) -> bytes:
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -80,20 +76,20 @@ def _read(path: str | Path) -> bytes:
         raise Crash(f"Cannot read {path}: {error.strerror}.") from error
 
 
-def _not_utf8(path: str | Path, error: UnicodeDecodeError) -> Crash:
+def _not_utf8(path: str, error: UnicodeDecodeError) -> Crash:
     return Crash(f"{path} is not UTF-8: {error.reason} at byte {error.start}.")
 
 
-_PIECE = 8_192
+_BLOCK = 8_192
 
 
 def _text_before(data: bytes) -> str:
-    """The pieces that can be decoded; letters may reach from one into the next."""
+    """The blocks that can be decoded. A character may span two of them."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     found: list[str] = []
-    for start in range(0, len(data), _PIECE):
+    for start in range(0, len(data), _BLOCK):
         try:
-            found.append(decoder.decode(data[start : start + _PIECE]))
+            found.append(decoder.decode(data[start : start + _BLOCK]))
         except UnicodeDecodeError:
             break
     return "".join(found)
@@ -111,7 +107,7 @@ def read_grids(text: str, file: str) -> Grids:
         fields = line.strip("\n\r").split("\t", 6)[:6]
         if len(fields) < 6:
             raise corrupted(file, f"not enough values to unpack (expected 6, got {len(fields)})", number)
-        pid, step = _integer(fields[0], file, number), _integer(fields[1], file, number)
+        pid, step = _process_and_step(fields, file, number)
         _, _, participant, action, before, after = fields
         if problem := action_problem(action, before, after):
             raise corrupted(file, problem, number)
@@ -124,46 +120,77 @@ def read_grids(text: str, file: str) -> Grids:
                 raise Crash(f"{file}, line {number}: more than {MAX_CELLS:,} cells.")
             grid.locations[participant] = [UNKNOWN] * (grid.steps + 1)
             grid.actions[participant] = ["NONE"] * grid.steps
-        _enter(grid, participant, step, (action, token(before), token(after)), f"{file}, line {number}")
+        try:  # as in Python, step 0 and negative steps count from the end; later rows replace earlier ones
+            if step == 1:
+                grid.locations[participant][0] = token(before)
+            grid.locations[participant][step] = token(after)
+            grid.actions[participant][step - 1] = action
+        except IndexError:
+            message = f"there is no step {step} in process {pid}; steps count from 1."
+            raise Crash(f"{file}, line {number}: {message}") from None
     return grids
-
-
-def _enter(grid: Grid, participant: str, step: int, row: tuple[str, str, str], where: str) -> None:
-    """Step 0 and negative steps count from the end, as Python's indices do; later rows overwrite earlier ones."""
-    action, before, after = row
-    try:
-        if step == 1:
-            grid.locations[participant][0] = before
-        grid.locations[participant][step] = after
-        grid.actions[participant][step - 1] = action
-    except IndexError:
-        raise Crash(
-            f"{where}: there is no step {step} in process {grid.process_id}; steps count from 1."
-        ) from None
 
 
 def _lengths(lines: list[str], file: str) -> dict[int, int]:
     """The reference's first pass: the highest step of each process."""
     lengths: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
-        fields = line.strip().split("\t", 2)[:2]
+        fields = line.strip().split("\t", 2)
         if len(fields) < 2:
             raise corrupted(file, "not enough values to unpack (expected 2, got 1)", number)
-        pid, step = _integer(fields[0], file, number), _integer(fields[1], file, number)
+        pid, step = _process_and_step(fields, file, number)
         if step > MAX_STEP:
             raise Crash(f"{file}, line {number}: step {step} is above {MAX_STEP:,}, the most we read.")
-        lengths[pid] = max(lengths.get(pid, 0), step)
+        if step > lengths.setdefault(pid, 0):
+            lengths[pid] = step
     return lengths
 
 
-def _integer(text: str, file: str, line: int) -> int:
+def _process_and_step(fields: list[str], file: str, line: int) -> tuple[int, int]:
     try:
-        return int(text)
+        return int(fields[0]), int(fields[1])
     except ValueError:
+        wrong = fields[1] if is_integer(fields[0]) else fields[0]
         raise Crash(
-            f"{file}, line {line}: {text[:40]!r} is not a whole number. "
+            f"{file}, line {line}: {wrong[:40]!r} is not a whole number. "
             "The first two columns are the process and the sentence; a header row or byte order mark is not allowed."
         ) from None
+
+
+def is_integer(text: str) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
+
+
+def action_problem(action: str, before: str, after: str) -> str:
+    """What the reference says about the last three columns of a row, or nothing."""
+    if action == "NONE":
+        return "" if before == after else f"Unequal NONE locations: {before} -- {after}"
+    if action == "CREATE":
+        if before != "-":
+            return f"Invalid CREATE before_location: {before}"
+        return f"Invalid CREATE after_location: {after}" if after in ("", "-") else ""
+    if action == "DESTROY":
+        if before in ("", "-"):
+            return f"Invalid DESTROY before_location: {before}"
+        return f"Invalid DESTROY after_location: {after}" if after != "-" else ""
+    if action == "MOVE":
+        if before in ("", "-"):
+            return f"Invalid MOVE before_location: {before}"
+        return f"Invalid MOVE after_location: {after}" if after in ("", "-") else ""
+    return f"Invalid action: {action}"
+
+
+def implied_action(before: str, after: str) -> str:
+    """The action that two states imply."""
+    if before == after:
+        return "NONE"
+    if before == ABSENT:
+        return "CREATE"
+    return "DESTROY" if after == ABSENT else "MOVE"
 
 
 def participant_differences(answers: Grids, predictions: Grids, file: str) -> list[str]:
@@ -172,17 +199,13 @@ def participant_differences(answers: Grids, predictions: Grids, file: str) -> li
     for pid in sorted(answers):
         if pid not in predictions:
             lines.append(f"Process {pid} missing in {file}")
-        else:
-            lines += differences_of(pid, answers[pid].participants, predictions[pid].participants, file)
+            continue
+        theirs, mine = answers[pid].locations.keys(), predictions[pid].locations.keys()
+        lines += sorted(
+            [f'Process {pid} in {file}: participant "{name}" is missing.' for name in theirs - mine]
+            + [f'Process {pid} in {file}: participant "{name}" is unexpected.' for name in mine - theirs]
+        )
     return lines
-
-
-def differences_of(pid: int, answers: Iterable[str], predictions: Iterable[str], file: str) -> list[str]:
-    mine, theirs = set(predictions), set(answers)
-    return sorted(
-        [f'Process {pid} in {file}: participant "{name}" is missing.' for name in theirs - mine]
-        + [f'Process {pid} in {file}: participant "{name}" is unexpected.' for name in mine - theirs]
-    )
 
 
 def differences_message(lines: list[str], answers_file: str, predictions_file: str) -> str:

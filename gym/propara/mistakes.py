@@ -112,7 +112,7 @@ def _places_differ(answer: Grid, prediction: Grid, name: str, step: int, action:
     for word, shift in _SIDES[action]:
         right, said = location_at(answer, name, step + shift), location_at(prediction, name, step + shift)
         if not same_place(right, said):
-            wrong.append(f"{word} {_shown(said)} instead of {_shown(right)}")
+            wrong.append(f"{word} {_in_words(said)} instead of {_in_words(right)}")
     return f"{action} {' and '.join(wrong)}." if wrong else ""
 
 
@@ -123,11 +123,11 @@ _NOUNS = {"CREATE": "creation", "DESTROY": "destruction", "MOVE": "move"}
 
 def _event(grid: Grid, name: str, step: int, action: str) -> str:
     """An event in words: move of water from kettle to cup."""
-    where = [f"{word} {_shown(location_at(grid, name, step + shift))}" for word, shift in _SIDES[action]]
+    where = [f"{word} {_in_words(location_at(grid, name, step + shift))}" for word, shift in _SIDES[action]]
     return f"{_NOUNS[action]} of {name} {' '.join(where)}"
 
 
-def _shown(location: str) -> str:
+def _in_words(location: str) -> str:
     return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(location, location)
 
 
@@ -136,12 +136,12 @@ def _steps(n: int) -> str:
 
 
 def confusion(pairs: Iterable[tuple[Grid, Grid]]) -> Confusion:
-    """Over every participant and step of the answers: their action by the predicted one."""
+    """Steps of participants in the answers, by their action and the predicted one."""
     counts: Counter[tuple[str, str]] = Counter()
     for answer, prediction in pairs:
         for name in answer.participants:
-            said = prediction.actions.get(name, [])
-            counts.update(zip(answer.actions[name], said, strict=False))
-            for action in answer.actions[name][len(said) :]:
+            predicted = prediction.actions.get(name, [])
+            counts.update(zip(answer.actions[name], predicted, strict=False))
+            for action in answer.actions[name][len(predicted) :]:
                 counts[action, "NONE"] += 1
-    return {right: {said: counts[right, said] for said in ACTIONS} for right in ACTIONS}
+    return {wanted: {given: counts[wanted, given] for given in ACTIONS} for wanted in ACTIONS}

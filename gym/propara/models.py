@@ -1,4 +1,4 @@
-"""Answer sets with their versions, and what systems said about them."""
+"""Answer sets, their versions, and submissions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
 
 class FrozenAnswers(Exception):
-    """Somebody tried to change a version."""
+    """Versions of an answer set cannot be changed."""
 
 
 class AnswerSet(models.Model):
@@ -53,7 +53,7 @@ class AnswerSet(models.Model):
 
 
 class AnswerSetVersion(models.Model):
-    """Answers and sentences as files, for good."""
+    """Answers and sentences. A version never changes."""
 
     answer_set = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -90,7 +90,7 @@ class AnswerSetVersion(models.Model):
 
 
 class Submission(models.Model):
-    """What one system said about one version. The file is kept as it came; what is scored is in `samples`."""
+    """Predictions of one system for one version. `file` is the upload, `samples` hold the texts that are scored."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waits for agreement to its repairs"
@@ -118,7 +118,7 @@ class Submission(models.Model):
     filename = models.CharField(max_length=200, blank=True)
     file = models.BinaryField(default=bytes, help_text="as it was uploaded")
     file_sha256 = models.CharField(max_length=64, blank=True)
-    kind = models.CharField(max_length=10, default="actions", help_text="one of gym.propara.intake.KINDS")
+    kind = models.CharField(max_length=10, default="actions", help_text="actions, states, grids or answers")
     repairs = models.JSONField(default=list, help_text="[{line, column, code, message}]")
     agreed_at = models.DateTimeField(null=True, blank=True, help_text="when somebody agreed to the repairs")
     samples = models.JSONField(
@@ -130,7 +130,7 @@ class Submission(models.Model):
     )
 
     evaluator = models.CharField(max_length=20, blank=True)
-    report = models.JSONField(default=dict, help_text="see gym.propara.digest")
+    report = models.JSONField(default=dict, help_text="scores, intervals, warnings, mistakes; by process")
     f1 = models.FloatField(null=True, blank=True, help_text="of the reference, for sorting")
     scored_at = models.DateTimeField(null=True, blank=True)
     history = models.JSONField(default=list, help_text="[{evaluator, scored_at, precision, recall, f1}]")
@@ -178,7 +178,7 @@ class Submission(models.Model):
 
 
 class GeneratedProcess(models.Model):
-    """Answers of a model about one process, kept as soon as they are there: a killed worker loses at most one."""
+    """Answers of a model about one process, saved at once, so that a killed worker loses at most one."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="generated")
     process_id = models.BigIntegerField()

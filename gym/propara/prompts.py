@@ -1,4 +1,4 @@
-"""A prompt pack for language models, and scoring of the JSON that comes back. Pure.
+"""A prompt pack for language models, and reading the JSON that comes back. Pure.
 
 A pack has one prompt for each process: the sentences, the participants and a JSON schema of the answer. An answer is
 `{"process_id": 1, "participants": {"water": ["sea", "sea", null]}}`: the location before the first sentence and after
@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean, stdev
+from collections.abc import Sequence
 from typing import Any
 
-from gym.propara.convert import json_to_actions, template
+from gym.propara.convert import grids_to_actions, load_json
 from gym.propara.errors import ProParaError
 from gym.propara.grid import Grid, Grids
-from gym.propara.pairs import loads
-from gym.propara.report import Report, evaluate
 from gym.propara.sentences import Sentences
-from gym.propara.stream import grids_of
 
 INSTRUCTION = (
     "Read the paragraph. For each participant, say where it is before the first sentence and after each sentence. "
@@ -78,53 +73,13 @@ def pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
     ]
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Reports of several samples, and how many answers could not be used; those count as the empty template."""
-
-    reports: tuple[Report, ...]
-    failures: tuple[tuple[int, int, str], ...]
-    n_answers: int
-
-    @property
-    def failure_rate(self) -> float:
-        return len(self.failures) / self.n_answers if self.n_answers else 0.0
-
-    @property
-    def f1(self) -> tuple[float, float | None] | None:
-        """Mean and standard deviation over samples, where every sample has a score."""
-        values = [report.f1 for report in self.reports if report.f1 is not None]
-        if not values or len(values) < len(self.reports):
-            return None
-        return fmean(values), stdev(values) if len(values) > 1 else None
-
-
-def score_answers(answers: str, returned: Mapping[int, Sequence[str]]) -> Samples:
-    """Score what a model returned: for each process one text per sample, in a code fence or not."""
-    grids = grids_of(answers, "answers")
-    n_samples = max((len(texts) for texts in returned.values()), default=1)
-    failures: list[tuple[int, int, str]] = []
-    reports: list[Report] = []
-    for sample in range(n_samples):
-        parts: list[str] = []
-        for pid, grid in grids.items():
-            texts = returned.get(pid, ())
-            try:
-                parts.append(read_answer(texts[sample] if sample < len(texts) else "", grid))
-            except ProParaError as error:
-                failures.append((sample, pid, str(error)))
-                parts.append(template({pid: grid}))
-        reports.append(evaluate(answers, "".join(parts)))
-    return Samples(tuple(reports), tuple(failures), n_samples * len(grids))
-
-
 def read_answer(text: str, grid: Grid) -> str:
     """One returned text as rows of an action file; raises ProParaError when it does not fit the schema."""
     if not text.strip():
         raise ProParaError("There is no answer.")
     fenced = re.search(r"```(?:json)?\s*(.*?)```", text, re.DOTALL)
     try:
-        data = loads(fenced.group(1) if fenced else text)
+        data = load_json(fenced.group(1) if fenced else text)
     except ValueError as error:
         raise ProParaError(f"Not JSON: {error}") from error
     from jsonschema import Draft202012Validator
@@ -135,4 +90,4 @@ def read_answer(text: str, grid: Grid) -> str:
     if wrong:
         place = "/".join(map(str, wrong[0].path)) or "the answer"
         raise ProParaError(f"{place}: {wrong[0].message[:200]}")
-    return json_to_actions(json.dumps([data], ensure_ascii=False))
+    return grids_to_actions([data])

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gym.bounded import Limits, Refused, check
-from gym.propara.errors import ProParaError
+from gym.propara.errors import Problem, ProParaError
 from gym.propara.grid import ACTIONS, Grids, lines_of
-from gym.propara.problem import Problem
 
 LIMITS = Limits(lines=500_000, cells=2_000_000, values=1_500_000)
-"""Of an uploaded file, asked before it is cut into rows or decoded. Blank lines count."""
+"""Of an uploaded file, checked before it is cut into rows or decoded. Blank lines count."""
 _ALIASES = {
     "N/A": "NONE",
     "EXIST": "NONE",
@@ -66,7 +65,7 @@ def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
 
 
 def too_large(error: Refused, file: str, line: int = 0) -> ProParaError:
-    """What goes past a limit, said of this file."""
+    """The error for a file that exceeds a limit."""
     message = f"{error.message[:1].upper()}{error.message[1:]}."
     problem = Problem(file, line, 0, "too-large", message, error.hint)
     return ProParaError(str(problem), [problem])
@@ -212,7 +211,7 @@ def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, s
 
 
 def _how(old: str, new: str) -> str:
-    """Two spellings that look the same on a page are told apart in words."""
+    """Explains the difference of two spellings that look the same on a page."""
     same = unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new)
     return " (the same letters in the answers' Unicode form)" if same else ""
 

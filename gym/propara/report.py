@@ -8,71 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gym.propara.averages import Averages, QuestionAverage, averages_of
 from gym.propara.check import check, read_rows
-from gym.propara.errors import Corrupted, ProcessFailure, ProParaError
-from gym.propara.grid import Grid, Grids, differences_message, participant_differences
-from gym.propara.matching import QUESTIONS
-from gym.propara.problem import Problem
-from gym.propara.scoring import QuestionScore, Scores, score
+from gym.propara.corrected import Corrected, corrected
+from gym.propara.errors import Corrupted, Problem, ProcessFailure, ProParaError
+from gym.propara.grid import Grids, differences_message, participant_differences, read_grids
+from gym.propara.process_report import ProcessReport, evaluate_process
+from gym.propara.scoring import Averages, Scores, averages_of
 from gym.propara.sentences import Sentences, read_sentences, sentence_problems
-from gym.propara.stream import grids_of
-from gym.propara.summary import Summary, summarise
+from gym.propara.submission_warnings import SubmissionWarning, submission_warnings
 
 EVALUATOR = "2018.2"
 """Changes whenever a number of any report could: the year of the reference's rules, and our count of corrections."""
-
-if TYPE_CHECKING:
-    from gym.propara.corrected import Corrected, ProcessCorrected
-    from gym.propara.flags import Flag
-    from gym.propara.trace import Match, Pair
-
-
-@dataclass(frozen=True)
-class ProcessReport:
-    """One process: summaries, the reference's scores (or why there are none), and all that a page shows."""
-
-    answer_grid: Grid
-    prediction_grid: Grid
-    answer: Summary
-    prediction: Summary
-    scores: dict[str, QuestionScore] | None
-    error: ProcessFailure | None
-    sentences: tuple[str, ...] = ()
-
-    @property
-    def process_id(self) -> int:
-        return self.answer.process_id
-
-    @cached_property
-    def corrected(self) -> ProcessCorrected:
-        from gym.propara.corrected import corrected_process
-
-        return corrected_process(self.answer, self.prediction)
-
-    def matches(self, question: str) -> tuple[list[Match], list[Match]]:
-        """Each answer with its best prediction, each prediction with its best answer."""
-        from gym.propara.trace import best_matches
-
-        return best_matches(question, self.answer, self.prediction)
-
-    def pairs(self, question: str) -> list[Pair]:
-        """Every prediction against every answer of a question, with the parts of the score and the reason."""
-        from gym.propara.trace import pairs
-
-        return pairs(question, self.answer, self.prediction)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "process_id": self.process_id,
-            "scores": {name: one.as_dict() for name, one in self.scores.items()} if self.scores else None,
-            "error": {"code": self.error.code, "message": self.error.message} if self.error else None,
-            "corrected": {name: one.as_dict() for name, one in self.corrected.scores.items()},
-            "answer": self.answer.as_dict(),
-            "prediction": self.prediction.as_dict(),
-        }
 
 
 @dataclass(frozen=True)
@@ -102,7 +50,7 @@ class Report:
         return self.averages.f1 if self.averages else None
 
     @property
-    def questions(self) -> dict[str, QuestionAverage]:
+    def questions(self) -> Scores:
         return self.averages.questions if self.averages else {}
 
     @property
@@ -115,34 +63,37 @@ class Report:
 
     @cached_property
     def corrected(self) -> Corrected:
-        from gym.propara.corrected import corrected
-
         return corrected([one.corrected for one in self.processes])
 
     @cached_property
-    def warnings(self) -> list[Flag]:
-        from gym.propara.flags import flags
+    def warnings(self) -> list[SubmissionWarning]:
+        return submission_warnings(
+            self.predictions_text, self.answer_grids, self.prediction_grids, self.processes
+        )
 
-        return flags(self)
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-able; numbers at full precision."""
+    def reference_as_dict(self) -> dict[str, Any]:
         return {
             "metric": "reference-exact",
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
             "rounded": self.averages.rounded() if self.averages else None,
-            "questions": {
-                name: {"precision": one.precision, "recall": one.recall, "f1": one.f1}
-                for name, one in self.questions.items()
-            },
+            "questions": {name: {**one.as_dict(), "f1": one.f1} for name, one in self.questions.items()},
+        }
+
+    def errors_as_dicts(self) -> list[dict[str, Any]]:
+        return [
+            {"process_id": pid, "code": error.code, "message": error.message}
+            for pid, error in self.errors.items()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-able; numbers at full precision."""
+        return {
+            **self.reference_as_dict(),
             "n_predictions": self.n_predictions,
             "n_answers": self.n_answers,
-            "errors": [
-                {"process_id": pid, "code": error.code, "message": error.message}
-                for pid, error in self.errors.items()
-            ],
+            "errors": self.errors_as_dicts(),
             "corrected": self.corrected.as_dict(),
             "warnings": [flag.as_dict() for flag in self.warnings],
             "processes": [one.as_dict() for one in self.processes],
@@ -161,8 +112,8 @@ def evaluate(
     """Score a prediction file against an answer file. Raises ProParaError with all problems at once."""
     wrong = sentence_problems(sentences or "", sentences_file)
     try:
-        prediction_grids = grids_of(predictions, predictions_file)
-        answer_grids = grids_of(answers, answers_file)
+        prediction_grids = read_grids(predictions, predictions_file)
+        answer_grids = read_grids(answers, answers_file)
     except ProParaError as error:
         found = error.problems or _problems(answers, predictions, answers_file, predictions_file)
         error.problems = found + wrong
@@ -176,17 +127,12 @@ def evaluate(
         error.problems = wrong
         raise
     processes = tuple(
-        _process(grid, prediction_grids[pid], texts.get(pid, ())) for pid, grid in answer_grids.items()
+        evaluate_process(grid, prediction_grids[pid], texts.get(pid, ()))
+        for pid, grid in answer_grids.items()
     )
-    averages = _averages(processes)
+    scores = [one.scores for one in processes if one.scores]
+    averages = averages_of(scores) if len(scores) == len(processes) else None
     return Report(processes, len(prediction_grids), averages, predictions, answer_grids, prediction_grids)
-
-
-def evaluate_one(
-    answers: Grids, predictions: Grids, process_id: int, sentences: tuple[str, ...] = ()
-) -> ProcessReport:
-    """One process of two files that fit each other. Raises KeyError when there is none of this number."""
-    return _process(answers[process_id], predictions[process_id], sentences)
 
 
 def _problems(answers: str, predictions: str, answers_file: str, predictions_file: str) -> list[Problem]:
@@ -194,27 +140,7 @@ def _problems(answers: str, predictions: str, answers_file: str, predictions_fil
     grids: Grids | None = None
     if not problems:
         try:
-            grids = grids_of(answers, answers_file)
+            grids = read_grids(answers, answers_file)
         except ProParaError as error:
             problems = [Problem(answers_file, 0, 0, "unreadable", str(error))]
     return check(grids, predictions, predictions_file) + problems
-
-
-def _process(answer_grid: Grid, prediction_grid: Grid, sentences: tuple[str, ...]) -> ProcessReport:
-    answer, prediction = summarise(answer_grid), summarise(prediction_grid)
-    scores: dict[str, QuestionScore] | None = None
-    failure: ProcessFailure | None = None
-    try:
-        scores = dict(zip(QUESTIONS, score(answer, prediction), strict=True))
-    except ProcessFailure as error:
-        failure = error
-    return ProcessReport(answer_grid, prediction_grid, answer, prediction, scores, failure, sentences)
-
-
-def _averages(processes: tuple[ProcessReport, ...]) -> Averages | None:
-    scores: list[Scores] = []
-    for one in processes:
-        if one.scores is None:
-            return None
-        scores.append((*one.scores.values(),))  # type: ignore[arg-type]
-    return averages_of(scores)

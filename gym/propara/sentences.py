@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gym.propara.errors import Corrupted, Crash
+from gym.propara.check import MAX_PROBLEMS, too_many
+from gym.propara.errors import Corrupted, Crash, Problem
 from gym.propara.grid import lines_of
-
-if TYPE_CHECKING:
-    from gym.propara.problem import Problem
 
 Sentences = dict[int, tuple[str, ...]]
 
@@ -35,9 +31,6 @@ def read_sentences(text: str, file: str) -> Sentences:
 
 def sentence_problems(text: str, file: str) -> list[Problem]:
     """All malformed rows, not only the first as `read_sentences` has it."""
-    from gym.propara.check import MAX_PROBLEMS, too_many
-    from gym.propara.problem import Problem
-
     found: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
         if len(found) >= MAX_PROBLEMS:

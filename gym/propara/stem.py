@@ -10,9 +10,8 @@ The ProPara evaluator hands over a location as one word, so blanks, digits and c
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import re
+from collections.abc import Callable
 
 _IRREGULAR = {
     form: stem
@@ -113,9 +112,7 @@ _SAFE = 950
 """Words of so many letters hold no run of y that is too long."""
 
 
-def _mind_depth(word: str, calls: int, runs: str) -> None:
-    import re
-
+def _check_depth(word: str, calls: int, runs: str) -> None:
     for run in re.finditer(runs, word):
         letters = run.end() - run.start() + (run.start() > 0)
         if _STEM + calls + letters > _DEPTH:
@@ -126,13 +123,13 @@ def _measure(stem: str, calls: int) -> int:
     """Porter's m: how often a consonant follows a vowel. `calls` stand between the reference's `stem` and the first
     question about a letter."""
     if len(stem) > _SAFE and "yyyy" in stem:
-        _mind_depth(stem, calls, "y+")
+        _check_depth(stem, calls, "y+")
     return _shape(stem).count("vc")
 
 
 def _ends_in_consonant(stem: str, calls: int) -> bool:
     if len(stem) > _SAFE and stem.endswith("yyyy"):
-        _mind_depth(stem, calls, "y+$")
+        _check_depth(stem, calls, "y+$")
     return _shape(stem)[-1] == "c"
 
 
@@ -212,7 +209,7 @@ def _tail(word: str) -> str:
 
 
 def stem(phrase: str) -> str:
-    """The stem of a phrase in lower case. Raises TooDeep where the reference dies of a long run of y."""
+    """The stem of a phrase in lower case. Raises TooDeep where a long run of y makes the reference fail."""
     if phrase in _IRREGULAR:
         return _IRREGULAR[phrase]
     if len(phrase) <= 2:

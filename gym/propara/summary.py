@@ -5,13 +5,10 @@ Inputs and outputs come from the actions alone, conversions from the location st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from gym.propara.events import conversions, display_name
+from gym.propara.cpython_set_order import difference_order, set_order
 from gym.propara.grid import ABSENT, Grid
-
-if TYPE_CHECKING:
-    from gym.propara.events import Happenings
 
 
 class Conversion(NamedTuple):
@@ -83,8 +80,17 @@ def is_output(actions: list[str]) -> bool:
     return "MOVE" not in actions[: actions.index("CREATE")]
 
 
+def display_name(participant: str) -> str:
+    """`a; b` is shown as `a OR b`."""
+    return " OR ".join([part.strip() for part in participant.split(";")])
+
+
+Happenings = dict[int, list[tuple[str, str]]]
+"""By step: who and where, in the file's order of participants."""
+
+
 class _Events(NamedTuple):
-    """By step: what came into being and what ceased to be, in the file's order of participants."""
+    """What came into being, and what ceased to be."""
 
     created: Happenings
     destroyed: Happenings
@@ -107,8 +113,8 @@ def summarise(grid: Grid) -> Summary:
             if is_output(actions):
                 outputs.append(name)
         _transitions(name, where, actions, events, moves)
-    found = tuple(Conversion(*one) for one in conversions(events.created, events.destroyed, grid.steps))
-    return Summary(grid.process_id, tuple(inputs), tuple(outputs), found, tuple(moves))
+    found = _conversions(events, grid.steps)
+    return Summary(grid.process_id, tuple(inputs), tuple(outputs), tuple(found), tuple(moves))
 
 
 def _transitions(name: str, where: list[str], actions: list[str], events: _Events, moves: list[Move]) -> None:
@@ -125,3 +131,40 @@ def _transitions(name: str, where: list[str], actions: list[str], events: _Event
         if action == "MOVE":
             moves.append(Move(name, before, after, step))
         before = after
+
+
+def _conversions(events: _Events, steps: int) -> list[Conversion]:
+    """Three rules, the first that applies to a step; those that span two steps never look at the last pair of steps.
+
+    Some names and all locations come out of sets in the reference; they stand in CPython's set order.
+    """
+    found: list[Conversion] = []
+    created, destroyed = events
+    if not created or not destroyed:
+        return found
+    for step in sorted(created.keys() | destroyed.keys()):
+        new, gone = created.get(step), destroyed.get(step)
+        if new and gone:
+            found.append(_conversion(_names(gone), _names(new), new + gone, step))
+        elif step >= steps - 1:
+            continue
+        elif gone and step + 1 not in destroyed:
+            later = created.get(step + 1, [])
+            if names := difference_order(_names(later), _names(gone)):
+                found.append(_conversion(_names(gone), names, later + gone, step))
+        elif new and not gone and step + 1 not in created:
+            later = destroyed.get(step + 1, [])
+            if names := difference_order(_names(later), _names(new)):
+                found.append(_conversion(names, _names(new), new + later, step))
+    return found
+
+
+def _names(happenings: list[tuple[str, str]]) -> list[str]:
+    return [name for name, _ in happenings]
+
+
+def _conversion(
+    destroyed: list[str], created: list[str], happenings: list[tuple[str, str]], step: int
+) -> Conversion:
+    locations = set_order([where for _, where in happenings])
+    return Conversion(" AND ".join(destroyed), " AND ".join(created), " AND ".join(locations), step)

@@ -3,60 +3,33 @@
 A summary joins alternatives with " OR " and several things with " AND ". `overlap` counts the pairs of terms that share
 an alternative and divides by what would be the union if every term had at most one partner. Nothing guards that: it can
 be above 1, below 0, or a division by zero. That is the published behaviour; gym.propara.corrected has the bounded one.
-
-What was compared is remembered in dictionaries of limited size, not with functools: the command line loads this module
-first, and importing functools takes longer than scoring fifty processes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from gym.propara.errors import ProcessFailure
 from gym.propara.stem import TooDeep, stem
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    Terms = tuple[frozenset[str], ...]
-    Key = TypeVar("Key")
-    Value = TypeVar("Value")
+Terms = tuple[frozenset[str], ...]
 
 _LEADING = ("a", "an", "the", "your", "his", "their", "my", "another", "other", "this", "that")
 _ARTICLES = tuple(f"{word} " for word in _LEADING)
-LONG_RUN = 900
-"""Shorter runs of y are no trouble to the reference's stemmer, which recurses once for each of them."""
-_LIMIT = 16_384
-"""Entries of each memory; a full one starts anew."""
+_REMEMBERED = 16_384
+"""Entries of each cache."""
 
 
-def _remember(memory: dict[Key, Value], key: Key, value: Value) -> Value:
-    if len(memory) >= _LIMIT:
-        memory.clear()
-    memory[key] = value
-    return value
-
-
-_normal: dict[str, str] = {}
-_participants: dict[str, Terms] = {}
-_locations: dict[str, Terms] = {}
-_too_deep: set[str] = set()
-"""Locations whose stems the reference cannot find."""
-_participant_pairs: dict[tuple[str, str], float] = {}
-_location_pairs: dict[tuple[str, str], float] = {}
-
-
+@lru_cache(_REMEMBERED)
 def normalise_phrase(phrase: str) -> str:
     """Lower case, without one leading article or possessive, Porter-stemmed as one word."""
-    known = _normal.get(phrase)
-    if known is not None:
-        return known
     lower = phrase.lower()
     for article in _ARTICLES:
         if lower.startswith(article):
             lower = lower[len(article) :]
             break
-    return _remember(_normal, phrase, stem(lower).strip())
+    return stem(lower).strip()
 
 
 def _normalised(alternatives: list[str], norm: Callable[[str], str]) -> frozenset[str]:
@@ -69,30 +42,29 @@ def _normalised(alternatives: list[str], norm: Callable[[str], str]) -> frozense
     return frozenset(found)
 
 
+def _alternatives(text: str) -> list[list[str]]:
+    return [part.strip().split(" OR ") for part in text.split(" AND ")]
+
+
+@lru_cache(_REMEMBERED)
 def participant_terms(text: str) -> Terms:
     """One set of alternatives for each participant joined by AND; participants are not normalised."""
-    known = _participants.get(text)
-    if known is not None:
-        return known
-    terms = tuple(frozenset(part.strip().split(" OR ")) for part in text.split(" AND "))
-    return _remember(_participants, text, terms)
+    return tuple([frozenset(part) for part in _alternatives(text)])
 
 
 def location_terms(text: str) -> Terms:
     """As `participant_terms`, but normalised; in lower case alone where the reference's stemmer fails."""
-    known = _locations.get(text)
-    if known is not None:
-        return known
-    parts = [part.strip().split(" OR ") for part in text.split(" AND ")]
+    return _location_terms(text)[0]
+
+
+@lru_cache(_REMEMBERED)
+def _location_terms(text: str) -> tuple[Terms, bool]:
+    """The terms, and whether the reference's stemmer takes them."""
+    parts = _alternatives(text)
     try:
-        terms = tuple([_normalised(part, normalise_phrase) for part in parts])
+        return tuple([_normalised(part, normalise_phrase) for part in parts]), True
     except TooDeep:
-        if len(_too_deep) >= _LIMIT:
-            _too_deep.clear()
-            _locations.clear()
-        _too_deep.add(text)
-        terms = tuple([_normalised(part, str.lower) for part in parts])
-    return _remember(_locations, text, terms)
+        return tuple([_normalised(part, str.lower) for part in parts]), False
 
 
 def _overlap(answer: Terms, prediction: Terms) -> float:
@@ -109,26 +81,20 @@ def _overlap(answer: Terms, prediction: Terms) -> float:
     return shared / union
 
 
+@lru_cache(_REMEMBERED)
 def participant_overlap(answer: str, prediction: str) -> float:
     """The reference's overlap of two participant strings; 1.0 when they are equal as they stand."""
     if answer == prediction:
         return 1.0
-    known = _participant_pairs.get((answer, prediction))
-    if known is not None:
-        return known
-    value = _overlap(participant_terms(answer), participant_terms(prediction))
-    return _remember(_participant_pairs, (answer, prediction), value)
+    return _overlap(participant_terms(answer), participant_terms(prediction))
 
 
+@lru_cache(_REMEMBERED)
 def location_overlap(answer: str, prediction: str) -> float:
     """The reference's overlap of two location strings after normalisation; 1.0 when they are equal as they stand."""
     if answer == prediction:
         return 1.0
-    known = _location_pairs.get((answer, prediction))
-    if known is not None:
-        return known
-    terms = location_terms(answer), location_terms(prediction)
-    if _too_deep and not _too_deep.isdisjoint((answer, prediction)):
+    (theirs, stemmed), (mine, also_stemmed) = _location_terms(answer), _location_terms(prediction)
+    if not (stemmed and also_stemmed):
         raise ProcessFailure("too-deep", "A run of y so long that the reference recurses too deeply.")
-    value = _overlap(*terms)
-    return _remember(_location_pairs, (answer, prediction), value)
+    return _overlap(theirs, mine)

@@ -1,8 +1,8 @@
 """Whether the numbers of runs can be compared: what their bits are, and how they were made.
 
-A masked model's pseudo-log-likelihood is no surprisal, and the mean of a region is not its sum: margins of such runs
-are not subtracted from each other. Other differences (start token, end token, joining) are said beside the numbers.
-The whitespace correction is none of them: predictions are judged by the raw values.
+A masked model's pseudo-log-likelihood is no surprisal, the mean of a region is not its sum, and corrected bits are not
+raw ones: margins of such runs are not subtracted from each other. Other differences (start token, end token, joining)
+are said beside the numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gym.evaluations.models import SuiteRun
 
-BITS = {"score_kind": "Kind of score", "metric": "Region value"}
+BITS = {"score_kind": "Kind of score", "metric": "Region value", "whitespace": "Whitespace correction"}
 """Facts without which margins are not the same quantity."""
 FACTS = BITS | {"bos": "Start token", "eos": "End token", "join": "Joining"}
 NOT_SAID = "not said"
@@ -22,7 +22,8 @@ OUTCOMES_ALONE = "outcomes alone"
 
 @dataclass(frozen=True)
 class Unlike:
-    """A fact in which runs differ, and what each of them has in their order; None where a run is missing."""
+    """A fact in which runs differ, and what each of them has in their order; None where a run is missing or
+    cannot say."""
 
     key: str
     values: tuple[str | None, ...]
@@ -64,12 +65,12 @@ def in_words(row: Unlike, labels: Sequence[str]) -> str:
     return f"{row.what}: " + "; ".join(f"{value} ({', '.join(who)})" for value, who in by_value.items())
 
 
-def _fact(run: SuiteRun, key: str) -> str:
+def _fact(run: SuiteRun, key: str) -> str | None:
     if key == "score_kind":
         return run.score_kind if run.has_surprisals else OUTCOMES_ALONE
     value = run.policy.get(key)
-    if value is None:
-        return NOT_SAID
+    if value is None:  # uploaded bits are raw unless somebody corrected them: not saying so is no difference
+        return None if key == "whitespace" else NOT_SAID
     if key == "eos":
         return "scored" if value else "not scored"
     return str(value)

@@ -75,6 +75,7 @@ def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
     return Cell(
         known[0].run, known[0].n, *sums, over.mean, over.least, over.greatest, known[0].chance, None,
         any(cell.uploaded for cell in known), over, "; ".join(policies),
+        "; ".join(dict.fromkeys(cell.whitespace for cell in known)),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from gym.results.tables import Table
 LONG_HEADER = (
     "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", "n_items",
     "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "p_above_chance_uncorrected", "p_holm", "ties",
-    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind", "missing",
+    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", "missing",
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def _weights(board: Board) -> str:
 
 def wide(board: Board) -> Table:
     """One row per model, a column per suite: rates 0..1, as printed in papers."""
-    fixed = ("model", "SG score", "ci_low_95", "ci_high_95", "suites run")
+    fixed = ("model", "SG score", "ci_low_95", "ci_high_95", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
     tags = tuple(f"tag {tag}" for tag in board.tags)
@@ -69,6 +69,7 @@ def wide(board: Board) -> Table:
             row.label,
             *mean_and_interval(row.score),
             row.score.n if row.score else 0,
+            "; ".join(dict.fromkeys(cell.whitespace for cell in row.cells if cell and cell.whitespace)),
             *((*seeds(row.score.spread if row.score else None), members(row)) if between else ()),
             *((_policies(row, board),) if policies else ()),
             *(mean.rate if mean else None for mean in row.tags),
@@ -77,7 +78,7 @@ def wide(board: Board) -> Table:
         for row in board.rows
     )
     header = (*fixed, *between, *policies, *tags, *suites)
-    texts = {"model", "members", "other policies"}
+    texts = {"model", "whitespace", "members", "other policies"}
     return Table("Models on suites", header, rows, tuple(name not in texts for name in header), note(board))
 
 
@@ -168,6 +169,7 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             *seeds(cell.spread),
             cell.said_policy,
             score_kind(row, cell),
+            cell.whitespace,
             "",
         )
         for row in board.rows
@@ -260,6 +262,7 @@ def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | Non
         "source": "uploaded" if cell.uploaded else "computed",
         "policy": cell.said_policy,
         "score_kind": score_kind(row, cell),
+        "whitespace": cell.whitespace,
         **_spread_json(cell.spread),
     }
 

@@ -15,7 +15,8 @@ from suites.models import Suite, SuiteRevision
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
-    the run has otherwise than the default policy (evaluations.policies.departures)."""
+    the run has otherwise than the default policy (evaluations.policies.departures), `whitespace` which correction its
+    bits have."""
 
     run: str
     n: int
@@ -32,6 +33,7 @@ class Cell:
     uploaded: bool
     spread: Spread | None = None
     policy: str = ""
+    whitespace: str = ""
 
     @property
     def against(self) -> str:

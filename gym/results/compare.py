@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -153,12 +154,20 @@ def tests_in_words(pairs: Sequence[Pair]) -> str:
     return next(iter(tests), MCNEMAR).label
 
 
+class ItemCell(NamedTuple):
+    """An item on one side: its outcome codes, what it counts, and its margin."""
+
+    codes: list[int]
+    counts: float
+    margin: float | None
+
+
 @dataclass(frozen=True)
 class ItemRow:
-    """One item: per side its outcome codes, share and margin; None where a side lacks the item."""
+    """One item: a cell per side; None where a side lacks the item."""
 
     item: int
-    cells: list[tuple[list[int], float, float | None] | None]
+    cells: list[ItemCell | None]
     differs: bool
 
 
@@ -167,10 +176,10 @@ def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
     rows = []
     for item in items:
         cells = [
-            (side.codes(item), side.shares[item], side.margins[item]) if item in side.shares else None
+            ItemCell(side.codes(item), side.shares[item], side.margins[item]) if item in side.shares else None
             for side in sides
         ]
-        known = {round(cell[1], 9) for cell in cells if cell is not None}
+        known = {round(cell.counts, 9) for cell in cells if cell is not None}
         rows.append(ItemRow(item, cells, len(known) > 1))
     return rows
 

@@ -51,6 +51,7 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
     header = (
         "suite", "revision", "baseline", "model", "rate_baseline", "rate_model", "items", "difference", "ci_low_95",
         "ci_high_95", "only_baseline", "only_model", "test", "p", f"p_{choices.correction.key}", "made_differently",
+        "whitespace_baseline", "whitespace_model",
     )  # fmt: skip
     table = [_table_row(row, pair) for row, pair, _ in known]
     return Figure(
@@ -65,6 +66,7 @@ def _table_row(row: SuiteRow, pair: Pair) -> tuple[object, ...]:
         pair.first.rate, pair.second.rate, pair.n, pair.rate.mean, pair.rate.low, pair.rate.high,
         pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected,
         ". ".join(in_words(one, labels) for one in row.unlike) or None,
+        pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip
 
 
@@ -99,7 +101,8 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         domain=None,
         note=f"{note} {differing}".strip(),
     )
-    header = ("item_number", *(f"margin_bits_{label}" for label in labels))
-    table = [(row.item, *(cell[2] if cell else None for cell in row.cells)) for row in rows]
+    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace")
+    said = sides[0].run.whitespace  # the same for all, as are their bits
+    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), said) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
     return Figure("compare-items", title, draw, header, table, query, differing, choices.options.rule)

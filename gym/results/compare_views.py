@@ -24,8 +24,8 @@ from gym.results.stats import CORRECTIONS
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import SuiteRevision
+from suites.presenters import critical_regions
 from suites.selectors import visible_to as visible_suites
-from suites.shown import critical_regions
 
 ITEMS_PER_PAGE = 200
 PAIRS_PER_PAGE = 100
@@ -174,7 +174,8 @@ def _orders(found: OnASuite) -> dict[str, Any]:
     """Items by number, or under side `s1` by margin, by what they count where there is no common margin."""
     column = (
         2
-        if found.same_bits and any(cell and cell[2] is not None for row in found.items for cell in row.cells)
+        if found.same_bits
+        and any(cell and cell.margin is not None for row in found.items for cell in row.cells)
         else 1
     )
     orders: dict[str, Any] = {"item": lambda row: row.item}
@@ -210,7 +211,7 @@ def _lens(side: Side, item: int) -> dict[str, Any]:
     critical = critical_regions(revision)
     sentences = [shown_sentence(row, revision, critical) for row in scores]
     return {
-        "figure": None if run.filling else item_figure(run, item, sentences),
+        "figure": item_figure(run, item, sentences),
         "side": side,
         "run": run,
         "revision": revision,

@@ -81,6 +81,10 @@ class OnASuite:
     gaps: list[Gap]
 
     @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
     def n_differ(self) -> int:
         return sum(row.differs for row in self.items)
 

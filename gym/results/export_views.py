@@ -69,12 +69,12 @@ def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every:
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
-    """A table of one finished run; its name says what its bits are, and whether some follow. Raises TooMuch."""
+    """A table of one finished run; its name says what its bits are, and whether some are missing. Raises TooMuch."""
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     if run.score_kind != "surprisal":
         stem += "-pseudo-log-likelihood"
-    if run.filling and what in {"regions", "tokens"}:
-        stem += "-incomplete"
+    if not run.has_all_tokens and what in {"regions", "tokens"}:
+        stem += "-needed-tokens"
     return _table(what, form, [run], stem)
 
 
@@ -120,11 +120,9 @@ def finished_run(user: Any, key: str) -> SuiteRun:
 
 def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
     """Raises Refused."""
-    if run.filling:
-        raise Refused(
-            "evaluated JSON",
-            ["The regions that no prediction looks at are still being scored. Try again when they are."],
-        )
+    if not run.has_all_tokens:
+        reason = "This run computed only the regions that its predictions look at. Start one with all tokens."
+        raise Refused("evaluated JSON", [reason])
     metric = str(run.policy.get("metric", "sum"))
     text = evaluated_json(
         export_document(run.revision, names_author=may_know_owner(user, run.revision.suite)),

@@ -11,9 +11,8 @@ from django.views.decorators.http import require_safe
 
 from gym.conversations import case_views as agent_cases
 from gym.conversations import views as agents
+from gym.conversations.charts import SUITE_TREND, suite_trend
 from gym.conversations.selectors import visible_to as visible_agent_suites
-from gym.conversations.trend import KIND as AGENT_TREND
-from gym.conversations.trend import suite_trend
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import latest_done, run_at
 from gym.evaluations.selectors import visible_to as visible_runs
@@ -32,8 +31,8 @@ from gym.results.rules import rule_of
 from gym.results.selectors import scored_runs
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
+from suites.presenters import critical_regions
 from suites.selectors import revisions_for
-from suites.shown import critical_regions
 
 
 def _run(request: HttpRequest) -> SuiteRun:
@@ -61,7 +60,7 @@ def _item(request: HttpRequest) -> Figure:
     scores = run.sentence_scores.filter(sentence__item=item).select_related("sentence")
     critical = critical_regions(run.revision)
     shown = [shown_sentence(row, run.revision, critical) for row in scores.order_by("sentence__position")]
-    figure = None if run.filling else run_figures.item_figure(run, item, shown)
+    figure = run_figures.item_figure(run, item, shown)
     if figure is None:
         raise Http404("This run has no such item with tokens.")
     return figure
@@ -131,7 +130,7 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
     "propara-actions": submissions.actions_chart,
     "agent-matrix": agents.matrix_chart,
     "agent-trend": agent_cases.trend_chart,
-    AGENT_TREND: _agent_trend,
+    SUITE_TREND: _agent_trend,
 }
 
 

@@ -134,11 +134,19 @@ def _scores(
             *row[:-2],
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
             policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
+            whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
         )
         for (revision, model), row in last.items()
         if row[_RATE] is not None
     }
     return cells, _lacking({place: row for place, row in last.items() if row[_RATE] is None}, models, options)
+
+
+def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
+    """As `SuiteRun.whitespace`; `policy`: None = the default one."""
+    if policy is None:
+        return "" if uploaded else "none"
+    return str(policy.get("whitespace", ""))
 
 
 def _lacking(

@@ -17,7 +17,7 @@ MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
 def pairs_of(revisions: Sequence[SuiteRevision]) -> list[tuple[int, int]]:
     """Places of (the one without, the one with the modifier). What `Suite.without_modifier` names goes before names in
     files. By name, both belong to one owner or one published collection; of several, the one in the same collection is
-    taken, then the owner's, then the one that was added nearest to the other."""
+    taken, then the owner's, then the one that was added nearest to the other, before it if two are equally near."""
     by_suite = {row.suite_id: k for k, row in enumerate(revisions)}
     by_name: dict[str, list[int]] = {}
     for k, row in enumerate(revisions):
@@ -48,11 +48,12 @@ def _by_name(revisions: Sequence[SuiteRevision], candidates: dict[int, list[int]
     for k, places in candidates.items():
         modified = revisions[k]
 
-        def nearness(place: int, modified: SuiteRevision = modified) -> tuple[bool, bool, int]:
+        def nearness(place: int, modified: SuiteRevision = modified) -> tuple[bool, bool, int, bool]:
             plain = revisions[place]
             shared = together.get(plain.suite_id, set()) & together.get(modified.suite_id, set())
             same_owner = plain.suite.owner_id == modified.suite.owner_id
-            return not shared, not same_owner, abs(plain.suite_id - modified.suite_id)
+            distance = plain.suite_id - modified.suite_id
+            return not shared, not same_owner, abs(distance), distance > 0
 
         best = min(places, key=nearness)
         if nearness(best)[:2] != (True, True):

@@ -15,7 +15,7 @@ from gym.results.figures import Figure
 from gym.results.rules import Rule
 from gym.results.selectors import Scored
 from suites.models import SuiteRevision
-from suites.shown import critical_regions
+from suites.presenters import critical_regions
 
 
 def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
@@ -41,12 +41,13 @@ def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
         return region_chart(names, series, critical, title, standalone=standalone)
 
     rows = [
-        (row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"])
+        (row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"], run.whitespace)
         for row in run.region_summary
         for number, (name, cell) in enumerate(zip(names, row["regions"], strict=True), start=1)
     ]
     header = (
         "condition", "region_number", "region_name", "n_items", "mean_bits", "ci_low_95_bits", "ci_high_95_bits",
+        "whitespace",
     )  # fmt: skip
     query = {"run": run.key} | ({"items": "1"} if items else {})
     return Figure("run-regions", title, draw, header, rows, query, "Interval: 95%, Student’s t.")
@@ -73,11 +74,12 @@ def margins_figure(run: SuiteRun, result: PredictionResult) -> Figure:
 
     words = ("failed", "held", "tie", "not evaluable")
     rows = [
-        (item, words[code] if code < len(words) else "not held", margin)
+        (item, words[code] if code < len(words) else "not held", margin, run.whitespace)
         for item, code, margin in zip(result.items, result.outcomes, result.margins, strict=True)
     ]
     query = {"run": run.key, "prediction": str(result.position)}
-    return Figure("run-margins", title, draw, ("item_number", "outcome", "margin_bits"), rows, query)
+    header = ("item_number", "outcome", "margin_bits", "whitespace")
+    return Figure("run-margins", title, draw, header, rows, query)
 
 
 def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) -> Figure | None:
@@ -105,11 +107,11 @@ def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) ->
     draw = partial(token_strip, strips, columns, title, note=note)
     header = (
         "condition", "region_number", "region_name", "token", "start", "end", "surprisal_bits", "special",
-        "straddles_regions",
+        "straddles_regions", "whitespace",
     )  # fmt: skip
     rows = [
         (sentence.condition, number, name, token.text or token.token, token.start, token.end, token.bits,
-         token.special, token.straddles)
+         token.special, token.straddles, run.whitespace)
         for sentence in known
         for number, name, tokens in (
             *((region.number, region.name, region.tokens) for region in sentence.regions),
@@ -123,9 +125,9 @@ def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) ->
 def _strip(token: ShownToken) -> StripToken:
     """Blanks as a dot, which the font of papers has; it lacks the open box of the pages."""
     text = (token.text or token.token).replace(" ", "·")
-    return StripToken(
-        text, token.bits, token.special, token.straddles, f"characters {token.start}–{token.end}"
-    )
+    place = f"characters {token.start}–{token.end}"
+    note = f"not computed, {place}" if token.not_computed else place
+    return StripToken(text, token.bits, token.special, token.straddles, note)
 
 
 def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule) -> Figure:

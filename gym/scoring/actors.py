@@ -16,6 +16,7 @@ from gym.scoring.services import KIND
 from models_registry import permissions
 from models_registry.backends import BackendError
 from models_registry.engine import ScoringFailure, ScoringPolicy
+from models_registry.engine.whitespace import corrected_scores
 
 
 @handler(KIND, seconds=3600)
@@ -36,10 +37,12 @@ def score(context: JobContext) -> None:
             known = score_missing(context, backend, policy, request.texts)
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
-    rows = [_row(known[text]) for text in request.texts]
+    rows = [_row(text, known[text], policy) for text in request.texts]
     with context.finish():
         ScoreRequest.objects.filter(pk=request.pk).update(scores=rows, completed_at=timezone.now())
 
 
-def _row(scores: Scores) -> dict[str, object]:
+def _row(text: str, scores: Scores, policy: ScoringPolicy) -> dict[str, object]:
+    if policy.whitespace == "trailing" and not isinstance(scores, ScoringFailure):
+        scores = corrected_scores(text, scores)
     return cache.to_json(scores) | ({} if isinstance(scores, ScoringFailure) else {"failure": ""})

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, one
-from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.base import ApiView, get_or_404
+from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
@@ -69,31 +69,11 @@ class ScoreSerializer(serializers.Serializer):
     sentences = SentenceScoreSerializer(many=True, help_text="empty until the state is done")
 
 
-SCORE = {
-    "id": "3f2a9c1d5e7b8a604c21",
-    "state": "done",
-    "job": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
-    "model": "demo-gpt2",
-    "policy": {"bos": "auto", "eos": False},
-    "sentences": [
-        {
-            "text": "The woman plays.",
-            "bits": 12.5,
-            "failure": "",
-            "tokens": [
-                {"token": "The", "id": 464, "start": 0, "end": 3, "bits": 12.5, "special": False},
-            ],
-        }
-    ],
-}
-WAITING = SCORE | {"state": "queued", "sentences": []}
-
-
 def shown(request: Request, row: ScoreRequest) -> Response:
     """200 with the scores, 202 while they are waited for, 422 when the model could not be used."""
     if row.state in {"failed", "cancelled"}:
         reason = row.job.error if row.job is not None and row.job.error else "The job was cancelled."
-        raise Refusal(422, reason, "not-scored")
+        raise ApiProblem(422, reason, "not-scored")
     done = row.completed_at is not None
     data = {
         "id": row.key,
@@ -130,36 +110,28 @@ class ScoreList(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.RUN
 
-    @operation(
-        "Score sentences",
-        takes=ScoreBody,
-        sends={"model": "demo-gpt2", "sentences": ["The woman plays."]},
-        answers=ScoreSerializer,
-        example=SCORE,
-        later=WAITING,
-        waits=True,
-    )
+    @operation("Score sentences", takes=ScoreBody, answers=ScoreSerializer, also=[202], waits=True)
     def post(self, request: Request) -> Response:
         """Surprisals of their tokens, in bits. Waits up to three seconds; what takes longer is answered 202, and
         `Location` has the scores later. They are kept for a day and count for the daily cap."""
-        given = self.given()
-        model = one(visible_models(request.user), slug=given["model"])
-        policy = ScoringPolicy.from_dict(given.get("policy", {}))
+        body = self.body()
+        model = get_or_404(visible_models(request.user), slug=body["model"])
+        policy = ScoringPolicy.from_dict(body.get("policy", {}))
         try:
-            row = services.queue_scores(given["sentences"], model, policy, actor=request.user)
+            row = services.queue_scores(body["sentences"], model, policy, actor=request.user)
         except ValidationError as error:
             where = "$.model" if not model.is_ready or not model.is_hosted else "$.sentences"
-            raise invalid(*(Trouble(where, message) for message in error.messages)) from error
+            raise invalid(*(FieldError(where, message) for message in error.messages)) from error
         return shown(request, services.wait_for(row))
 
 
 class Score(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Read scores", answers=ScoreSerializer, example=SCORE, later=WAITING, also=[422])
+    @operation("Read scores", answers=ScoreSerializer, also=[202, 422])
     def get(self, request: Request, key: str) -> Response:
         """202 while they are waited for. For who sent the sentences."""
-        return shown(request, one(visible_to(request.user), key=key))
+        return shown(request, get_or_404(visible_to(request.user), key=key))
 
 
 urlpatterns = [

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, one
+from gym.api.base import ApiView, ListView, get_or_404
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
@@ -20,15 +20,12 @@ from gym.sharing import permissions, services
 from gym.sharing.models import Role
 from gym.sharing.rooms import Room
 
-BOB = {"username": "bob", "role": "edit"}
 
-
-def people_api(room: Room, before: str, **path_examples: Any) -> list[URLPattern]:
+def people_api(room: Room, before: str) -> list[URLPattern]:
     """Two addresses below that of a thing, e.g. `before="suites/<slug:slug>/"`."""
-    given = {"room": room, "path_examples": path_examples}
     return [
-        path(f"{before}people/", People.as_view(**given), name=f"{room.api}-people"),
-        path(f"{before}people/<user:username>/", Person.as_view(**given), name=f"{room.api}-person"),
+        path(f"{before}people/", People.as_view(room=room), name=f"{room.api}-people"),
+        path(f"{before}people/<user:username>/", Person.as_view(room=room), name=f"{room.api}-person"),
     ]
 
 
@@ -52,24 +49,22 @@ class People(ListView):
     permission_classes = [IsAuthenticated, TokenScope]
     room: Room = None  # type: ignore[assignment]
 
-    @operation("List collaborators", answers=PersonSerializer, many=True, example=BOB)
+    @operation("List collaborators", answers=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """For the people of the thing."""
-        thing = one(self.room.visible_to(request.user), slug=slug)
+        thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         if not permissions.may_read(request.user, thing):
             raise PermissionDenied(f"only the people of a {services.noun_of(thing)} know each other")
         people = thing.collaborations.select_related("user").order_by("user__username")
         return self.page(people, PersonSerializer)
 
-    @operation(
-        "Add a collaborator", takes=PersonBody, sends=BOB, answers=PersonSerializer, status=201, example=BOB
-    )
+    @operation("Add a collaborator", takes=PersonBody, answers=PersonSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """Let somebody edit or view it. For its owner."""
-        thing = one(self.room.visible_to(request.user), slug=slug)
+        thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         services.require_owner(request.user, thing)
-        given = self.given()
-        added = services.add_collaborator(thing, given["username"], given["role"], actor=request.user)
+        body = self.body()
+        added = services.add_collaborator(thing, body["username"], body["role"], actor=request.user)
         place = reverse(f"{self.room.api}-person", args=[slug, added.user.username], request=request)
         return Response(PersonSerializer(added).data, status=201, headers={"Location": place})
 
@@ -78,19 +73,13 @@ class Person(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     room: Room = None  # type: ignore[assignment]
 
-    @operation(
-        "Change what a collaborator may do",
-        takes=RoleBody,
-        sends={"role": "view"},
-        answers=PersonSerializer,
-        example=BOB,
-    )
+    @operation("Change what a collaborator may do", takes=RoleBody, answers=PersonSerializer)
     def patch(self, request: Request, slug: str, username: str) -> Response:
         """edit, view, or owner: that hands it over, and the owner of before may edit from then on."""
-        thing = one(self.room.visible_to(request.user), slug=slug)
+        thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         services.require_owner(request.user, thing)
         row = _person(thing, username)
-        role = self.given()["role"]
+        role = self.body()["role"]
         if role == "owner":
             services.hand_over(thing, row, actor=request.user)
             return Response({"username": username, "role": "owner"})
@@ -100,7 +89,7 @@ class Person(ApiView):
     @operation("Remove a collaborator", status=204)
     def delete(self, request: Request, slug: str, username: str) -> Response:
         """The owner removes anybody, everybody themselves."""
-        thing = one(self.room.visible_to(request.user), slug=slug)
+        thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         if username != request.user.username:
             services.require_owner(request.user, thing)
         services.remove_collaborator(thing, _person(thing, username), actor=request.user)
@@ -108,4 +97,4 @@ class Person(ApiView):
 
 
 def _person(thing: Any, username: str) -> Any:
-    return one(thing.collaborations.select_related("user"), user__username=username)
+    return get_or_404(thing.collaborations.select_related("user"), user__username=username)

@@ -16,14 +16,13 @@ from gym.api.base import ApiView, ListView
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
-from gym.jobs.api import JOB, JobSerializer
+from gym.jobs.api import JobSerializer
 from gym.jobs.models import Job
 from gym.jobs.selectors import workers
 from gym.staff import cleaning, selectors, services
-from gym.staff.actors import CLEAN, DOCTOR, TIDY
+from gym.staff.actors import DOCTOR, TIDY
 
 FOR_STAFF = [IsAuthenticated, IsAdminUser, TokenScope]
-WHEN = "2026-03-01T09:00:00Z"
 
 
 class StaffWorkerSerializer(serializers.Serializer):
@@ -115,58 +114,7 @@ class ChecksSerializer(serializers.Serializer):
     checks = CheckSerializer(many=True)
 
 
-WORKER: dict[str, Any] = {
-    "id": "gym-4711",
-    "host": "gym",
-    "pid": 4711,
-    "alive": True,
-    "queues": ["default"],
-    "threads": 1,
-    "device": "cpu",
-    "started": WHEN,
-    "last_seen": WHEN,
-    "keeps_loaded": ["demo-gpt2"],
-    "process_bytes": 812_000_000,
-    "jobs": [JOB],
-    "last_error": "",
-    "last_error_at": None,
-}
-FAILURE = {
-    "kind": "suite_run",
-    "message": "The model was deleted.",
-    "count": 3,
-    "last": WHEN,
-    "job": "0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77",
-}
-STORAGE = {
-    "cached": 120_000,
-    "budget": 2_000_000,
-    "over": 0,
-    "runs": 310,
-    "run_sentences": 49_600,
-    "spent_chunks": 0,
-    "estimated": True,
-    "tables": [{"name": "Scored sentences", "bytes": 410_000_000}],
-    "database": 980_000_000,
-    "folders": [{"name": "Model directory", "bytes": 1_200_000_000, "at_least": False}],
-}
-USE = {
-    "username": "alice",
-    "is_staff": False,
-    "jobs": 2,
-    "max_jobs": 50,
-    "sentences": 4_800,
-    "max_sentences": 500_000,
-    "runs": 31,
-    "max_runs": 2_000,
-    "has_own_limits": False,
-}
-DONE = JOB | {"kind": DOCTOR, "title": "Look for what is missing", "state": "done"}
-CHECKS = {"job": DONE, "checks": [{"level": "ok", "text": "the database answers"}]}
-
-
 DAYS = {"min_value": cleaning.MIN_DAYS, "max_value": cleaning.MAX_DAYS}
-OLD_THINGS = {"days": 365, "jobs": 4_200, "runs": 31, "sentences": 4_960}
 
 
 class AgeQuery(Query):
@@ -192,7 +140,7 @@ class OldSerializer(serializers.Serializer):
 class Workers(ListView):
     permission_classes = FOR_STAFF
 
-    @operation("List workers", answers=StaffWorkerSerializer, many=True, example=WORKER)
+    @operation("List workers", answers=StaffWorkerSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Every worker that signed in and has not signed off: device, models it keeps loaded, jobs, last error."""
         return self.page(workers(), StaffWorkerSerializer)
@@ -201,7 +149,7 @@ class Workers(ListView):
 class Failures(ListView):
     permission_classes = FOR_STAFF
 
-    @operation("List what failed", answers=FailureSerializer, many=True, example=FAILURE)
+    @operation("List what failed", answers=FailureSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Failures of seven days, grouped by message, the most frequent first."""
         return self.page(selectors.recent_failures(), FailureSerializer)
@@ -210,7 +158,7 @@ class Failures(ListView):
 class Users(ListView):
     permission_classes = FOR_STAFF
 
-    @operation("List who uses how much", answers=UseSerializer, many=True, example=USE)
+    @operation("List who uses how much", answers=UseSerializer, many=True)
     def get(self, request: Request) -> Response:
         """The accounts that use most, or have limits of their own, beside what they may use."""
         return self.page(selectors.busiest_users(), UseSerializer)
@@ -219,7 +167,7 @@ class Users(ListView):
 class StorageView(ApiView):
     permission_classes = FOR_STAFF
 
-    @operation("Read what is kept", answers=StorageSerializer, example=STORAGE)
+    @operation("Read what is kept", answers=StorageSerializer)
     def get(self, request: Request) -> Response:
         """Scored sentences, runs, bytes of tables and folders, as they were within the last five minutes."""
         found = selectors.storage()
@@ -235,12 +183,7 @@ class Tidy(ApiView):
     permission_classes = FOR_STAFF
     token_scope = Scope.RUN
 
-    @operation(
-        "Tidy up",
-        answers=JobSerializer,
-        status=202,
-        example=JOB | {"kind": TIDY, "title": "Tidy up the storage", "state": "queued"},
-    )
+    @operation("Tidy up", answers=JobSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queues a job, or names the one under way: scored sentences go down to the budget, plans of finished runs go.
         Results stay."""
@@ -251,24 +194,17 @@ class Tidy(ApiView):
 class CleanUp(ApiView):
     permission_classes = FOR_STAFF
 
-    @operation("Look at what is old", query=AgeQuery, answers=OldSerializer, example=OLD_THINGS)
+    @operation("Look at what is old", query=AgeQuery, answers=OldSerializer)
     def get(self, request: Request) -> Response:
         """How much would go: jobs that ended so long ago, and runs that few could see. Nothing is deleted."""
         before = cleaning.moment(self.query["days"])
         return Response(OldSerializer(cleaning.totals(before) | {"days": self.query["days"]}).data)
 
-    @operation(
-        "Delete what is old",
-        takes=CleanUpBody,
-        sends={"days": 365, "what": ["jobs", "runs"]},
-        answers=JobSerializer,
-        status=202,
-        example=JOB | {"kind": CLEAN, "title": "Delete what is old", "state": "queued"},
-    )
+    @operation("Delete what is old", takes=CleanUpBody, answers=JobSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queues a job, or names the one under way. Look first: it cannot be undone."""
-        given = self.given()
-        job = services.ask_to_clean_up(given["days"], given["what"], actor=request.user)
+        body = self.body()
+        job = services.ask_to_clean_up(body["days"], body["what"], actor=request.user)
         return _queued(job, reverse("api-job", args=[job.pk], request=request))
 
 
@@ -276,16 +212,14 @@ class Doctor(ApiView):
     permission_classes = FOR_STAFF
     token_scope = Scope.RUN
 
-    @operation("Read the doctor's checks", answers=ChecksSerializer, example=CHECKS)
+    @operation("Read the doctor's checks", answers=ChecksSerializer)
     def get(self, request: Request) -> Response:
         """What the newest checks found on a worker's machine."""
         job = selectors.last_job(DOCTOR)
         checks = [{"level": level, "text": text} for level, text in selectors.doctor_lines(job)]
         return Response(ChecksSerializer({"job": job, "checks": checks}).data)
 
-    @operation(
-        "Run the doctor's checks", answers=JobSerializer, status=202, example=DONE | {"state": "queued"}
-    )
+    @operation("Run the doctor's checks", answers=JobSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queues a job, or names the one under way. GET has what it finds."""
         job = services.ask_for(DOCTOR, actor=request.user)

@@ -53,7 +53,7 @@ def old_runs(before: datetime) -> QuerySet[SuiteRun]:
     hidden = Q(revision__suite__visibility=Visibility.PRIVATE) | Q(
         model__visibility=RegisteredModel.Visibility.PRIVATE
     )
-    done = SuiteRun.objects.filter(source=SuiteRun.Source.COMPUTED, completed_at__lt=before, filling=False)
+    done = SuiteRun.objects.filter(source=SuiteRun.Source.COMPUTED, completed_at__lt=before)
     return done.filter(hidden).exclude(revision__in=published).order_by("completed_at", "pk")
 
 

@@ -15,7 +15,7 @@ from django.db.models import Model
 
 from gym.evaluations.cache_care import spent_chunks
 from gym.evaluations.models import PredictionResult, RunChunk, ScoreCache, SentenceScore, SuiteRun
-from gym.jobs.models import Job, Message
+from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from gym.results.models import RunScore
 
@@ -28,7 +28,7 @@ PARTS: dict[str, tuple[type[Model], ...]] = {
     "Scored sentences": (ScoreCache,),
     "Runs": (SuiteRun, SentenceScore, PredictionResult, RunScore),
     "Plans of runs": (RunChunk,),
-    "Jobs and messages": (Job, Message),
+    "Jobs": (Job,),
     "Corpora and logs of games": (Corpus, Game, LogChunk),
 }
 

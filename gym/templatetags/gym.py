@@ -33,8 +33,8 @@ from gym.templatetags.numbers import (
 )
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_view
-from suites.shown import author_name
-from suites.shown import owner_name as owner_of_suite
+from suites.presenters import author_name
+from suites.presenters import owner_name as owner_of_suite
 
 register = template.Library()
 for _filter in (

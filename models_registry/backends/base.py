@@ -118,7 +118,7 @@ class Backend(Protocol):
         gives a ScoringFailure; a model that cannot follow the policy at all raises BackendError.
 
         needed[k] are the character ranges of text k that are wanted now; None = all of every text. Tokens
-        outside may be left `pending` (a backend for which they cost nothing scores them all the same).
+        outside may be left `not_computed` (a backend for which they cost nothing scores them all the same).
         """
 
 

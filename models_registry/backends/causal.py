@@ -35,7 +35,7 @@ from models_registry.backends.tuning import (
     spellings,
 )
 from models_registry.engine.bounds import HALF_TYPES, error_bound
-from models_registry.engine.needs import edge_tokens, needed_tokens
+from models_registry.engine.needs import boundary_tokens, needed_tokens
 from models_registry.engine.plan import UniqueTexts, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
@@ -91,7 +91,7 @@ class CausalBackend:
     ) -> list[TokenScores | ScoringFailure]:
         """Token surprisals in bits, one result per text in order; what texts share is computed once.
 
-        With `needed`, tokens outside the character ranges of their text are left pending. A text over the
+        With `needed`, tokens outside the character ranges of their text are not computed. A text over the
         context length, with characters that are no text, or with a value that is not finite gives a
         ScoringFailure. Raises BackendError when the policy asks for a start token that the model does not
         have.
@@ -130,7 +130,7 @@ class CausalBackend:
             [item.ids for _, item in ready],
             budget=self._budget,
             needed=wanted,
-            rows=None if policy.whitespace == "none" else _boundary_rows(ready, spans),
+            rows=None if policy.whitespace == "none" else _boundary_rows(ready, wanted),
             sets=self._blanks.sets if self._blanks and policy.whitespace != "none" else None,
         )
         results: list[TokenScores | ScoringFailure] = [
@@ -211,16 +211,16 @@ class CausalBackend:
         bits: list[float | None] = values.bits.tolist()
         if bits:
             bits[0] = None
-        pending: list[bool] = []
+        skipped: list[bool] = []
         if wanted is not None:
-            pending = [not flag and at > 0 for at, flag in enumerate(wanted)]
-            bits = [None if wait else value for value, wait in zip(bits, pending, strict=True)]
+            skipped = [not flag and at > 0 for at, flag in enumerate(wanted)]
+            bits = [None if skip else value for value, skip in zip(bits, skipped, strict=True)]
         tokens = [self._spelling[number] or "" for number in item.ids]
         boundary = None
         if policy.whitespace != "none" and self._blanks is not None:
             boundary = self._blanks.column(values.mass, item.special)
-        pending = pending if any(pending) else []
-        return TokenScores(tokens, item.ids, item.offsets, bits, item.special, pending, boundary)
+        skipped = skipped if any(skipped) else []
+        return TokenScores(tokens, item.ids, item.offsets, bits, item.special, skipped, boundary)
 
 
 def _merged(
@@ -236,12 +236,12 @@ def _merged(
 
 
 def _boundary_rows(
-    ready: Sequence[tuple[int, _Encoded]], spans: Sequence[Sequence[tuple[int, int]]] | None
+    ready: Sequence[tuple[int, _Encoded]], wanted: Sequence[Sequence[bool]] | None
 ) -> list[list[bool]]:
-    """The tokens after which the whitespace terms are read."""
-    if spans is None:
+    """The tokens after which the whitespace correction looks."""
+    if wanted is None:
         return [[True] * len(item.ids) for _, item in ready]
-    return [edge_tokens(item.offsets, item.special, spans[at]) for at, item in ready]
+    return list(map(boundary_tokens, wanted))
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:

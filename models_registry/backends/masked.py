@@ -83,7 +83,7 @@ class MaskedBackend:
         needed: Sequence[Sequence[tuple[int, int]]] | None = None,
     ) -> list[TokenScores | ScoringFailure]:
         """One result per text in order; repeated texts are computed once. Bits are -log2 p(token | the other
-        tokens), by the backend's method. With `needed`, other tokens are left pending. Raises BackendError when
+        tokens), by the backend's method. With `needed`, other tokens are not computed. Raises BackendError when
         the policy cannot be followed."""
         require_possible("masked", policy)
         with self._one_at_a_time:
@@ -165,10 +165,10 @@ class MaskedBackend:
             return values
         scored = [flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
         bits = [value if flag else None for value, flag in zip(values.tolist(), scored, strict=True)]
-        pending = [not flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
+        skipped = [not flag and not odd for flag, odd in zip(wanted, item.special, strict=True)]
         tokens = [self._spelling[number] or "" for number in item.ids]
         return TokenScores(
-            tokens, item.ids, item.offsets, bits, item.special, pending if any(pending) else []
+            tokens, item.ids, item.offsets, bits, item.special, skipped if any(skipped) else []
         )
 
 

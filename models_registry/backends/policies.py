@@ -7,6 +7,8 @@ from models_registry.engine.policy import ScoringPolicy
 
 _FRAME = "A masked model reads every text in its tokenizer's own frame, which is given and never scored"
 _WHITESPACE = {
+    "ngram": "The tokens of an n-gram model are whole words: the whitespace correction has nothing to move.",
+    "uniform": "The uniform model knows no blanks: the whitespace correction has nothing to move.",
     "masked": "The whitespace correction is about left-to-right prediction: a masked model has none.",
     "openai": "A completion server does not tell what the whitespace correction needs.",
     "lmzoo": "LM Zoo containers do not tell what the whitespace correction needs.",

@@ -9,7 +9,6 @@ from models_registry.engine.canonical import share_prefix_scores
 from models_registry.engine.plan import chunks, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
-from models_registry.engine.whitespace import Terms, region_terms
 
 ENGINE_VERSION = "3"
 """Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""
@@ -19,11 +18,9 @@ __all__ = [
     "ERROR_BITS",
     "ScoringFailure",
     "ScoringPolicy",
-    "Terms",
     "TokenScores",
     "chunks",
     "margin_bound",
-    "region_terms",
     "share_prefix_scores",
     "unique_texts",
 ]

@@ -16,21 +16,9 @@ def needed_tokens(offsets: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
     return [any(_meets(start, end, a, b) for a, b in spans) for start, end in offsets]
 
 
-def edge_tokens(offsets: Sequence[Span], special: Sequence[bool], spans: Sequence[Span]) -> list[bool]:
-    """The tokens right before each range begins and the last token of each range: those after which the
-    whitespace terms of the range are read."""
-    flags = [False] * len(offsets)
-    for a, b in spans:
-        inside = [
-            at
-            for at, (start, end) in enumerate(offsets)
-            if not special[at] and start < end and _meets(start, end, a, b)
-        ]
-        if inside:
-            flags[inside[-1]] = True
-            if inside[0] > 0:
-                flags[inside[0] - 1] = True
-    return flags
+def boundary_tokens(needed: Sequence[bool]) -> list[bool]:
+    """The tokens after which the whitespace correction of needed tokens looks: they, and the ones before them."""
+    return [own or following for own, following in zip(needed, [*needed[1:], False], strict=True)]
 
 
 def _meets(start: int, end: int, a: int, b: int) -> bool:

@@ -10,20 +10,23 @@ BOS_POLICIES = ("auto", "always", "never")
 # The same words as suites.regions uses; a test holds the two together, so that this room needs no other room.
 JOIN_POLICIES = ("space", "natural", "none")
 WHITESPACE_POLICIES = ("none", "trailing")
+TOKEN_POLICIES = ("all", "needed")
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringPolicy:
-    """The choices behind a score. JSON-able, hashable, validated on construction (ValueError).
+    """The choices behind a run. JSON-able, hashable, validated on construction (ValueError).
 
     bos     "auto" puts the tokenizer's start token first when it has one; "always" refuses others;
             "never" leaves the first token of a conditional model unscored.
     eos     whether the end token is predicted too (as a special token outside all regions).
     join    how region texts become a sentence: "space", "natural" or "none" (see suites.regions.join).
     metric  how token bits become a region value: sum, mean, median, range, max or min.
-    whitespace  "trailing" also computes how likely a blank is after each token, the two terms of the
-            whitespace-trailing correction (see engine.whitespace); raw bits stay as they are. "none": not.
+    whitespace  "trailing" moves the bits of "the word is over" from the next word's first token to the word
+            itself (see engine.whitespace); a correction of sums only. "none": bits as the model gives them.
+    tokens  "all" tokens get a value, or those "needed" for the regions that predictions look at. It changes no
+            value: scores are cached and compared without regard to it.
     """
 
     bos: str = "auto"
@@ -31,6 +34,7 @@ class ScoringPolicy:
     join: str = "space"
     metric: str = "sum"
     whitespace: str = "none"
+    tokens: str = "all"
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -38,19 +42,21 @@ class ScoringPolicy:
             ("join", self.join, JOIN_POLICIES),
             ("metric", self.metric, METRICS),
             ("whitespace", self.whitespace, WHITESPACE_POLICIES),
+            ("tokens", self.tokens, TOKEN_POLICIES),
         ):
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}: choose one of {', '.join(allowed)}")
         if not isinstance(self.eos, bool):
             raise ValueError(f"eos is {self.eos!r}: choose true or false")
+        if self.whitespace == "trailing" and self.metric != "sum":
+            raise ValueError(
+                f"the whitespace correction is defined for the metric sum, not for {self.metric}: "
+                "choose metric=sum or whitespace=none"
+            )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types, in a fixed order. `whitespace` is left out while it is "none", so that policies
-        written before there was one stay the same."""
-        record = asdict(self)
-        if self.whitespace == "none":
-            del record["whitespace"]
-        return record
+        """Plain JSON types, in a fixed order."""
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ScoringPolicy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -16,11 +16,11 @@ class TokenScores:
     offsets  character range [start, end) in the scored text; (0, 0) for a start, (n, n) for an end token
     bits     surprisal -log2 p(token | everything before); None = not scored, which is never the same as 0
     special  start and end tokens, which belong to no region
-    pending  tokens whose bits are None because nobody asked for them yet (see `Backend.score`, `needed`);
-             no entries = none is pending. A token that is None and not pending has no value at all
-    boundary_bits  only with the policy whitespace="trailing": -log2 of the probability that a blank or the end
-             comes right after this token; None = not computed. After a start token: that no blank comes. See
-             engine.whitespace
+    not_computed   tokens whose bits are None because nobody asked for them (see `Backend.score`, `needed`); no
+             entries = all were asked for. A token that is None and not flagged here has no value at all
+    boundary_bits  only with the policy whitespace="trailing", whose `bits` are still raw: -log2 of the probability
+             that a blank or the end comes right after this token; None = not computed. After a start token: that
+             no blank comes. See engine.whitespace
     """
 
     tokens: list[str]
@@ -28,14 +28,14 @@ class TokenScores:
     offsets: list[tuple[int, int]]
     bits: list[float | None]
     special: list[bool]
-    pending: list[bool] = field(default_factory=list)
+    not_computed: list[bool] = field(default_factory=list)
     boundary_bits: list[float | None] | None = None
 
     def __post_init__(self) -> None:
         columns: list[Sequence[Any]] = [self.tokens, self.ids, self.offsets, self.bits, self.special]
         lengths = {len(column) for column in columns}
-        if self.pending:
-            lengths.add(len(self.pending))
+        if self.not_computed:
+            lengths.add(len(self.not_computed))
         if self.boundary_bits is not None:
             lengths.add(len(self.boundary_bits))
         if len(lengths) > 1:
@@ -46,27 +46,8 @@ class TokenScores:
 
     @property
     def complete(self) -> bool:
-        """Whether no token is pending."""
-        return not any(self.pending)
-
-    def pending_spans(self) -> list[tuple[int, int]]:
-        """What to ask for next: the character ranges of the pending tokens, as `needed` takes them."""
-        return [span for span, waits in zip(self.offsets, self.pending, strict=bool(self.pending)) if waits]
-
-    def filled(self, later: TokenScores) -> TokenScores:
-        """These scores with pending values taken from a later scoring of the same text (else ValueError)."""
-        if self.ids != later.ids or self.offsets != later.offsets:
-            raise ValueError("the scores belong to different texts or tokenizers")
-        waits = self.pending or [False] * len(self)
-        waits_later = later.pending or [False] * len(self)
-        bits = [new if wait else old for old, new, wait in zip(self.bits, later.bits, waits, strict=True)]
-        pending = [a and b for a, b in zip(waits, waits_later, strict=True)]
-        return replace(
-            self,
-            bits=bits,
-            pending=pending if any(pending) else [],
-            boundary_bits=_either(self.boundary_bits, later.boundary_bits),
-        )
+        """Whether all tokens were asked for."""
+        return not any(self.not_computed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types (offsets become two-element lists); the last two columns only where they say
@@ -79,7 +60,7 @@ class TokenScores:
             "special": list(self.special),
         }
         if not self.complete:
-            record["pending"] = list(self.pending)
+            record["not_computed"] = list(self.not_computed)
         if self.boundary_bits is not None:
             record["boundary_bits"] = list(self.boundary_bits)
         return record
@@ -93,7 +74,7 @@ class TokenScores:
             offsets=[(int(start), int(end)) for start, end in data["offsets"]],
             bits=[None if value is None else float(value) for value in data["bits"]],
             special=[bool(flag) for flag in data["special"]],
-            pending=[bool(flag) for flag in data.get("pending", ())],
+            not_computed=[bool(flag) for flag in data.get("not_computed", ())],
             boundary_bits=_optional(data.get("boundary_bits")),
         )
 
@@ -102,13 +83,6 @@ def _optional(values: Sequence[float | None] | None) -> list[float | None] | Non
     if values is None:
         return None
     return [None if value is None else float(value) for value in values]
-
-
-def _either(first: list[float | None] | None, second: list[float | None] | None) -> list[float | None] | None:
-    """Each value from the first list that has it."""
-    if first is None or second is None:
-        return first if second is None else second
-    return [b if a is None else a for a, b in zip(first, second, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

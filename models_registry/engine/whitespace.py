@@ -1,21 +1,24 @@
-"""The whitespace-trailing correction, as two extra terms beside a region's raw bits.
+"""The whitespace-trailing correction: who pays for the end of a word.
 
 Where tokens carry their leading blank (" keys"), the decision that a word is over is paid by the first token
 of the next word. Oh & Schuler (2024, arXiv 2406.10851) and Pimentel & Meister (2024, arXiv 2406.14561) move
-it to the word itself. For a region of whole words all inner terms cancel:
+it to the word itself. With B = -log2 P(a blank or the end comes next | everything up to a token), in bits:
 
-    corrected = raw - before + after        (bits)
+    corrected = raw - B(the token before, if a word ends there) + B(the token, if a word ends with it)
 
-before = -log2 P(a blank or the end comes next | everything before the region), after = the same at the
-region's end. At the start of a sentence no blank stands before the first word, so there `before` is
--log2 P(no blank comes next). Where text goes on without a blank no word has ended, and the term is 0.
-Unlike the sum over tokens, corrected word probabilities add up to at most 1.
+In a region of whole words all inner terms cancel. Before the first word stands no blank, so after a start token
+B is -log2 P(no blank comes next). Where text goes on without a blank no word has ended, and nothing moves.
+Unlike raw ones, corrected word probabilities add up to at most 1.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gym.lib.text import BLANKS
 from models_registry.engine.scores import TokenScores
@@ -24,13 +27,6 @@ BLANK_MARKS = ("Ġ", "Ċ", "ĉ", "č", "▁", " ", "\n", "\t", "\r", "\u00a0", "
 """How blanks begin a token's spelling: byte-level (Ġ Ċ ĉ č), SentencePiece (▁), plain."""
 BLANK_BYTES = frozenset(("<0x09>", "<0x0A>", "<0x0D>", "<0x20>"))
 """Blanks that SentencePiece spells as bytes, such as the newline of Llama 2."""
-
-
-class Terms(NamedTuple):
-    """The two terms of one region, in bits; None = not computed. corrected = raw - before + after."""
-
-    before: float | None
-    after: float | None
 
 
 def blank_sets(
@@ -58,34 +54,38 @@ def blank_sets(
     return sets
 
 
-def region_terms(text: str, spans: Sequence[tuple[int, int]], scores: TokenScores) -> list[Terms]:
-    """The terms of each region, whose span is its joining blank and its text (as suites.regions.join gives).
-
-    An empty region has (0, 0), so that its corrected value is its raw one.
-    """
-    bits = scores.boundary_bits
-    if bits is None:
-        return [Terms(None, None)] * len(spans)
-    found: list[Terms] = []
-    for start, end in spans:
-        inside = [
-            at
-            for at, (a, b) in enumerate(scores.offsets)
-            if a < b and not scores.special[at] and _owned(text, a, b, start, end)
-        ]
-        if not inside:
-            found.append(Terms(0.0, 0.0))
+def word_ends(text: str, offsets: Sequence[tuple[int, int]], special: Sequence[bool]) -> list[bool]:
+    """The tokens after which a word ends or the first word begins: those whose B moves."""
+    flags: list[bool] = []
+    for at, (start, end) in enumerate(offsets):
+        if special[at]:
+            flags.append(at == 0 and bool(text.strip(BLANKS)))
             continue
-        first, last = inside[0], inside[-1]
-        at_start = not text[:start].strip()
-        opens = at_start or text[start].isspace()
-        closes = end >= len(text) or text[end].isspace()
-        before = (bits[first - 1] if first else None) if opens else 0.0
-        found.append(Terms(before, bits[last] if closes else 0.0))
-    return found
+        reach = next((place for place in range(end, start, -1) if text[place - 1] not in BLANKS), None)
+        follows = offsets[at + 1][0] if at + 1 < len(offsets) else len(text)
+        # A token of blanks ends no word, nor does the first of several tokens that share a character.
+        flags.append(reach is not None and follows >= reach and text[reach : reach + 1] in BLANKS)
+    return flags
 
 
-def _owned(text: str, a: int, b: int, start: int, end: int) -> bool:
-    """Whether the token's first non-blank character (its first, if it has none) lies in the region."""
-    visible = next((at for at in range(a, b) if text[at] not in BLANKS), a)
-    return start <= visible < end
+def corrected(
+    bits: NDArray[np.float64],
+    boundary: NDArray[np.float64],
+    ends: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Corrected bits of the tokens of several texts, one text after the other. `boundary`: B after each token;
+    `ends`: see `word_ends`; `starts`: where each text begins. NaN = no value."""
+    moved = np.where(ends, boundary, 0.0)
+    before = np.concatenate(([0.0], moved))[:-1]
+    before[starts[starts < len(before)]] = 0.0
+    return bits - before + moved
+
+
+def corrected_scores(text: str, scores: TokenScores) -> TokenScores:
+    """The scores of one text with the correction made."""
+    columns = (scores.bits, scores.boundary_bits or [None] * len(scores))
+    bits, boundary = (np.array(column, dtype=np.float64) for column in columns)
+    ends = np.array(word_ends(text, scores.offsets, scores.special), dtype=np.bool_)
+    found = corrected(bits, boundary, ends, np.zeros(1, np.int64)).tolist()
+    return replace(scores, bits=[None if math.isnan(value) else value for value in found], boundary_bits=None)

@@ -13,13 +13,12 @@ from rest_framework.response import Response
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView
-from gym.api.errors import Trouble, invalid
+from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
-from suites.editor_views import error_shown, reading_shown
 from suites.formats import MAX_CONDITIONS, MAX_REGIONS
-from suites.formulas import MAX_LENGTH, READINGS, FormulaError, parse
+from suites.formulas import MAX_LENGTH, FormulaError, parse
 
 OUTCOMES = ("failed", "held", "tie", "not evaluable")
 MAX_ITEMS = 10_000
@@ -41,10 +40,7 @@ class RegionField(serializers.Field):
 
 
 class FormulaBody(Body):
-    formula = serializers.CharField(max_length=MAX_LENGTH, trim_whitespace=False)
-    reading = serializers.ChoiceField(
-        READINGS, default="import", help_text="what a chain without brackets means, see docs/formulas.md"
-    )
+    formula = serializers.CharField(max_length=MAX_LENGTH, trim_whitespace=False, allow_blank=True)
 
 
 class ExplainBody(FormulaBody):
@@ -104,7 +100,8 @@ class ChanceSerializer(serializers.Serializer):
 
 
 class ExplainedSerializer(serializers.Serializer):
-    """`errors`: names that the suite lacks; then there is neither prose nor a chance level."""
+    """`errors`: what keeps the formula from being read, or names that the suite lacks; then there is neither prose nor
+    a chance level."""
 
     ok = serializers.BooleanField()
     errors = FormulaErrorSerializer(many=True)
@@ -123,13 +120,6 @@ class EvaluatedSerializer(serializers.Serializer):
     items = JudgedSerializer(many=True)
 
 
-FORMULA = "(2;%mismatch%) > (2;%match%)"
-PIECES = [
-    {"kind": "ref", "text": "(2;%mismatch%)", "condition": "mismatch", "region": 2, "start": 0, "label": ""},
-    {"kind": "blank", "text": " ", "condition": None, "region": None, "start": 14, "label": ""},
-]
-
-
 class FormulaView(ApiView):
     """Takes an account, because a long formula is work; changes nothing, so a token that may read will do."""
 
@@ -138,22 +128,11 @@ class FormulaView(ApiView):
 
 
 class Parse(FormulaView):
-    @operation(
-        "Read a formula",
-        takes=FormulaBody,
-        sends={"formula": FORMULA},
-        answers=ParsedSerializer,
-        example={
-            "canonical": FORMULA,
-            "references": [{"condition": "match", "region": 2}, {"condition": "mismatch", "region": 2}],
-            "warnings": [],
-            "pieces": PIECES,
-        },
-    )
+    @operation("Read a formula", takes=FormulaBody, answers=ParsedSerializer)
     def post(self, request: Request) -> Response:
         """Its pieces, as they stand in the text, and what it refers to."""
-        given = self.given()
-        formula = parse(given["formula"], given["reading"])
+        body = self.body()
+        formula = parse(body["formula"])
         references = sorted(formula.references, key=str)
         return Response(
             {
@@ -162,67 +141,57 @@ class Parse(FormulaView):
                     {"condition": condition, "region": region} for condition, region in references
                 ],
                 "warnings": list(formula.warnings),
-                "pieces": reading_shown(formula, {}, True)["pieces"],
+                "pieces": PieceSerializer(formula.pieces({}), many=True).data,
             }
         )
 
 
 class Explain(FormulaView):
-    @operation(
-        "Say what a formula means",
-        takes=ExplainBody,
-        sends={"formula": FORMULA, "regions": ["Subject", "Verb"], "conditions": ["match", "mismatch"]},
-        answers=ExplainedSerializer,
-        example={
-            "ok": True,
-            "errors": [],
-            "prose": "Verb is more surprising in mismatch than in match.",
-            "chance": {"value": 0.5, "exact": True, "standard_error": 0.0},
-            "warnings": [],
-            "pieces": PIECES,
-        },
-    )
+    @operation("Say what a formula means", takes=ExplainBody, answers=ExplainedSerializer)
     def post(self, request: Request) -> Response:
-        """In words, and how often it would be true by chance, held against regions and conditions."""
-        given = self.given()
-        regions = dict(enumerate(given["regions"], start=1))
-        formula = parse(given["formula"], given["reading"])
-        errors = [error_shown(error) for error in formula.check(regions, given["conditions"])]
-        return Response({"ok": not errors, "errors": errors, **reading_shown(formula, regions, bool(errors))})
+        """In words, and how often it would be true by chance, held against regions and conditions. What is wrong with
+        it is answered, too, with its place, as 200."""
+        body = self.body()
+        regions = dict(enumerate(body["regions"], start=1))
+        formula, errors = None, []
+        try:
+            formula = parse(body["formula"])
+            errors = formula.check(regions, body["conditions"])
+        except FormulaError as error:
+            errors = [error]
+        said = {
+            "ok": not errors,
+            "errors": errors,
+            "prose": "" if errors or formula is None else formula.describe(regions),
+            "chance": None if errors or formula is None else formula.chance_level(),
+            "warnings": formula.warnings if formula else [],
+            "pieces": formula.pieces(regions) if formula else [],
+        }
+        return Response(ExplainedSerializer(said).data)
 
 
 class Evaluate(FormulaView):
-    @operation(
-        "Evaluate a formula",
-        takes=EvaluateBody,
-        sends={
-            "formula": FORMULA,
-            "values": [
-                {"condition": "match", "region": 2, "bits": [7.25, 9.5]},
-                {"condition": "mismatch", "region": 2, "bits": [11.0, 9.5]},
-            ],
-        },
-        answers=EvaluatedSerializer,
-        example={"items": [{"outcome": "held", "margin": 3.75}, {"outcome": "tie", "margin": 0.0}]},
-    )
+    @operation("Evaluate a formula", takes=EvaluateBody, answers=EvaluatedSerializer)
     def post(self, request: Request) -> Response:
         """On surprisals in bits, for as many items at once as there are values; a tie is not a pass."""
-        given = self.given()
-        formula = parse(given["formula"], given["reading"])
+        body = self.body()
+        formula = parse(body["formula"])
         values, n = {}, None
-        for place, row in enumerate(given["values"]):
+        for place, row in enumerate(body["values"]):
             n = len(row["bits"]) if n is None else n
             where = f"$.values[{place}]"
             if len(row["bits"]) != n:
-                raise invalid(Trouble(f"{where}.bits", f"{len(row['bits'])} values, but the first has {n}."))
+                raise invalid(
+                    FieldError(f"{where}.bits", f"{len(row['bits'])} values, but the first has {n}.")
+                )
             key = (row["condition"], row["region"])
             if key in values:
-                raise invalid(Trouble(where, "This condition and region were given before."))
+                raise invalid(FieldError(where, "This condition and region were given before."))
             values[key] = np.array([np.nan if one is None else one for one in row["bits"]], dtype=float)
         try:
             judged = formula.evaluate_items(values)
         except FormulaError as error:
-            raise invalid(Trouble("$.values", str(error))) from error
+            raise invalid(FieldError("$.values", str(error))) from error
         return Response(
             {
                 "items": [

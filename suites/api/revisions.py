@@ -10,13 +10,12 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import AddressDecides, ApiView, ListView, one
-from gym.api.operations import TEXT, operation
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404
+from gym.api.operations import BINARY, TEXT, operation
 from gym.results.export_views import suite_file
 from suites import services
-from suites.api import examples
-from suites.api.sent import ErrataBody
-from suites.api.shown import (
+from suites.api.request_bodies import ErrataBody
+from suites.api.serializers import (
     DiffSerializer,
     RevisionDetailSerializer,
     RevisionSerializer,
@@ -25,8 +24,8 @@ from suites.api.shown import (
 from suites.api.views import editable, revision_of, suite_of
 from suites.diff import diff
 from suites.models import Suite, SuiteRevision
+from suites.presenters import document_for
 from suites.selectors import revisions_for
-from suites.shown import document_for
 from suites.views import DOWNLOADS, export_text
 
 OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"}
@@ -34,11 +33,11 @@ OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"
 
 def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
     rows = revisions_for(request.user, suite).select_related("suite")
-    return one(rows.annotate(n_sentences=Count("sentences")), number=number)
+    return get_or_404(rows.annotate(n_sentences=Count("sentences")), number=number)
 
 
 class RevisionList(ListView):
-    @operation("List revisions", answers=RevisionSerializer, many=True, example=examples.REVISION)
+    @operation("List revisions", answers=RevisionSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """Newest first."""
         revisions = revisions_for(request.user, suite_of(request, slug))
@@ -46,30 +45,22 @@ class RevisionList(ListView):
 
 
 class Revision(ApiView):
-    @operation("Read a revision", answers=RevisionDetailSerializer, example=examples.REVISION_DETAIL)
+    @operation("Read a revision", answers=RevisionDetailSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """What a revision is made of, less its sentences."""
         suite = suite_of(request, slug)
         return Response(RevisionDetailSerializer(detailed(request, suite, number)).data)
 
-    @operation(
-        "Say what is wrong with a revision",
-        takes=ErrataBody,
-        sends={"errata": "Item 12: the conditions are swapped."},
-        answers=RevisionDetailSerializer,
-        example=examples.REVISION_DETAIL,
-    )
+    @operation("Say what is wrong with a revision", takes=ErrataBody, answers=RevisionDetailSerializer)
     def patch(self, request: Request, slug: str, number: int) -> Response:
         """Readers see it with the revision, whose sentences stay as they are."""
         suite = editable(request, slug)
-        services.set_errata(revision_of(request, suite, number), self.given()["errata"], actor=request.user)
+        services.set_errata(revision_of(request, suite, number), self.body()["errata"], actor=request.user)
         return Response(RevisionDetailSerializer(detailed(request, suite, number)).data)
 
 
 class RevisionSentences(ListView):
-    @operation(
-        "Read a revision's sentences", answers=SentenceSerializer, many=True, example=examples.SENTENCE
-    )
+    @operation("Read a revision's sentences", answers=SentenceSerializer, many=True)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """One row per item and condition, in the document's order."""
         revision = revision_of(request, suite_of(request, slug), number)
@@ -82,16 +73,12 @@ class Export(ApiView):
     @operation(
         "Export a revision",
         answers={"type": "object", "description": "a suite in JSON"},
-        example=examples.DOCUMENT,
         media={
-            "text/csv": (TEXT, "item_number,condition_name,region_number,region_name,content\n"),
-            "text/tab-separated-values": (TEXT, "item\tcondition\tSubject\tVerb\n"),
-            "application/jsonl": (
-                TEXT,
-                '{"sentence_good": "The woman plays.", "sentence_bad": "The woman play."}\n',
-            ),
-            "application/x-bibtex": (TEXT, "@misc{agreement_orc_r2,\n}\n"),
-            "application/zip": ({"type": "string", "format": "binary"}, ""),
+            "text/csv": TEXT,
+            "text/tab-separated-values": TEXT,
+            "application/jsonl": TEXT,
+            "application/x-bibtex": TEXT,
+            "application/zip": BINARY,
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
@@ -108,7 +95,7 @@ class Export(ApiView):
 
 
 class Diff(ApiView):
-    @operation("Compare two revisions", answers=DiffSerializer, example=examples.DIFF)
+    @operation("Compare two revisions", answers=DiffSerializer)
     def get(self, request: Request, slug: str, a: int, b: int) -> Response:
         """What changed from revision `a` to revision `b`."""
         suite = suite_of(request, slug)

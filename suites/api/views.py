@@ -11,26 +11,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, etag_of, held, one
-from gym.api.errors import Trouble, invalid
+from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
 from suites import permissions, services
-from suites.api import examples
-from suites.api.sent import CardBody, CopyBody, NewSuite, NewSuiteFile, document_in
-from suites.api.shown import SuiteDetailSerializer, SuiteSerializer, TagSerializer
+from suites.api.request_bodies import CardBody, CopyBody, NewSuite, NewSuiteFile, document_in
+from suites.api.serializers import SuiteDetailSerializer, SuiteSerializer, TagSerializer
 from suites.filters import SuiteFilter
 from suites.models import Suite, SuiteRevision, Tag, Visibility
 from suites.selectors import listed_for, revisions_for, visible_to, with_shape
 
 BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}
-SENDS = {"application/json": examples.NEW, "multipart/form-data": examples.MULTIPART}
 
 
 def suite_of(request: Request, slug: str) -> Suite:
     """404 for what this person may not see."""
-    return one(visible_to(request.user).select_related("owner"), slug=slug)
+    return get_or_404(visible_to(request.user).select_related("owner"), slug=slug)
 
 
 def editable(request: Request, slug: str) -> Suite:
@@ -42,7 +40,7 @@ def editable(request: Request, slug: str) -> Suite:
 
 def revision_of(request: Request, suite: Suite, number: int) -> SuiteRevision:
     """404 for a draft that is not for this person, as for one that is not there."""
-    revision = one(revisions_for(request.user, suite), number=number)
+    revision = get_or_404(revisions_for(request.user, suite), number=number)
     revision.suite = suite
     return revision
 
@@ -63,61 +61,46 @@ class SuiteList(ListView):
     filterset_class = SuiteFilter
     parser_classes = [JSONParser, MultiPartParser]
 
-    @operation("List suites", answers=SuiteSerializer, many=True, example=examples.SUITE)
+    @operation("List suites", answers=SuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Suites that are listed for you: public ones, your own, and those you work on."""
         suites = with_shape(listed_for(request.user), request.user).select_related("owner")
         return self.page(suites.prefetch_related("collaborations"), SuiteSerializer)
 
-    @operation(
-        "Create a suite",
-        takes=BODIES,
-        sends=SENDS,
-        answers=SuiteDetailSerializer,
-        status=201,
-        example=examples.DETAIL,
-    )
+    @operation("Create a suite", takes=BODIES, answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
         """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
         `document`, other files as `text` or as a multipart `file`; or a `template` to begin with."""
-        given = self.given()
+        body = self.body()
         suite = services.import_suite(
-            document_in(given),
+            document_in(body),
             actor=request.user,
-            title=given.get("title", ""),
-            visibility=given.get("visibility", Visibility.PRIVATE),
-            tags=given.get("tags", ()),
-            join_policy=given.get("join_policy", "space"),
+            title=body.get("title", ""),
+            visibility=body.get("visibility", Visibility.PRIVATE),
+            tags=body.get("tags", ()),
+            join_policy=body.get("join_policy", "space"),
         )
         names = (*services.CARD[1:], "without_modifier")
-        card = {name: given[name] for name in names if name in given}
+        card = {name: body[name] for name in names if name in body}
         if card:
             services.edit_card(suite, actor=request.user, **card)
         return created(request, suite)
 
 
 class SuiteDetail(ApiView):
-    @operation("Read a suite", answers=SuiteDetailSerializer, example=examples.DETAIL)
+    @operation("Read a suite", answers=SuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """The card of a suite and its revisions."""
         return Response(detail(request, suite_of(request, slug)))
 
-    @operation(
-        "Change a suite's card",
-        takes=CardBody,
-        sends={"title": "Agreement across relatives", "visibility": "public"},
-        answers=SuiteDetailSerializer,
-        example=examples.DETAIL,
-        also=[412],
-    )
+    @operation("Change a suite's card", takes=CardBody, answers=SuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed. Making a suite unlisted, or no longer so, changes its address."""
         suite = editable(request, slug)
-        given = self.given()
-        with held(request, suite, lambda: detail(request, suite)):
-            services.edit_card(suite, actor=request.user, **given)
-            data = detail(request, suite)
-        return Response(data, headers={"ETag": etag_of(data)})
+        body = self.body()
+        with locked(suite):
+            services.edit_card(suite, actor=request.user, **body)
+        return Response(detail(request, suite))
 
     @operation("Delete a suite", status=204)
     def delete(self, request: Request, slug: str) -> Response:
@@ -127,27 +110,20 @@ class SuiteDetail(ApiView):
 
 
 class SuiteCopy(ApiView):
-    @operation(
-        "Copy a suite",
-        takes=CopyBody,
-        sends={"title": "Agreement, longer", "revision": 1},
-        answers=SuiteDetailSerializer,
-        status=201,
-        example=examples.DETAIL,
-    )
+    @operation("Copy a suite", takes=CopyBody, answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """A suite of your own that begins as a copy of a revision."""
         suite = suite_of(request, slug)
-        given = self.given()
-        if "revision" in given:
-            revision = revision_of(request, suite, given["revision"])
+        body = self.body()
+        if "revision" in body:
+            revision = revision_of(request, suite, body["revision"])
         else:
             found = suite.latest_frozen or suite.draft
             if found is None:
-                raise invalid(Trouble("$.revision", "This suite has no revision to copy."))
+                raise invalid(FieldError("$.revision", "This suite has no revision to copy."))
             revision, revision.suite = found, suite
         copy = services.copy_suite(
-            revision, actor=request.user, title=given["title"], visibility=given["visibility"]
+            revision, actor=request.user, title=body["title"], visibility=body["visibility"]
         )
         return created(request, copy)
 
@@ -155,12 +131,7 @@ class SuiteCopy(ApiView):
 class SuiteAddress(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation(
-        "Give an unlisted suite a new address",
-        answers=SuiteDetailSerializer,
-        status=201,
-        example=examples.DETAIL,
-    )
+    @operation("Give an unlisted suite a new address", answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """Its runs get new ids, too. The old address stops working, and the old ids for everybody but its people."""
         suite = editable(request, slug)
@@ -169,7 +140,7 @@ class SuiteAddress(ApiView):
 
 
 class TagList(ListView):
-    @operation("List tags", answers=TagSerializer, many=True, example={"name": "agreement", "n": 12})
+    @operation("List tags", answers=TagSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Tags of the suites that are listed for you."""
         tags = Tag.objects.filter(suites__in=listed_for(request.user))

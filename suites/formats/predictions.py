@@ -116,7 +116,7 @@ def check_formulas(
         return
     for one in placed:
         try:
-            formula = parse(one.prediction.formula, reading="import")
+            formula = parse(one.prediction.formula)
         except FormulaError as error:
             _report_error(one, error, report)
             continue

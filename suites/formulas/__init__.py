@@ -17,7 +17,7 @@ from .evaluation import (
     ItemOutcomes,
 )
 from .formula import Formula, Piece, parse
-from .parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, READINGS, Reading
+from .parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES
 
 __all__ = [
     "ABSOLUTE_TOLERANCE",
@@ -26,7 +26,6 @@ __all__ = [
     "MAX_LENGTH",
     "MAX_NODES",
     "NOT_EVALUABLE",
-    "READINGS",
     "RELATIVE_TOLERANCE",
     "TIE",
     "TRUE",
@@ -35,7 +34,6 @@ __all__ = [
     "FormulaError",
     "ItemOutcomes",
     "Piece",
-    "Reading",
     "Slopes",
     "parse",
 ]

@@ -15,7 +15,7 @@ from . import certainty, chance, evaluation, prose
 from .errors import FormulaError
 from .evaluation import TRUE, ItemOutcomes
 from .nodes import Boolean, Reference, Region, canonical, references
-from .parser import Reading, parse_tree
+from .parser import parse_tree
 from .tokens import Kind, Token
 
 PieceKind: TypeAlias = Literal["ref", "op", "bracket", "number", "blank"]
@@ -55,7 +55,6 @@ class Formula:
     """
 
     text: str
-    reading: Reading
     ast: Boolean = field(repr=False)
     warnings: tuple[str, ...] = ()
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
@@ -145,16 +144,16 @@ def _count(values: Mapping[tuple[str, Region], ArrayLike]) -> int:
     return int(shapes[0][0]) if shapes else 0
 
 
-def parse(text: str, reading: Reading = "import") -> Formula:
+def parse(text: str) -> Formula:
     """Read a formula.
 
-    ``reading`` says what ``a & b | c`` without brackets means: "import" binds ``&`` first, "left-to-right"
-    gives both the same weight as syntaxgym-core 0.8a1 does (both leave a warning), and "strict" refuses it.
+    Without brackets ``&`` binds before ``|``. Where syntaxgym-core 0.8a1, which gives both the same weight, would read
+    something else, a warning says so.
 
     Raises FormulaError with position and hint; limits are MAX_LENGTH, MAX_DEPTH and MAX_NODES.
     """
-    tree, tokens, warnings = parse_tree(text, reading)
-    return Formula(text, reading, tree, warnings, tokens)
+    tree, tokens, warnings = parse_tree(text)
+    return Formula(text, tree, warnings, tokens)
 
 
 def _piece(token: Token, regions: Mapping[int, str]) -> Piece:

@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, NoReturn, TypeAlias, TypeVar, cast
+from typing import Literal, NoReturn, TypeVar, cast
 
 from .errors import FormulaError, shorten
 from .nodes import (
@@ -37,8 +37,6 @@ from .nodes import (
 )
 from .tokens import Token, scan
 
-Reading: TypeAlias = Literal["import", "left-to-right", "strict"]
-READINGS: tuple[Reading, ...] = ("import", "left-to-right", "strict")
 MAX_LENGTH = 2000
 MAX_DEPTH = 50
 MAX_NODES = 500
@@ -54,19 +52,17 @@ _VALUE_EXPECTED = "a number, a region reference or a bracket"
 _T = TypeVar("_T")
 
 
-def parse_tree(text: str, reading: Reading) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
+def parse_tree(text: str) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
     """The tree of ``text``, all its tokens and the warnings. Raises FormulaError, and nothing else."""
     if not isinstance(text, str):
         raise FormulaError("A formula is a text.")
-    if reading not in READINGS:
-        raise FormulaError(f"There is no reading called {reading!r}.", 0, f"Readings: {', '.join(READINGS)}.")
     if len(text) > MAX_LENGTH:
         message = f"A formula has at most {MAX_LENGTH} characters; this has {len(text)}."
         raise FormulaError(message, MAX_LENGTH)
     if not text.strip():
         raise FormulaError("The formula is empty.", 0, "For example: (2;%mismatch%) > (2;%match%)", 0)
     tokens = scan(text)
-    parser = _Parser(text, tokens, reading)
+    parser = _Parser(text, tokens)
     root = parser.whole()
     _check_size(root)
     if not any(token.kind == "reference" for token in tokens):
@@ -82,21 +78,9 @@ def _check_size(root: AnyNode) -> None:
             raise FormulaError(f"More than {MAX_NODES} parts.", node.start, "Split it into several formulas.")
 
 
-def group(
-    operands: Sequence[_T], operators: Sequence[str], reading: Reading, join: Callable[[str, list[_T]], _T]
-) -> _T:
-    """Bracket one unbracketed run of ``&`` and ``|``.
-
-    ``left-to-right`` gives both the same weight; the other readings bind ``&`` first. ``join`` puts two or
-    more operands under one operator.
-    """
-    if reading == "left-to-right":
-        run, current = [operands[0]], operators[0]
-        for operator, operand in zip(operators, operands[1:], strict=True):
-            if operator != current:
-                run, current = [join(current, run)], operator
-            run.append(operand)
-        return join(current, run)
+def group(operands: Sequence[_T], operators: Sequence[str], join: Callable[[str, list[_T]], _T]) -> _T:
+    """Bracket one unbracketed run of ``&`` and ``|``: ``&`` binds first. ``join`` puts two or more operands under one
+    operator."""
     alternatives: list[list[_T]] = [[operands[0]]]
     for operator, operand in zip(operators, operands[1:], strict=True):
         if operator == "|":
@@ -107,15 +91,24 @@ def group(
     return join("|", joined) if len(joined) > 1 else joined[0]
 
 
+def _from_left_to_right(sources: Sequence[str], operators: Sequence[str]) -> str:
+    """The same run as syntaxgym-core reads it, which gives ``&`` and ``|`` the same weight."""
+    run, current = [sources[0]], operators[0]
+    for operator, source in zip(operators, sources[1:], strict=True):
+        if operator != current:
+            run, current = [_join_text(current, run)], operator
+        run.append(source)
+    return _join_text(current, run)
+
+
 class _Parser:
     """Recursive descent; ``depth`` bounds the recursion before Python would."""
 
-    def __init__(self, text: str, tokens: Sequence[Token], reading: Reading) -> None:
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self.text = text
         self.tokens = [token for token in tokens if token.kind != "blank"]
         self.index = 0
         self.depth = 0
-        self.reading = reading
         self.warnings: list[str] = []
 
     # --- the token stream
@@ -169,21 +162,14 @@ class _Parser:
         signs = [sign.plain for sign in operators]
         if len(set(signs)) > 1:
             self.mixed(checked, operators)
-        return group(checked, signs, self.reading, _join)
+        return group(checked, signs, _join)
 
     def mixed(self, operands: list[Boolean], operators: list[Token]) -> None:
-        """Refuse or report ``&`` beside ``|`` without brackets, on which the programs disagree."""
+        """Warn of ``&`` beside ``|`` without brackets, on which programs disagree."""
         sources = [self.source(node) for node in operands]
         signs = [sign.plain for sign in operators]
-        ands_first = shorten(group(sources, signs, "import", _join_text)[1:-1], 400)
-        in_turn = shorten(group(sources, signs, "left-to-right", _join_text)[1:-1], 400)
-        if self.reading == "strict":
-            odd = next(sign for sign in operators if sign.plain != signs[0])
-            choice = ands_first if ands_first == in_turn else f"{ands_first} or {in_turn}"
-            raise FormulaError(
-                "& and | stand side by side without brackets.", odd.start, f"Put brackets: {choice}"
-            )
-        chosen, other = (in_turn, ands_first) if self.reading == "left-to-right" else (ands_first, in_turn)
+        chosen = shorten(group(sources, signs, _join_text)[1:-1], 400)
+        other = shorten(_from_left_to_right(sources, signs)[1:-1], 400)
         warning = f"& and | stand side by side without brackets; read as {chosen}"
         if chosen != other:
             warning += f", though other programs read {other}"

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
-from gym.accounts.farewell import delete_account
+from gym.accounts.account_deletion import delete_account
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import MAX_LIVE, create_token
 from gym.lmchallenge.models import Corpus

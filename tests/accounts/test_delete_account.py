@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.accounts.farewell import FORMER_MEMBER
+from gym.accounts.account_deletion import FORMER_MEMBER
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import create_token
 from gym.evaluations import services
@@ -180,7 +180,7 @@ def test_everything_happens_or_nothing(client, alice, monkeypatch):
     def broken():
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr("gym.accounts.farewell.former_member", broken)
+    monkeypatch.setattr("gym.accounts.account_deletion.former_member", broken)
     with pytest.raises(RuntimeError):
         delete(client)
     assert Suite.objects.filter(pk=suite.pk, owner=alice).exists()

@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import ProtectedError
 from django.urls import reverse
 
-from gym.accounts.farewell import FORMER_MEMBER, former_member
+from gym.accounts.account_deletion import FORMER_MEMBER, former_member
 from gym.accounts.models import User
 from gym.evaluations import services
 from gym.evaluations.models import SuiteRun

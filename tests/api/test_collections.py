@@ -50,7 +50,6 @@ def test_a_collection_is_made_filled_run_published_and_exported(client, send, pe
     ok(send("delete", "collections/paper/suites/second/1/"), 204)
     changed = send("patch", "collections/paper/", {"title": "Two suites"})
     assert (ok(changed)["title"], ok(changed)["n_suites"]) == ("Two suites", 2)
-    assert changed["ETag"] == send("get", "collections/paper/")["ETag"]
 
     queued = ok(send("post", "leaderboard/run-missing/", {"collection": "paper", "models": ["m"]}), 201)
     assert (len(queued["runs"]), queued["left"], queued["stopped"]) == (2, 0, "")
@@ -127,13 +126,6 @@ def test_what_is_wrong_is_named_with_its_place(send, people, suites):
     assert Collection.objects.count() == 1
     wrong = send("post", "leaderboard/run-missing/", {"models": ["nobody"]})
     assert (wrong.status_code, wrong.json()["errors"][0]["where"]) == (400, "$.models")
-
-
-def test_a_change_made_meanwhile_is_not_written_over(send, suites):
-    ok(send("post", "collections/", {"slug": "x", "title": "X"}), 201)
-    seen = send("get", "collections/x/")["ETag"]
-    ok(send("patch", "collections/x/", {"title": "Y"}, **{"If-Match": seen}))
-    assert send("patch", "collections/x/", {"title": "Z"}, **{"If-Match": seen}).status_code == 412
 
 
 def test_lists_are_filtered_and_sorted(send, people, suites):

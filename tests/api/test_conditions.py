@@ -1,73 +1,16 @@
-"""ETag with If-None-Match and If-Match."""
+"""ETag and If-Match of drafts."""
 
 from __future__ import annotations
 
 import pytest
 
-from suites.models import Suite
 from tests.factories import make_suite, suite_json
-from tests.lmchallenge.site.worlds import make_corpus, play
-from tests.propara.site.worlds import hand_in, make_version
 
 
-@pytest.mark.parametrize(
-    "address", ["suites/public-suite/", "models/open-model/", "suites/", "suites/public-suite/diff/1/1/"]
-)
-def test_what_did_not_change_is_a_304(send, world, address):
-    first = send("get", address)
-    again = send("get", address, **{"If-None-Match": first["ETag"]})
-    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
-    assert again["ETag"] == first["ETag"]
-
-
-def test_what_changed_is_told_anew(send, world):
-    tag = send("get", "suites/public-suite/")["ETag"]
-    Suite.objects.filter(slug="public-suite").update(title="Another")
-    response = send("get", "suites/public-suite/", **{"If-None-Match": tag})
-    assert (response.status_code, response.json()["title"]) == (200, "Another")
-    assert response["ETag"] != tag
-
-
-@pytest.mark.parametrize("address", ["suites/public-suite/", "models/open-model/"])
-def test_a_card_that_changed_meanwhile_is_a_412(send, world, address):
-    tag = send("get", address)["ETag"]
-    first = send("patch", address, {"licence": "MIT"}, **{"If-Match": tag})
-    assert first.status_code == 200
-    late = send("patch", address, {"licence": "X"}, **{"If-Match": tag})
-    assert (late.status_code, late.json()["code"]) == (412, "changed-meanwhile")
-    assert send("get", address).json()["licence"] == "MIT"
-    assert send("patch", address, {"licence": "X"}, **{"If-Match": first["ETag"]}).status_code == 200
-
-
-@pytest.fixture
-def neighbours(people) -> dict[str, str]:
-    """Addresses of alice's card of each kind in the rooms beside the suites."""
-    version = make_version(people.alice, slug="light")
-    submission = hand_in(version, people.alice)
-    corpus = make_corpus(people.alice, slug="cats")
-    return {
-        "answer set": "propara/answer-sets/light/",
-        "submission": f"propara/submissions/{submission.key}/",
-        "corpus": "lmc/corpora/cats/",
-        "game": f"lmc/games/{play(corpus, people.alice).key}/",
-    }
-
-
-@pytest.mark.parametrize("kind", ["answer set", "submission", "corpus", "game"])
-def test_a_neighbours_card_that_changed_meanwhile_is_a_412(send, neighbours, kind):
-    address = neighbours[kind]
-    tag = send("get", address)["ETag"]
-    first = send("patch", address, {"description": "Mine"}, **{"If-Match": tag})
-    assert (first.status_code, first.json()["description"]) == (200, "Mine")
-    assert first["ETag"] == send("get", address)["ETag"] != tag
-    late = send("patch", address, {"description": "Late"}, **{"If-Match": tag})
-    assert (late.status_code, late["Content-Type"]) == (412, "application/problem+json")
-    assert (late.json()["code"], late["ETag"]) == ("changed-meanwhile", first["ETag"])
-    assert send("get", address).json()["description"] == "Mine"
-    fresh = send("patch", address, {"description": "Again"}, **{"If-Match": first["ETag"]})
-    assert (fresh.status_code, fresh.json()["description"]) == (200, "Again")
-    assert send("patch", address, {"description": "Any"}, **{"If-Match": "*"}).status_code == 200
-    assert send("patch", address, {"description": "Unasked"}).status_code == 200
+@pytest.mark.parametrize("address", ["suites/work/", "suites/"])
+def test_only_the_draft_and_its_cells_have_an_etag(send, draft, address):
+    assert "ETag" not in send("get", address)
+    assert send("get", DRAFT)["ETag"] == send("get", CELLS)["ETag"] == '"v0"'
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from gym.accounts import throttle
 from gym.api.errors import PROBLEM
 
 
@@ -42,8 +41,8 @@ def test_a_request_for_another_host_is_a_problem(client):
 
 
 @pytest.fixture
-def three(monkeypatch):
-    monkeypatch.setattr(throttle, "api_requests", lambda: throttle.Limit("api requests", 3, 60))
+def three(settings):
+    settings.GYM_API_REQUESTS_PER_MINUTE = 3
 
 
 def test_refusals_without_a_token_count_as_requests(client, db, three):

@@ -62,25 +62,32 @@ def test_the_kept_description_is_what_the_code_says():
 
 
 def bodies(operation):
-    """(what, schema, examples) of everything an operation takes and answers with success."""
+    """(what, schema and example) of everything an operation takes and answers with success."""
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
-        yield f"request {media}", content["schema"], content.get("examples", {})
+        yield f"request {media}", content
     for status, response in operation["responses"].items():
         for media, content in response.get("content", {}).items():
-            yield f"{status} {media}", content["schema"], content.get("examples", {})
+            yield f"{status} {media}", content
+
+
+def test_every_operation_has_examples_that_are_as_it_says():
+    found = [
+        (f"{method} {address}: {what}", content)
+        for address, methods in SCHEMA["paths"].items()
+        for method, operation in methods.items()
+        for what, content in bodies(operation)
+    ]
+    assert len(found) > 250
+    for what, content in found:
+        whole = Draft202012Validator({**content["schema"], "components": SCHEMA["components"]})
+        assert whole.is_valid(content["example"]), (what, content["example"])
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_operation_has_examples_that_are_as_it_says(operation):
+def test_every_part_of_an_address_has_an_example(operation):
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "path":
-            assert parameter["example"] is not None, parameter["name"]
-    for what, schema, examples in bodies(operation):
-        assert examples, what
-        whole = {**schema, "components": SCHEMA["components"]}
-        for example in examples.values():
-            errors = list(Draft202012Validator(whole).iter_errors(example["value"]))
-            assert not errors, (what, errors[0].message, errors[0].json_path)
+            assert parameter["example"], parameter["name"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

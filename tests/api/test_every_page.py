@@ -26,15 +26,12 @@ BY_OPERATIONS: dict[str, str] = {
     "suite-list": "suites_list tags_list",
     "suite-import": "suites_create",
     "suite-new": "suites_create suites_copy_create",
-    "suite-formula": "formulas_parse_create formulas_explain_create formulas_evaluate_create",
     "suite-detail": "suites_retrieve suites_revisions_list suites_revisions_retrieve",
-    "suite-editor": "suites_draft_create suites_draft_retrieve suites_draft_cells_list",
-    "suite-draft": "suites_draft_cells_list suites_draft_cells_partial_update",
-    "suite-lint": "suites_lint_retrieve suites_lint_create",
-    "suite-preview": "suites_preview_create",
+    "suite-editor": "suites_draft_create suites_draft_retrieve suites_draft_cells_list "
+    "suites_draft_cells_partial_update suites_lint_retrieve suites_lint_create suites_preview_create "
+    "formulas_parse_create formulas_explain_create formulas_evaluate_create",
     "suite-edit": "suites_partial_update",
     "suite-upload": "suites_draft_update",
-    "suite-edit-text": "suites_draft_cells_partial_update suites_draft_update",
     "suite-copy": "suites_copy_create",
     "suite-freeze": "suites_freeze_create suites_diff_retrieve suites_lint_retrieve runs_batch_create",
     "suite-diff": "suites_diff_retrieve",

@@ -102,7 +102,6 @@ def _named(address: str, names: dict[str, str]) -> str:
 
 def counted(client, address: str) -> tuple[int, int]:
     """(rows, queries)"""
-    client.get(f"/api/v1/{address}")  # opens the account's allowance
     with CaptureQueriesContext(connection) as queries:
         response = client.get(f"/api/v1/{address}")
     assert response.status_code == 200, response.content

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gym.evaluations import services
+from models_registry.engine import ScoringPolicy
 from suites.models import Suite
 
 
@@ -64,7 +65,7 @@ def test_a_run_says_how_it_was_made_and_how_its_predictions_fared(get, world):
         "done",
         "computed",
     )
-    assert run["policy"] == {"bos": "auto", "eos": False, "join": "space", "metric": "sum"}
+    assert run["policy"] == ScoringPolicy().to_dict()
     assert run["provenance"]["suite_sha256"] == world.revisions["public"].sha256
     assert (run["progress"]["done"], run["progress"]["total"], run["progress"]["error"]) == (6, 6, "")
     [prediction] = run["predictions"]

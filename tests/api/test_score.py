@@ -44,7 +44,7 @@ def test_what_is_done_soon_is_answered_at_once(send, model, worker_beside):
     assert (response.status_code, found["state"], found["policy"]) == (
         200,
         "done",
-        {"bos": "auto", "eos": False},
+        {"bos": "auto", "eos": False, "whitespace": "none"},
     )
     assert [row["text"] for row in found["sentences"]] == SENT["sentences"]
     first = found["sentences"][0]

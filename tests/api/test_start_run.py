@@ -8,6 +8,7 @@ from django.test import Client
 from gym.evaluations.models import SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from models_registry.engine import ScoringPolicy
 from suites import services as suites
 from suites.formats import read_suite
 from tests.factories import make_model, make_suite, suite_bytes
@@ -50,7 +51,8 @@ def test_a_run_is_queued_with_the_suites_own_policy(post, people, world):
 
 def test_the_policy_is_changed_field_by_field(post, world):
     response = post(ASKED | {"policy": {"metric": "max", "eos": True}})
-    assert response.json()["policy"] == {"bos": "auto", "eos": True, "join": "space", "metric": "max"}
+    changed = {"metric": "max", "eos": True}
+    assert response.json()["policy"] == ScoringPolicy().to_dict() | changed
 
 
 def test_a_revision_is_named_by_its_number(post, people, world):

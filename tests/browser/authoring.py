@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlparse
 
 from tests.browser.grid_fake import Sheet
 
@@ -65,15 +66,23 @@ def paste(page: Any, text: str, html: str = "") -> None:
 
 def stored(sheet: Sheet) -> dict[str, Any]:
     """The draft as the server has it, once all is saved."""
-    sheet.page.wait_for_timeout(50)
+    sheet.page.wait_for_timeout(100)
     sheet.saved()
-    address = sheet.url.replace("/editor/", "/draft/?limit=5000")
-    return json.loads(sheet.page.request.get(address).text())
+    address = (
+        f"{urlparse(sheet.url).path.replace('/suites/', '/api/v1/suites/').removesuffix('editor/')}draft/"
+    )
+    draft = json.loads(sheet.page.request.get(address).text())
+    cells = f"{address}cells/?limit=500"
+    rows: list[Any] = []
+    while cells:
+        page = json.loads(sheet.page.request.get(cells).text())
+        cells, rows = page["next"], rows + page["results"]
+    return {**draft, "rows": rows}
 
 
 def text_of(draft: dict[str, Any]) -> dict[str, Any]:
-    """A draft without the counter of its edits."""
-    return {key: value for key, value in draft.items() if key != "version"}
+    """A draft without the counters of its edits."""
+    return {key: value for key, value in draft.items() if key not in {"version", "structure"}}
 
 
 def add_prediction(page: Any, formula: str) -> None:

@@ -33,6 +33,10 @@ QUIET = [
 ]
 
 
+LOGS: dict[str, Path] = {}
+"""Where the sites that tests started write their log, by address."""
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/browser" in str(item.fspath):
@@ -74,6 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     env = os.environ | {"GYM_VAR_DIR": str(folder), "GYM_DATABASE_URL": "", "GYM_BROKER_URL": ""}
     env["DJANGO_SETTINGS_MODULE"] = "gym.settings"
     log = (folder / "serve.log").open("wb")
+    LOGS[f"http://127.0.0.1:{port}"] = folder / "serve.log"
     process = subprocess.Popen(
         [sys.executable, "manage.py", "serve", "--port", str(port)],
         cwd=ROOT,
@@ -121,7 +126,13 @@ def watched_page(chromium, site: str, **options: Any) -> Iterator[Any]:
         yield page
     finally:
         context.close()
-    assert not complaints, complaints
+    assert not complaints, "\n".join([*complaints, last_traceback(site)])
+
+
+def last_traceback(site: str) -> str:
+    """What the running site said about its last error, if this is one of ours."""
+    said = LOGS[site].read_text(encoding="utf-8") if site in LOGS else ""
+    return said[said.rindex("Traceback") :][:4000] if "Traceback" in said else ""
 
 
 @pytest.fixture

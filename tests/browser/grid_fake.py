@@ -31,13 +31,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # --- the page and its address ---------------------------------------------------------------------------------
-def render() -> str:
-    endpoints = {name: f"/{name}/" for name in ("draft", "preview", "lint", "formula", "freeze")}
+def render(card: Doc) -> str:
+    endpoints = {name: f"/{name}/" for name in ("draft", "cells", "preview", "lint", "formula", "freeze")}
     suite = SimpleNamespace(slug="demo", title="Agreement, a demonstration", get_absolute_url="/suites/demo/")
     context = {
         "suite": suite,
         "draft": SimpleNamespace(number=2),
         "endpoints": endpoints,
+        "card": card,
         "models": [SimpleNamespace(slug="letters", name="Letters"), SimpleNamespace(slug="b", name="Other")],
         "may_freeze": True,
         "csrf_token": "token",
@@ -68,7 +69,11 @@ class Handler(BaseHTTPRequestHandler):
             script = ROOT / "tests" / "js" / url.path.rpartition("/")[2]
             self._send(200, script.read_bytes(), "text/javascript")
         elif url.path == "/draft/":
-            self._json(lambda: self.suite.draft(parse_qs(url.query)))
+            self._json(self.suite.draft)
+        elif url.path == "/cells/":
+            self._json(lambda: self.suite.cells(parse_qs(url.query)))
+        elif url.path == "/lint/":
+            self._json(self.suite.lint)
         elif url.path == "/":
             self._send(200, self.suite.html.encode(), "text/html; charset=utf-8")
         else:
@@ -93,7 +98,9 @@ class Handler(BaseHTTPRequestHandler):
             self.suite.lose_answer = False
             self._hang_up()
             return
-        self._send(status, json.dumps(data).encode(), "application/json")
+        self._send(
+            status, json.dumps(data).encode(), "application/json", {"ETag": f'"v{self.suite.version}"'}
+        )
 
     def _hang_up(self) -> None:
         self.close_connection = True
@@ -110,12 +117,14 @@ class Handler(BaseHTTPRequestHandler):
             )
             self._send(200, file.read(), kind)
 
-    def _send(self, status: int, data: bytes, kind: str) -> None:
+    def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
         try:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))
             self.send_header("Content-Security-Policy", policy())
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -131,7 +140,7 @@ class Server(ThreadingHTTPServer):
 
 def serve(doc: Doc) -> tuple[Suite, str, Server]:
     suite = Suite(copy.deepcopy(doc))
-    suite.html = render()
+    suite.html = render(suite.draft()[1])
     handler = type("BoundHandler", (Handler,), {"suite": suite})
     server = Server(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -6,9 +6,10 @@ import copy
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from gym.evaluations.report import OUTCOME_NAMES
 from suites.formulas import FormulaError, parse
 
 Doc = dict[str, Any]
@@ -62,8 +63,8 @@ class Suite:
         self.previews: list[dict[str, Any]] = []
         self.findings: list[dict[str, Any]] = []
         self.ignored: dict[tuple[str, str], str] = {}
-        self.seen: set[str] = set()
-        self.told: dict[str, list[dict[str, Any]]] = {}
+        self.structure = 7
+        self.seen: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         self.down = False
         self.slow_preview = 0.0
         self.longest = 10_000  # letters of a text that is scored
@@ -90,63 +91,67 @@ class Suite:
         with self.lock:
             for op in ops:
                 self.apply(op)
-            self.version += 1
+            self._count(ops)
 
     # --- the addresses ---
-    def draft(self, query: dict[str, list[str]]) -> tuple[int, Any]:
-        offset, limit = int(query.get("offset", ["0"])[0]), int(query.get("limit", ["500"])[0])
-        rows = self.doc["rows"]
+    def draft(self) -> tuple[int, Any]:
+        draft = {key: value for key, value in self.doc.items() if key != "rows"}
+        versions = {"version": self.version, "structure": self.structure}
+        return 200, {**draft, **versions, "suite": "demo", "n_rows": len(self.doc["rows"]), "ignored": []}
+
+    def cells(self, query: dict[str, list[str]]) -> tuple[int, Any]:
+        start, limit = int(query.get("cursor", ["0"])[0]), int(query["limit"][0])
+        end = start + limit
+        more = f"http://api.example.org/cells/?limit={limit}&cursor={end}"
         return 200, {
-            **self.doc,
-            "version": self.version,
-            "suite": {"slug": "demo", "title": "Demo"},
-            "rows": rows[offset : offset + limit],
-            "n_rows": len(rows),
-            "ignored": [],
+            "results": self.doc["rows"][start:end],
+            "next": more if end < len(self.doc["rows"]) else None,
         }
 
     def patch(self, body: dict[str, Any]) -> tuple[int, Any]:
         self.patches.append(body)
         time.sleep(self.slow_patch)
         with self.lock:
-            stale = body["version"] != self.version
-            conflicts: list[dict[str, Any]] = []
-            applied = []
+            version, conflicts, applied = body["version"], [], []
             for edit in body["edits"]:
                 if edit["id"] in self.seen:
-                    conflicts += self.told.get(edit["id"], [])
+                    version, told = self.seen[edit["id"]]
+                    conflicts += told
+                elif version < self.structure:
+                    conflicts.append(
+                        {"edit": edit["id"], "what": "edit", "message": "It moved.", "by": "bob"}
+                    )
                     continue
-                self.seen.add(edit["id"])
-                before = len(conflicts)
-                for index, op in enumerate(edit["ops"]):
-                    conflicts += self._try(edit["id"], index, op, stale)
-                self.version += 1
-                self.edits.append(edit)
-                self.told[edit["id"]] = conflicts[before:]
-                if len(conflicts) == before:
-                    applied.append(edit["id"])
-            if conflicts:
-                return 409, {"version": self.version, "conflicts": conflicts, "applied": applied}
-            return 200, {"version": self.version}
+                else:
+                    found = self._try(edit)
+                    conflicts += found
+                    self._count(edit["ops"])
+                    self.edits.append(edit)
+                    version = self.version
+                    self.seen[edit["id"]] = version, found
+                applied.append(edit["id"])
+            told = {"version": self.version, "conflicts": conflicts, "applied": applied}
+            return (409, {"code": "edit-conflict", **told}) if conflicts else (200, {"version": self.version})
 
-    def _try(self, edit: str, index: int, op: dict[str, Any], stale: bool) -> list[dict[str, Any]]:
-        where = {"edit": edit, "op": index}
-        if op["op"] != "set_cells":
-            try:
-                self.apply(op)
-            except (ValueError, StopIteration, AssertionError) as error:
-                return [{**where, "what": "structure", "message": f"It no longer fits: {error}"}]
-            return []
+    def _count(self, ops: Sequence[dict[str, Any]]) -> None:
+        self.version += 1
+        if {op["op"] for op in ops} - {"set_cells", "set_predictions"}:
+            self.structure = self.version
+
+    def _try(self, edit: dict[str, Any]) -> list[dict[str, Any]]:
         found = []
-        for item, condition, region, old, new in op["cells"]:
-            theirs = self.cell(item, condition, region)
-            if theirs == old:
-                self._row(item, condition)["contents"][region - 1] = new
-            elif theirs != new:
-                assert stale, f"the page thinks {old!r} stands at {item} {condition} {region}: {theirs!r}"
-                values = {"item": item, "condition": condition, "region": region}
-                sides = {"old": old, "yours": new, "theirs": theirs, "by": "bob"}
-                found.append({**where, "what": "cell", **values, **sides})
+        for index, op in enumerate(edit["ops"]):
+            if op["op"] != "set_cells":
+                self.apply(op)
+                continue
+            for item, condition, region, old, new in op["cells"]:
+                theirs = self.cell(item, condition, region)
+                if theirs == old:
+                    self._row(item, condition)["contents"][region - 1] = new
+                elif theirs != new:
+                    values = {"item": item, "condition": condition, "region": region}
+                    sides = {"old": old, "yours": new, "theirs": theirs, "by": "bob"}
+                    found.append({"edit": edit["id"], "op": index, "what": "cell", **values, **sides})
         return found
 
     def preview(self, body: dict[str, Any]) -> tuple[int, Any]:
@@ -155,7 +160,7 @@ class Suite:
         time.sleep(self.slow_preview)
         rows = []
         bits: dict[tuple[int, str], list[float]] = {}
-        for row in body["rows"]:
+        for row in body["sentences"]:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
             told: dict[str, Any] = {"bits": values, "total": sum(values), "failure": ""}
@@ -163,35 +168,37 @@ class Suite:
                 told = {"bits": [None] * len(values), "total": None, "failure": "The text is too long."}
                 bits[row["item"], row["condition"]] = [float("nan")] * len(values)
             rows.append({"item": row["item"], "condition": row["condition"], **told})
-        outcomes, margins, close = [], [], []
-        for text in body["predictions"]:
-            codes, gaps = [], []
-            for item in body["items"]:
-                values = {(c, k + 1): b for c in body["conditions"] for k, b in enumerate(bits[item, c])}
-                try:
-                    found = parse(text, reading="strict").evaluate_items({k: [v] for k, v in values.items()})
-                    codes.append(int(found.outcome[0]))
-                    gap = float(found.margin[0])
-                    gaps.append(gap if math.isfinite(gap) else None)
-                except (FormulaError, KeyError):
-                    codes.append(3)
-                    gaps.append(None)
-            outcomes.append(codes)
-            margins.append(gaps)
-            close.append([None if gap is None else 0 < abs(gap) < self.error_bound for gap in gaps])
-        return 200, {"rows": rows, "outcomes": outcomes, "margins": margins, "too_close": close}
+        items = dict.fromkeys(row["item"] for row in rows)
+        outcomes = [
+            {"prediction": place, "item": item, **self._judge(text, item, body["conditions"], bits)}
+            for place, text in enumerate(body["predictions"])
+            for item in items
+        ]
+        return 200, {"rows": rows, "outcomes": outcomes}
 
-    def lint(self, body: dict[str, Any]) -> tuple[int, Any]:
-        if "ignore" in body:
-            given = body["ignore"]
-            self.ignored[given["code"], given["where"]] = given["reason"]
+    def _judge(
+        self, text: str, item: int, conditions: list[str], bits: dict[tuple[int, str], list[float]]
+    ) -> dict[str, Any]:
+        values = {(c, k + 1): [b] for c in conditions for k, b in enumerate(bits[item, c])}
+        try:
+            found = parse(text).evaluate_items(values)
+        except (FormulaError, KeyError):
+            return {"outcome": "not evaluable", "margin": None, "too_close": False}
+        gap = float(found.margin[0])
+        margin = gap if math.isfinite(gap) else None
+        close = margin is not None and 0 < abs(margin) < self.error_bound
+        return {"outcome": OUTCOME_NAMES[int(found.outcome[0])], "margin": margin, "too_close": close}
+
+    def lint(self, aside: dict[str, Any] | None = None) -> tuple[int, Any]:
+        if aside:
+            self.ignored[aside["code"], aside["where"]] = aside["reason"]
         found = [{**f, "ignored": self.ignored.get((f["code"], f["where"]), "")} for f in self.findings]
-        return 200, {"version": self.version, "findings": found}
+        return 200, {"revision": 2, "findings": found}
 
     def formula(self, body: dict[str, Any]) -> tuple[int, Any]:
         regions = dict(enumerate(body["regions"], start=1))
         try:
-            formula = parse(body["formula"], reading="strict")
+            formula = parse(body["formula"])
             errors = formula.check(regions, body["conditions"])
         except FormulaError as error:
             errors, formula = [error], None

@@ -40,12 +40,12 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     # The page follows the run by itself.
     page.get_by_text("cases passed").wait_for(timeout=60_000)
     page.get_by_role("link", name="greets").click()
-    assert page.get_by_text("Hello world").first.is_visible()
-    assert page.get_by_text("Goodbye moon").first.is_visible()
-    assert page.get_by_text("2/4").first.is_visible()
+    page.get_by_text("Hello world").first.wait_for()
+    page.get_by_text("Goodbye moon").first.wait_for()
+    page.get_by_text("2/4").first.wait_for()
 
     page.get_by_role("link", name="Failure modes").click()
-    assert page.get_by_text("2 of 2 failures").is_visible()
+    page.get_by_text("2 of 2 failures").wait_for()
     page.get_by_text("Rename or merge").click()
     page.get_by_label("Name", exact=True).fill("Says goodbye instead")
     page.get_by_role("button", name="Save").click()

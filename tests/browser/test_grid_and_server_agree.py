@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suites.editing import apply
+from tests.suites.edits import apply
 
 SEEDS = range(40)
 STEPS = 45

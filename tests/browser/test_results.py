@@ -118,7 +118,12 @@ def test_the_numbers_of_a_chart_open_beside_it(page):
     numbers.locator("summary").focus()
     page.keyboard.press("Enter")
     assert table.is_visible()
-    assert table.locator("thead th").all_inner_texts() == ["item number", "outcome", "margin bits"]
+    assert table.locator("thead th").all_inner_texts() == [
+        "item number",
+        "outcome",
+        "margin bits",
+        "whitespace",
+    ]
     assert table.locator("tbody tr").count() > 10
 
 

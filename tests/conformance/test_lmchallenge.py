@@ -18,6 +18,7 @@ from gym.lmchallenge.alignment import LogText
 from gym.lmchallenge.cli import Streams, main
 from gym.lmchallenge.errors import LogError, PlayerError
 from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.log_decoder import read_lines, read_rows
 from gym.lmchallenge.play import play
 from gym.lmchallenge.process import Command, ProcessPlayer
 
@@ -28,10 +29,9 @@ pytestmark = [
 ]
 
 
-def _files(pattern: str) -> list[Path]:
-    return sorted(
-        path for path in ROOT.glob(pattern) if not path.name.startswith("v5") and path.stat().st_size
-    )
+def _files(*patterns: str) -> list[Path]:
+    found = [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
+    return [path for path in found if not path.name.startswith("v5") and path.stat().st_size]
 
 
 def _name(path: Path) -> str:
@@ -94,20 +94,24 @@ def _unordered(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-LOGS = (
-    [path for path in [*_files("v4/*.log"), *_files("mini/v4.*.log")] if "hasuser" not in path.name]
-    if ROOT.is_dir()
-    else []
-)
+LOGS = [path for path in _files("v4/*.log", "mini/v4.*.log") if "hasuser" not in path.name]
 
 
-@pytest.mark.parametrize("log", LOGS, ids=_name)
-def test_a_game_gives_the_recorded_log(log: Path, tmp_path: Path) -> None:
+def test_there_are_recorded_files() -> None:
+    assert (len(LOGS), len(STATS), len(SEARCHES)) == (45, 139, 10)
+
+
+def test_games_give_the_recorded_logs(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for log in LOGS:
+        with subtests.test(_name(log)):
+            _check_game(log, tmp_path / "transcript")
+
+
+def _check_game(log: Path, said: Path) -> None:
     model, options, form, text = _run_of(log)
     words_file = ROOT / "mini/vocab.txt" if log.parent.name == "mini" else ROOT / "corpora/vocab.txt"
     with words_file.open("rb") as stream:
         game = options.build(corpus.vocabulary(stream))
-    said = tmp_path / "transcript"
     command = Command((sys.executable, "-B", str(ROOT / f"models/{model}.py")), settle=0.02)
     with (
         text.open("rb") as stream,
@@ -127,25 +131,31 @@ def test_a_game_gives_the_recorded_log(log: Path, tmp_path: Path) -> None:
         assert said.read_bytes() == recorded.read_bytes()
 
 
-@pytest.mark.parametrize("log", [*LOGS, *_files("v4/*hasuser.log")], ids=_name)
-def test_a_recorded_log_is_of_its_corpus_and_of_no_other(log: Path) -> None:
+def test_recorded_logs_are_of_their_corpus_and_of_no_other(subtests: pytest.Subtests) -> None:
+    for log in [*LOGS, *_files("v4/*hasuser.log")]:
+        with subtests.test(_name(log)):
+            _check_text(log)
+
+
+def _check_text(log: Path) -> None:
     *_, form, text = _run_of(log)
     of, others = LogText(), LogText()
-    rows = [row for _, row in logs.read(log.open("rb"))]
-    for number, row in enumerate(rows, 1):
-        of.add(number, row)
-        others.add(number, row)
+    with log.open("rb") as stream:
+        logged = list(read_lines(stream))
+    for number, line in logged:
+        of.add(number, line)
+        others.add(number, line)
 
     def lines(path: Path, form: str) -> Iterator[corpus.Line]:
         with path.open("rb") as stream:
             yield from corpus.read(stream, form)
 
-    found = of.beside(lambda: lines(text, form), rows.__getitem__, log.name)
-    assert (found.lines, found.recut) == (len(rows), 0)
+    found = of.beside(lambda: lines(text, form), lambda at: logged[at][1], log.name)
+    assert (found.lines, found.recut) == (len(logged), 0)
     if "hasuser" not in log.name:
         assert found.of == found.lines
     with pytest.raises(LogError, match="this is not the text of the corpus"):
-        others.beside(lambda: lines(ROOT / "corpora/train.txt", "text"), rows.__getitem__, log.name)
+        others.beside(lambda: lines(ROOT / "corpora/train.txt", "text"), lambda at: logged[at][1], log.name)
 
 
 def test_logs_without_candidates_are_written_byte_for_byte(tmp_path: Path) -> None:
@@ -187,19 +197,16 @@ def _stats_arguments(path: Path, stem: str, what: str) -> list[str]:
     return ["-f", what, str(log)]
 
 
-STATS = [
-    *_files("v4/*.stats.*.json"),
-    *_files("mini/v4.*.stats.*.json"),
-    *_files("seed_examples/*.stats.*.json"),
-]
+STATS = _files("v4/*.stats.*.json", "mini/v4.*.stats.*.json", "seed_examples/*.stats.*.json")
 
 
-@pytest.mark.parametrize("path", STATS, ids=_name)
-def test_statistics_are_the_recorded_ones(path: Path) -> None:
-    stem, _, what = path.name.removesuffix(".json").partition(".stats.")
-    code, out, _ = _call("stats", *_stats_arguments(path, stem, what))
-    assert code == 0
-    assert close(json.loads(out), json.loads(path.read_text()))
+def test_statistics_are_the_recorded_ones(subtests: pytest.Subtests) -> None:
+    for path in STATS:
+        with subtests.test(_name(path)):
+            stem, _, what = path.name.removesuffix(".json").partition(".stats.")
+            code, out, _ = _call("stats", *_stats_arguments(path, stem, what))
+            assert code == 0
+            assert close(json.loads(out), json.loads(path.read_text()))
 
 
 SEARCHES = [path for path in _files("*/*.opt*.json") if ".stats." not in path.name]
@@ -211,41 +218,47 @@ SEARCH_OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("path", SEARCHES, ids=_name)
-def test_a_search_finds_the_recorded_mixture(path: Path) -> None:
-    stem, _, rest = path.name.removesuffix(".json").partition(".opt")
-    code, out, _ = _call("ic-opt", *SEARCH_OPTIONS[f"opt{rest}"], str(path.with_name(f"{stem}.log")))
-    assert code == 0
-    assert json.loads(out) == json.loads(path.read_text())
+def test_searches_find_the_recorded_mixtures(subtests: pytest.Subtests) -> None:
+    for path in SEARCHES:
+        with subtests.test(_name(path)):
+            stem, _, rest = path.name.removesuffix(".json").partition(".opt")
+            log = str(path.with_name(f"{stem}.log"))
+            code, out, _ = _call("ic-opt", *SEARCH_OPTIONS[f"opt{rest}"], log)
+            assert code == 0
+            assert json.loads(out) == json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("path", _files("v4/*.opt.search.txt"), ids=_name)
-def test_a_search_says_what_the_reference_says(path: Path) -> None:
-    log = path.with_name(path.name.replace(".opt.search.txt", ".log"))
-    assert _call("ic-opt", "-vv", str(log))[2].strip() == path.read_text().strip()
+def test_searches_say_what_the_reference_says(subtests: pytest.Subtests) -> None:
+    for path in _files("v4/*.opt.search.txt"):
+        with subtests.test(_name(path)):
+            log = path.with_name(path.name.replace(".opt.search.txt", ".log"))
+            assert _call("ic-opt", "-vv", str(log))[2].strip() == path.read_text().strip()
 
 
-@pytest.mark.parametrize("path", _files("v4/*.ansi"), ids=_name)
-def test_colours_are_the_recorded_ones(path: Path) -> None:
-    stem, _, rest = path.name.removesuffix(".ansi").partition(".pretty")
-    arguments = ["-f", "all"] if rest == ".all" else []
-    mixture = path.with_name(f"{stem}.opt.json")
-    if mixture.exists():
-        arguments += ["-a", str(mixture)]
-    assert _call("pretty", *arguments, str(path.with_name(f"{stem}.log")))[1] == path.read_text("utf-8")
+def test_colours_are_the_recorded_ones(subtests: pytest.Subtests) -> None:
+    for path in _files("v4/*.ansi"):
+        with subtests.test(_name(path)):
+            stem, _, rest = path.name.removesuffix(".ansi").partition(".pretty")
+            arguments = ["-f", "all"] if rest == ".all" else []
+            mixture = path.with_name(f"{stem}.opt.json")
+            if mixture.exists():
+                arguments += ["-a", str(mixture)]
+            log = str(path.with_name(f"{stem}.log"))
+            assert _call("pretty", *arguments, log)[1] == path.read_text("utf-8")
 
 
-@pytest.mark.parametrize("path", [*_files("v4/*.wp.log")[:4], *_files("v4/*.tc.log")[:4]], ids=_name)
-def test_a_log_read_and_written_again_is_the_same(path: Path) -> None:
-    with path.open("rb") as stream:
-        again = "".join(logs.line_of(row) for _, row in logs.read(stream))
-    assert again == path.read_text("utf-8")
+def test_logs_read_and_written_again_are_the_same(subtests: pytest.Subtests) -> None:
+    for path in LOGS:
+        with subtests.test(_name(path)), path.open("rb") as stream:
+            again = "".join(logs.line_of(row) for _, row in read_rows(stream))
+            assert again == path.read_text("utf-8")
 
 
-@pytest.mark.parametrize("path", _files("v5/*.log"), ids=_name)
-def test_a_log_of_version_5_is_refused_by_name(path: Path) -> None:
-    with path.open("rb") as stream, pytest.raises(LogError, match="line 1: this is a log of LM Challenge 5"):
-        list(logs.read(stream))
+def test_logs_of_version_5_are_refused_by_name(subtests: pytest.Subtests) -> None:
+    for path in _files("v5/*.log"):
+        refused = pytest.raises(LogError, match="line 1: this is a log of LM Challenge 5")
+        with subtests.test(_name(path)), path.open("rb") as stream, refused:
+            list(read_lines(stream))
 
 
 # -- what goes wrong -----------------------------------------------------------------------------------------
@@ -261,10 +274,10 @@ def _bad(mode: str, *, train: bool = True) -> tuple[list[Any], PlayerError | Non
             rows.extend(p.row for p in play(corpus.read(stream), game, player, train=train))
         player.close()
     except PlayerError as error:
-        return rows, error, player.oddities.as_dict()
+        return rows, error, player.protocol_warnings.as_dict()
     finally:
         player.kill()
-    return rows, None, player.oddities.as_dict()
+    return rows, None, player.protocol_warnings.as_dict()
 
 
 @pytest.mark.parametrize(
@@ -293,11 +306,11 @@ def test_a_model_that_breaks_the_protocol_ends_the_run_with_a_reason(
 
 @pytest.mark.parametrize("mode", ["ok", "odd", "blank", "crlf", "nan"])
 def test_odd_but_legal_replies_give_the_recorded_log(mode: str) -> None:
-    rows, error, oddities = _bad(mode)
+    rows, error, protocol_warnings = _bad(mode)
     assert error is None
     text = "".join(logs.line_of(row) for row in rows)
     assert text == (ROOT / f"bad/v4.{mode}.log").read_text("utf-8")
-    assert bool(oddities) == (mode in ("odd", "blank", "nan"))
+    assert bool(protocol_warnings) == (mode in ("odd", "blank", "nan"))
 
 
 def test_a_log_with_nan_scores_is_counted_with_a_note() -> None:

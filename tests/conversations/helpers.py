@@ -12,7 +12,7 @@ from typing import Any
 from gym.conversations.cases import look_at, read_case
 from gym.conversations.driver import Options, run_case
 from gym.conversations.embedded.__main__ import make
-from gym.conversations.judging import VotingJudge
+from gym.conversations.llm_judge import VotingJudge
 from gym.conversations.results import CaseResult
 from gym.conversations.transport import TransportError
 
@@ -29,7 +29,7 @@ class Scripted:
         self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self._lock = threading.Lock()
 
-    def chat(self, agent, body, headers, deadline, stop) -> Iterator[bytes]:
+    def chat(self, agent, body, headers, deadline) -> Iterator[bytes]:
         with self._lock:
             self.asked.append((agent, json.loads(json.dumps(body)), dict(headers)))
         given = self.answer(body)

@@ -8,9 +8,8 @@ from gym.conversations.assessor import assess, group_id, samples_of, text_report
 from gym.conversations.cases import read_case
 from gym.conversations.driver import Options, run_case
 from gym.conversations.embedded import EmbeddedTransport
-from gym.conversations.judges import AgentJudge
-from gym.conversations.judging import VotingJudge
-from gym.conversations.naming import can_be_named, choice_prompt, choices, chooser, read_choice
+from gym.conversations.failure_naming import can_be_named, choice_prompt, choices, chooser, read_choice
+from gym.conversations.llm_judge import AgentJudge, VotingJudge
 from gym.conversations.redact import redactor
 from gym.conversations.results import CaseResult
 from gym.conversations.scoring import rescore

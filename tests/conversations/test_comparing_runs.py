@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.conversations import services, shown
+from gym.conversations import presenters, services
 from gym.conversations.models import AgentRun
 from gym.jobs.testing import run_pending
 from tests.conversations.site import FLAKY, make_case, make_run, make_server, make_suite
@@ -30,14 +30,14 @@ def again(run: AgentRun, text: str = ALWAYS, **more) -> AgentRun:
 
 def test_other_answers_are_independent_samples(run):
     other = make_run(run.suite, run.server)
-    rows, total = shown.compared(run, other)
+    rows, total = presenters.compared(run, other)
     assert rows[0].comparison.test == total.test == "Fisher's exact test, two-sided"
     assert total.changed is None
 
 
 def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
     second = again(run, ALWAYS.replace("keywords: world", 'keywords: ["world", "nowhere"]'))
-    rows, total = shown.compared(run, second)
+    rows, total = presenters.compared(run, second)
     assert (total.first, total.second, total.changed) == ((5, 10), (0, 10), (0, 5))
     assert total.p == pytest.approx(2 / 2**5)
     assert rows[0].comparison == total
@@ -52,9 +52,9 @@ def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
 def test_two_scorings_of_the_same_answers_are_pairs_as_well(run):
     second = again(run)
     third = again(second)
-    assert shown.compared(second, third)[1].changed == (0, 0)
-    assert shown.compared(third, run)[1].changed == (0, 0)
-    assert shown.compared(third, run)[1].p == 1.0
+    assert presenters.compared(second, third)[1].changed == (0, 0)
+    assert presenters.compared(third, run)[1].changed == (0, 0)
+    assert presenters.compared(third, run)[1].p == 1.0
 
 
 def test_answers_are_scored_again_by_the_other_reading(client, people, run):
@@ -67,7 +67,7 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
     as_code = AgentRun.objects.latest("pk")
     assert answer.url == as_code.get_absolute_url()
     assert (as_code.options["reading"], as_code.case_runs.get().passed) == ("reference-compatible", 0)
-    assert shown.compared(by_document, as_code)[1].changed == (0, 10)
+    assert presenters.compared(by_document, as_code)[1].changed == (0, 10)
     page = client.get(run.get_absolute_url()).content.decode()
     assert 'value="reference-compatible"' in page
     client.post(reverse("agent-run-rescore", args=[run.key]), {"reading": "aloud"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.accounts.farewell import FORMER_MEMBER
+from gym.accounts.account_deletion import FORMER_MEMBER
 from gym.accounts.models import User
 from gym.conversations import services
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite

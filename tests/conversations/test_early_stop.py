@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.conversations import selectors, shown
+from gym.conversations import presenters, selectors
+from gym.conversations.charts import suite_trend
 from gym.conversations.models import AgentRun
-from gym.conversations.trend import suite_trend
 from tests.conversations.site import GOOD, make_run, make_server, make_suite
 
 THREE = (
@@ -40,9 +40,9 @@ def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at
     three = early.case_runs.get(name="three")
     assert (three.passed, three.made, three.asked) == (1, 1, 3)
     assert selectors.evidence_of(three).interval is None
-    assert shown.totals_of(early).iterations.interval is None
-    assert shown.case_context(three, [])["repeats"] == []
-    assert [row.n for row in shown.repeats_of(early)] == [1], (
+    assert presenters.totals_of(early).iterations.interval is None
+    assert presenters.case_context(three, [])["repeats"] == []
+    assert [row.n for row in presenters.repeats_of(early)] == [1], (
         "the case of one iteration alone, which cannot stop early"
     )
     page = client.get(three.get_absolute_url()).content.decode()
@@ -83,7 +83,7 @@ def test_trends_leave_it_out(people, suite, early):
 
 def test_it_is_not_compared_by_an_exact_test(client, suite, early):
     full = make_run(suite, early.server)
-    rows, total = shown.compared(early, full)
+    rows, total = presenters.compared(early, full)
     by_name = {row.name: row.comparison for row in rows}
     assert (by_name["three"].p, by_name["one"].p, total.p) == (None, 1.0, None)
     assert by_name["three"].difference == 0.0

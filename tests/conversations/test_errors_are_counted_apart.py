@@ -9,11 +9,11 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from gym.conversations import actors, reports, selectors, shown
+from gym.conversations import actors, presenters, reports, selectors
 from gym.conversations.assessor import assess, text_report
+from gym.conversations.charts import suite_trend
 from gym.conversations.models import AgentRun, CaseRun
 from gym.conversations.transport import TransportError
-from gym.conversations.trend import suite_trend
 from tests.conversations.helpers import Scripted, run, said
 from tests.conversations.site import make_run, make_server, make_suite
 
@@ -114,7 +114,7 @@ def test_some_errors_stand_beside_the_rate(client, make):
     assert "[0.14, 0.69]" in page
     assert "2 errors" in page
     assert "no verdict: 2 errors" in page, "with those two it would have been five"
-    assert shown.repeats_of(found)[0].any == 3 / 8
+    assert presenters.repeats_of(found)[0].any == 3 / 8
 
 
 def test_the_api_tells_them_apart(client, all_down):
@@ -156,7 +156,7 @@ def test_the_trend_has_no_point_without_a_verdict(people, make):
 
 def test_a_comparison_leaves_them_out_and_says_so(client, make, all_down):
     full = make(*["ok"] * 8, "no", DOWN)
-    rows, total = shown.compared(full, all_down)
+    rows, total = presenters.compared(full, all_down)
     assert (rows[0].comparison.first, rows[0].comparison.errors) == ((8, 9), (1, 10))
     assert (total.first, total.second, total.errors) == ((0, 0), (0, 0), (0, 0)), (
         "no case has a verdict in both"
@@ -174,7 +174,7 @@ def test_errors_make_no_case_flaky(people, make):
     passed = make(*["ok"] * 10)
     make(*[DOWN] * 10)
     mixed = make(*["ok"] * 5, *[DOWN] * 5)
-    assert not any(row.flaky for row in [*shown.rows_of(passed), *shown.rows_of(mixed)])
+    assert not any(row.flaky for row in [*presenters.rows_of(passed), *presenters.rows_of(mixed)])
     assert not selectors.flaky(selectors.history_of(passed.suite.cases.get(), people.alice))
 
 
@@ -209,5 +209,5 @@ def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch
     for answers in (["ok"] * 10 + ["no"] * 10, [DOWN] * 10 + ["no"] * 9 + [DOWN]):
         monkeypatch.setattr(actors, "transport_for", lambda server, said=answers: answering(*said))
         runs.append(make_run(suite, server, parallel=1))
-    total = shown.compared(*runs)[1]
+    total = presenters.compared(*runs)[1]
     assert (total.first, total.second, total.errors, total.difference) == ((0, 10), (0, 9), (0, 1), 0.0)

@@ -7,11 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from gym.conversations.figures import (
+from gym.conversations.pass_rates import (
     compare,
     compare_paired,
     evidence,
-    is_flaky,
     pass_at_k,
     pass_hat_k,
     repeats,
@@ -77,14 +76,6 @@ def test_two_rates_are_compared_exactly():
     assert found.p == pytest.approx(0.0230, abs=0.0005)  # 2 x 2 table 8 2 / 2 8, two-sided
     assert compare((3, 3), (3, 3)).p == 1.0
     assert compare((0, 0), (1, 2)).p is None
-
-
-def test_flaky_is_both_pass_and_not():
-    assert is_flaky(["pass", "fail"])
-    assert is_flaky(["pass", "timeout"])
-    assert not is_flaky(["pass", "pass", "skipped"])
-    assert not is_flaky(["fail", "error"])
-    assert not is_flaky(["pass", "error"])
 
 
 def test_errors_are_in_no_rate_and_said_beside_it():

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gym import net
-from gym.conversations.over_http import HTTPTransport, server_address_problem
+from gym.conversations.http_transport import HTTPTransport, server_address_problem
 from tests.conversations.helpers import embedded_server, run
 from tests.net.hostile import answer, server
 

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from gym.conversations.cases import read_case
 from gym.conversations.driver import Options, run_iterations
 from gym.conversations.embedded import EmbeddedTransport
-from gym.conversations.judges import AgentJudge, SurprisalJudge
-from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
+from gym.conversations.llm_judge import (
+    AgentJudge,
+    SurprisalJudge,
+    VotingJudge,
+    prompt_for,
+    reference_verdict,
+    verdict_of,
+)
 from gym.conversations.transport import Deadline, TransportError, one_at_a_time
 from tests.conversations.helpers import Asks, Scripted, one_check, says
 
@@ -205,9 +211,9 @@ def test_stopping_a_run_reaches_the_judge_that_is_being_asked():
     stopped = threading.Event()
 
     class Slow(Scripted):
-        def chat(self, agent, body, headers, deadline, stop):
+        def chat(self, agent, body, headers, deadline):
             asked.set()
-            while not stop():
+            while not deadline.stop():
                 time.sleep(0.01)
             stopped.set()
             raise TransportError("stopped", "The run was stopped.")

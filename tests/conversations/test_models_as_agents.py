@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gym.conversations import talking
+from gym.conversations import agent_adapters
 from gym.conversations.transport import Deadline
 from gym.demo.loader import MODELS_DIR
 from tests.conversations.site import make_run, make_server, make_suite
@@ -51,14 +51,14 @@ def test_a_causal_model_answers_as_an_agent(people, gpt2):
 
 
 def test_a_continuation_keeps_to_the_models_context(gpt2):
-    say = talking.continuing(gpt2)
+    say = agent_adapters.continuing(gpt2)
     text, read, written = say("the dog " * 3000, 30.0)
     assert "\n" not in text
     assert 0 < read + written <= gpt2.facts["context_length"]
 
 
 def test_no_time_left_means_no_tokens(gpt2):
-    assert talking.continuing(gpt2)("the dog", -1.0)[2] == 0
+    assert agent_adapters.continuing(gpt2)("the dog", -1.0)[2] == 0
 
 
 def test_surprisals_of_a_causal_model_judge(people, gpt2):
@@ -70,11 +70,13 @@ def test_surprisals_of_a_causal_model_judge(people, gpt2):
     run = make_run(suite, make_server(people.alice))
     [check] = run.case_runs.get().results()[0].checks
     assert check.outcome in ("pass", "fail"), check
-    passing, failing = talking.bits_of(gpt2)("The dog sleeps.", [" pass", " fail"], soon())
+    passing, failing = agent_adapters.bits_of(gpt2)("The dog sleeps.", [" pass", " fail"], soon())
     assert passing is not None
     assert failing is not None
     assert passing > 0
-    assert talking.bits_of(gpt2)("The dog sleeps.", [" fail"], soon()) == [pytest.approx(failing, abs=1e-3)]
+    assert agent_adapters.bits_of(gpt2)("The dog sleeps.", [" fail"], soon()) == [
+        pytest.approx(failing, abs=1e-3)
+    ]
 
 
 def completion(connection, request):

@@ -7,9 +7,9 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.accounts.tokens import create_token
-from gym.conversations import assessing, naming_job, services, shown
+from gym.conversations import actors, presenters, services
+from gym.conversations.actors import agent_naming
 from gym.conversations.models import CaseRun, FailureMode, Naming
-from gym.conversations.naming_job import agent_naming
 from gym.conversations.transport import TransportError
 from gym.jobs import states
 from gym.jobs.context import JobContext
@@ -36,14 +36,14 @@ def failed(people, server) -> CaseRun:
 
 
 def modes(case_run: CaseRun) -> dict[str, int]:
-    return {mode.name: len(mode.samples) for mode in shown.assessment_of(case_run).modes}
+    return {mode.name: len(mode.samples) for mode in presenters.assessment_of(case_run).modes}
 
 
 NAMED = {"It speaks of ‘goodbye’.": 2, "It speaks of ‘hello’.": 2}
 
 
 def test_the_failures_are_named_by_the_queue(people, server, failed):
-    naming = assessing.queue_naming(failed, server, "", actor=people.alice)
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
     assert naming.state == "queued"
     assert all(name.startswith("Turn 1") for name in modes(failed))
     run_pending()
@@ -54,49 +54,49 @@ def test_the_failures_are_named_by_the_queue(people, server, failed):
 
 
 def test_names_are_offered_again_in_later_runs_and_ids_stay(people, server, failed):
-    assessing.queue_naming(failed, server, "", actor=people.alice)
+    services.queue_naming(failed, server, "", actor=people.alice)
     run_pending()
     again = make_run(failed.run.suite, server).case_runs.get()
-    assessing.queue_naming(again, server, "", actor=people.alice)
+    services.queue_naming(again, server, "", actor=people.alice)
     run_pending()
-    ids = [{mode.id for mode in shown.assessment_of(row).modes} for row in (failed, again)]
+    ids = [{mode.id for mode in presenters.assessment_of(row).modes} for row in (failed, again)]
     assert ids[0] == ids[1]
     assert FailureMode.objects.count() == 2
 
 
 def test_people_rename_and_merge_what_a_model_named_and_can_take_it_back(people, server, failed):
-    assessing.queue_naming(failed, server, "", actor=people.alice)
+    services.queue_naming(failed, server, "", actor=people.alice)
     run_pending()
     suite = failed.run.suite
-    one, two = (mode.id for mode in shown.assessment_of(failed).modes)
+    one, two = (mode.id for mode in presenters.assessment_of(failed).modes)
     change = {"actor": people.alice, "merged_into": ""}
-    assessing.change_mode(suite, "flaky", one, **change | {"name": "Greets wrongly"})
-    assessing.change_mode(suite, "flaky", two, **change | {"name": "", "merged_into": one})
+    services.change_mode(suite, "flaky", one, **change | {"name": "Greets wrongly"})
+    services.change_mode(suite, "flaky", two, **change | {"name": "", "merged_into": one})
     assert modes(failed) == {"Greets wrongly": 4}
-    assert list(naming_job.known_names(failed).values()) == [{one: "Greets wrongly"}]
+    assert list(actors.known_names(failed).values()) == [{one: "Greets wrongly"}]
     for mode in (one, two):
-        assessing.change_mode(suite, "flaky", mode, **change | {"name": ""})
+        services.change_mode(suite, "flaky", mode, **change | {"name": ""})
     assert modes(failed) == NAMED
-    assessing.forget_naming(failed, actor=people.alice)
+    services.forget_naming(failed, actor=people.alice)
     assert all(name.startswith("Turn 1") for name in modes(failed))
 
 
 def test_a_killed_worker_asks_only_what_was_not_answered(people, server, failed, monkeypatch):
     transport = Scripted(lambda body: said("NEW: It babbles."))
-    monkeypatch.setattr(naming_job, "transport_for", lambda server: transport)
-    naming = assessing.queue_naming(failed, server, "", actor=people.alice)
-    written = naming_job._write
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
+    written = actors._write_choice
 
     def die_after_one(naming, choice, chosen, trouble):
         if len(chosen) == 2:
             raise KeyboardInterrupt
         written(naming, choice, chosen, trouble)
 
-    monkeypatch.setattr(naming_job, "_write", die_after_one)
+    monkeypatch.setattr(actors, "_write_choice", die_after_one)
     job = states.claim_next(services.QUEUE, "worker-1")
     with pytest.raises(KeyboardInterrupt):
         agent_naming(JobContext(job))
-    monkeypatch.setattr(naming_job, "_write", written)
+    monkeypatch.setattr(actors, "_write_choice", written)
     naming.refresh_from_db()
     assert len(naming.chosen) == 1
     agent_naming(JobContext(Job.objects.get(pk=job.pk)))
@@ -107,8 +107,8 @@ def test_a_killed_worker_asks_only_what_was_not_answered(people, server, failed,
 
 def test_an_agent_that_does_not_answer_ends_it_with_a_reason(people, server, failed, monkeypatch):
     transport = Scripted(lambda body: TransportError("timeout", "too slow with hush-hush"), ("hush-hush",))
-    monkeypatch.setattr(naming_job, "transport_for", lambda server: transport)
-    naming = assessing.queue_naming(failed, server, "", actor=people.alice)
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
     run_pending()
     naming.refresh_from_db()
     assert (naming.state, len(transport.asked)) == ("failed", 3)
@@ -118,8 +118,8 @@ def test_an_agent_that_does_not_answer_ends_it_with_a_reason(people, server, fai
 
 
 def test_nonsense_is_no_choice(people, server, failed, monkeypatch):
-    monkeypatch.setattr(naming_job, "transport_for", lambda server: Scripted(lambda body: said("Because.")))
-    naming = assessing.queue_naming(failed, server, "", actor=people.alice)
+    monkeypatch.setattr(actors, "transport_for", lambda server: Scripted(lambda body: said("Because.")))
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
     run_pending()
     naming.refresh_from_db()
     assert (naming.state, naming.unnamed) == ("done", 4)
@@ -128,18 +128,18 @@ def test_nonsense_is_no_choice(people, server, failed, monkeypatch):
 def test_what_cannot_be_named_is_refused_with_a_reason(people, server, failed):
     passed = make_run(make_suite(people.alice, "fine", {"good": GOOD}), server).case_runs.get()
     with pytest.raises(ValidationError, match="nothing to name"):
-        assessing.queue_naming(passed, server, "", actor=people.alice)
+        services.queue_naming(passed, server, "", actor=people.alice)
     with pytest.raises(PermissionDenied):
-        assessing.queue_naming(failed, server, "", actor=people.charlie)
+        services.queue_naming(failed, server, "", actor=people.charlie)
     private = make_server(people.charlie, "hers", visibility="private")
     with pytest.raises(ValidationError, match="not for you"):
-        assessing.queue_naming(failed, private, "", actor=people.alice)
-    assessing.queue_naming(failed, server, "", actor=people.alice)
+        services.queue_naming(failed, private, "", actor=people.alice)
+    services.queue_naming(failed, server, "", actor=people.alice)
     with pytest.raises(ValidationError, match="just now"):
-        assessing.queue_naming(failed, server, "", actor=people.alice)
+        services.queue_naming(failed, server, "", actor=people.alice)
     for wrong in ("", "x" * 12, "0" * 13):
         with pytest.raises(ValidationError, match="hexadecimal"):
-            assessing.change_mode(
+            services.change_mode(
                 failed.run.suite, "flaky", wrong, actor=people.alice, name="n", merged_into=""
             )
 
@@ -197,13 +197,13 @@ def test_through_the_api(client, people, server, failed):
 
 def test_passing_iterations_are_no_failures(people, server):
     run = make_run(make_suite(people.alice, cases={"flaky": FLAKY}), server, parallel=1)
-    naming = assessing.queue_naming(run.case_runs.get(), server, "", actor=people.alice)
+    naming = services.queue_naming(run.case_runs.get(), server, "", actor=people.alice)
     assert naming.total == 2
 
 
 def test_the_name_of_a_private_agent_stays_with_those_who_may_see_it(client, people, failed):
     private = make_server(people.alice, "undercover", visibility="private")
-    assessing.queue_naming(failed, private, "whisperer", actor=people.alice)
+    services.queue_naming(failed, private, "whisperer", actor=people.alice)
     addresses = (
         reverse("agent-assess", args=[failed.run.key, failed.pk]),
         reverse("api-agent-namings", args=[failed.run.key]),

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from gym.conversations import selectors, services, shown
+from gym.conversations import presenters, selectors, services
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
@@ -318,11 +318,11 @@ def test_a_run_says_what_k_iterations_would_do_and_which_cases_are_flaky(alice, 
 
 def test_a_case_that_flips_between_runs_of_its_text_is_flaky_there_too(alice, finished):
     second = make_run(finished.suite, finished.server)
-    assert not {row.case_run.name for row in shown.rows_of(second) if row.flaky} - {"flaky"}
+    assert not {row.case_run.name for row in presenters.rows_of(second) if row.flaky} - {"flaky"}
     CaseRun.objects.filter(run=finished, name="good").update(outcome="fail")
-    assert {row.case_run.name for row in shown.rows_of(second) if row.flaky} == {"flaky", "good"}
+    assert {row.case_run.name for row in presenters.rows_of(second) if row.flaky} == {"flaky", "good"}
     CaseRun.objects.filter(run=finished, name="good").update(text="another")
-    assert {row.case_run.name for row in shown.rows_of(second) if row.flaky} == {"flaky"}
+    assert {row.case_run.name for row in presenters.rows_of(second) if row.flaky} == {"flaky"}
 
 
 def test_the_matrix_tells_versions_of_an_agent_apart(alice, finished):

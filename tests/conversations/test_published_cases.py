@@ -17,9 +17,11 @@ from gym import net
 from gym.conversations.cases import CaseError, read_case
 from gym.conversations.driver import Options, run_case
 from gym.conversations.embedded import EmbeddedTransport
-from gym.conversations.judges import AgentJudge, reference_prompt
-from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
-from gym.conversations.over_http import HTTPTransport
+from gym.conversations.http_transport import HTTPTransport
+from gym.conversations.llm_judge import (
+    AgentJudge,
+    VotingJudge,
+)
 
 pytestmark = pytest.mark.published
 REFUSED = "refused"
@@ -78,8 +80,7 @@ def outcome(text: str, transport, reading: str):
     compatible = reading == "reference-compatible"
     judge = VotingJudge(
         AgentJudge(transport, "judge", compiled=compatible),
-        read=reference_verdict if compatible else verdict_of,
-        prompt=reference_prompt if compatible else prompt_for,
+        compatible=compatible,
     )
     result = run_case(case, transport, judge, Options(reading=reading))
     return result.outcome, result.passed, result.n + result.errors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import PermissionDenied
 
-from gym.conversations import services, talking
+from gym.conversations import agent_adapters, services
 from gym.conversations.models import AgentServer, AgentSuite, JudgeOpinion
 from models_registry.models import RegisteredModel
 from tests.conversations.helpers import Scripted, said
@@ -26,9 +26,9 @@ def suite(people, server, monkeypatch):
     AgentServer.objects.filter(pk=judge.pk).update(kind="chat", url="http://one.example", chat_model="small")
     answers = iter(["pass", "fail", "pass"])
     asked = Scripted(lambda body: said(next(answers)))
-    known = talking.transport_for
+    known = agent_adapters.transport_for
     monkeypatch.setattr(
-        talking, "transport_for", lambda row: asked if row.model.slug == "judge" else known(row)
+        agent_adapters, "transport_for", lambda row: asked if row.model.slug == "judge" else known(row)
     )
     return make_suite(people.alice, cases={"c": CASE}, judge=judge.model)
 
@@ -60,7 +60,7 @@ def test_a_judge_that_speaks_for_a_model_is_another_one_with_other_weights(peopl
     for fingerprint in ("a", "b"):
         RegisteredModel.objects.filter(pk=model.pk).update(fingerprint=fingerprint)
         speaker.wraps = RegisteredModel.objects.get(pk=model.pk)
-        names.add(talking.identity_of(speaker))
+        names.add(agent_adapters.identity_of(speaker))
     assert len(names) == 2
 
 

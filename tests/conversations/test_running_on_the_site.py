@@ -10,8 +10,8 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.conversations import actors, services
 from gym.conversations.actors import agent_run
+from gym.conversations.agent_adapters import judge_for
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, JudgeOpinion
-from gym.conversations.talking import judge_for
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, PermanentFailure
@@ -301,6 +301,17 @@ def test_the_judge_of_the_suite_is_read_as_the_run_says(people, server):
         judge = judge_for(suite, reading, {}, ())
         assert judge is not None
         assert judge.ask.compiled is compatible
+
+
+def test_a_model_that_judges_by_surprisal_has_a_verdict_in_both_readings(people):
+    from tests.factories import make_model
+
+    suite = make_suite(people.alice, cases={})
+    suite.judge = make_model(people.alice)
+    for reading in ("document", "reference-compatible"):
+        judge = judge_for(suite, reading, {}, ())
+        judge.ask.bits = lambda prompt, words, deadline: [1.0, 3.0]
+        assert judge.judge("A greeting", "hi").verdict == "pass"
 
 
 def test_a_model_with_surprisals_judges(people, server):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gym.conversations import actors, reports, services, shown
+from gym.conversations import actors, reports, services
 from gym.conversations.cases import read_case
 from gym.conversations.driver import Options, run_case
 from gym.conversations.models import AgentRun, AgentSuite, CaseIteration, CaseRun
@@ -199,7 +199,7 @@ def test_the_tokens_of_the_earlier_run_are_not_its_own(people, server):
     assert first.case_runs.get().tokens["total_tokens"] > 0
     scored = again(first).case_runs.get()
     assert (scored.tokens["total_tokens"], scored.tokens["total_cost"]) == (0, 0)
-    assert 'name="total_tokens" value="0"' in reports.junit([("hello", shown.result_of(scored))])
+    assert 'name="total_tokens" value="0"' in reports.junit([("hello", scored.result())])
     services.forget_verdicts(suite, actor=people.alice)
     judged = again(first).case_runs.get()
     cost_of_the_judge = judged.results()[0].checks[0].judge["tokens"]["total_tokens"]

@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 from django.core.exceptions import ValidationError
 
-from gym.conversations import actors, forms, reports, services, shown
+from gym.conversations import actors, forms, reports, services
 from gym.conversations.models import (
     AgentRun,
     AgentServer,
@@ -55,7 +55,7 @@ def test_no_part_of_a_secret_is_in_what_a_check_says(people, server, monkeypatch
         people.alice, variables={"KEY": key}, cases={"c": CASE % f"text: {{{test}: ${{KEY}}}}"}
     )
     made = make_run(suite, server)
-    everything = stored(made) + reports.junit([("c", shown.result_of(made.case_runs.get()))])
+    everything = stored(made) + reports.junit([("c", made.case_runs.get().result())])
     for part in {key[:12], key[-8:], json.dumps(key)[1:9], repr(key)[1:9]}:
         assert part not in everything
 
@@ -201,7 +201,7 @@ def test_no_judge_is_quoted_with_a_secret(people, server, monkeypatch):
     )  # fmt: skip
     words = "x" * 1_995
     judge = Scripted(lambda body: said(f"fail\n{words}hush-hush"))
-    monkeypatch.setattr("gym.conversations.talking.transport_for", lambda server: judge)
+    monkeypatch.setattr("gym.conversations.agent_adapters.transport_for", lambda server: judge)
     made = make_run(suite, server)
     assert made.case_runs.get().results()[0].checks[0].judge["verdict"] == "fail"
     assert "hus" not in stored(made) + json.dumps([row.opinion for row in JudgeOpinion.objects.all()])

@@ -9,7 +9,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.conversations.blanks import document_of, fields_of
+from gym.conversations.case_form import document_of, fields_of
 from gym.conversations.cases import look_at, write_case
 from gym.conversations.models import AgentCase
 from tests.conversations.site import GOOD, make_case, make_suite

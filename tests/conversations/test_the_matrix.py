@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from gym.conversations import selectors, shown
+from gym.conversations import presenters, selectors
 from gym.conversations.models import AgentCase, AgentRun, CaseRun
 from tests.conversations.site import GOOD, make_server, make_suite
 
@@ -67,7 +67,7 @@ def test_flips_are_found_however_many_cases_a_run_has(people, many):
     cases = list(many.cases.all())
     finished_run(many, server, cases, age=2, outcome="fail")
     newest = finished_run(many, server, cases, age=1)
-    assert all(row.flaky for row in shown.rows_of(newest))
+    assert all(row.flaky for row in presenters.rows_of(newest))
 
 
 def test_only_the_newest_runs_make_a_case_flaky(people, monkeypatch):
@@ -109,3 +109,16 @@ def test_scoring_stored_answers_again_makes_no_case_flaky(people):
     assert (rows[0].cells[0].newest.outcome, rows[0].cells[0].flaky) == ("fail", False)
     assert selectors.flipping_cases(again) == set()
     assert not selectors.flaky(selectors.history_of(cases[0], people.alice))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "flips"), [("fail", True), ("timeout", True), ("skipped", False), ("error", False)]
+)
+def test_a_case_is_flaky_where_one_run_passed_and_another_has_another_verdict(people, outcome, flips):
+    suite, server = make_suite(people.alice), make_server(people.alice)
+    cases = list(suite.cases.all())
+    finished_run(suite, server, cases, age=2)
+    newest = finished_run(suite, server, cases, age=1, outcome=outcome)
+    assert selectors.matrix(suite, people.alice)[1][0].cells[0].flaky is flips
+    assert selectors.flipping_cases(newest) == ({cases[0].pk} if flips else set())
+    assert selectors.flaky(selectors.history_of(cases[0], people.alice)) is flips

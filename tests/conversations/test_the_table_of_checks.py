@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gym.conversations.cases import CaseError, read_case
-from gym.conversations.judges import AgentJudge, reference_prompt
-from gym.conversations.judging import VotingJudge, reference_verdict
+from gym.conversations.llm_judge import AgentJudge, VotingJudge, reference_prompt
 from gym.conversations.management import options as shared
 from gym.conversations.redact import redactor
 from gym.conversations.scoring import rescore, sample_of
@@ -270,9 +269,8 @@ def test_skipped_checks_are_rows_that_say_why():
     ],
 )
 def test_gist(reading, test, answer, outcome):
-    from gym.conversations.judging import verdict_of
 
-    judge = judge_saying(answer, read=verdict_of if reading == "document" else reference_verdict)
+    judge = judge_saying(answer, compatible=reading != "document")
     assert outcomes(one_check("text", f'{test}: "it is so"', "sample", reading, judge)) == [outcome]
 
 
@@ -280,7 +278,7 @@ def test_gist(reading, test, answer, outcome):
 @pytest.mark.parametrize("answer", ["It could pass or fail.", "", "maybe"])
 def test_what_is_no_verdict_is_a_judge_error_by_the_document_and_a_failure_by_the_code(test, answer):
     assert outcomes(one_check("text", f"{test}: c", "s", judge=judge_saying(answer))) == ERROR
-    code = judge_saying(answer, read=reference_verdict)
+    code = judge_saying(answer, compatible=True)
     assert outcomes(one_check("text", f"{test}: c", "s", "reference-compatible", code)) == FAIL
 
 
@@ -290,8 +288,7 @@ def test_an_error_of_the_judge_that_holds_a_word_is_a_verdict_by_the_code_alone(
     down = "Error from gist: Agent stopped due to exception Request failed."
 
     def judge(compatible):
-        read = {"read": reference_verdict, "prompt": reference_prompt} if compatible else {}
-        return VotingJudge(AgentJudge(says(down), "gist", compiled=compatible), **read)
+        return VotingJudge(AgentJudge(says(down), "gist", compiled=compatible), compatible=compatible)
 
     document = one_check("text", f"{test}: c", "s", judge=judge(False))
     assert outcomes(document) == ERROR
@@ -315,7 +312,7 @@ def test_an_error_of_the_judge_that_holds_a_word_is_a_verdict_by_the_code_alone(
 def test_the_structure_of_the_judges_answer_counts_by_the_code_alone(text, structure, document, code):
     more = {} if structure is None else {"structure": structure}
     strict = VotingJudge(AgentJudge(says(text, **more), "gist")).judge("c", "s")
-    loose = VotingJudge(AgentJudge(says(text, **more), "gist", compiled=True), read=reference_verdict)
+    loose = VotingJudge(AgentJudge(says(text, **more), "gist", compiled=True), compatible=True)
     assert (strict.verdict, loose.judge("c", "s").verdict) == (document, code)
 
 
@@ -354,7 +351,7 @@ def test_the_judge_sees_text_as_it_is_and_else_json_or_by_the_code_what_python_p
     one_check(part, test, answer, judge=VotingJudge(asks))
     assert f">>>\n{document}\n<<<" in asks.prompts[0]
     asks = Asks("pass")
-    judge = VotingJudge(asks, read=reference_verdict, prompt=reference_prompt)
+    judge = VotingJudge(asks, compatible=True)
     one_check(part, test, answer, "reference-compatible", judge)
     assert asks.prompts == [f'\nThe acceptance_criteria is:\n"c".\n\nThe text_sample is:\n"{code}".\n']
 

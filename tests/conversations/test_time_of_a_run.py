@@ -88,21 +88,26 @@ def test_when_the_time_is_up_the_rest_is_given_up_with_the_reason_and_the_answer
     people, server, monkeypatch, settings
 ):
     suite = make_suite(people.alice, cases={"a-good": GOOD, "flaky": FLAKY.replace("2/4", "1/50")})
-    run = services.queue_run(suite, server, actor=people.alice, parallel=1)
+    services.queue_run(suite, server, actor=people.alice, parallel=1)
     stored = actors._store
+    works = []
+
+    class Seen(actors._RunWork):
+        def __init__(self, context):
+            super().__init__(context)
+            works.append(self)
 
     def an_hour_goes_by(case_run, result):
         stored(case_run, result)
         if result.number == 3:
             settings.GYM_AGENT_RUN_SECONDS = 1
             AgentRun.objects.update(spent=3600)
-            clock.until = 0.0
+            works[0].until = 0.0
 
-    clock = actors._Clock(JobContext(states.claim_next(services.QUEUE, "w")), run)
-    monkeypatch.setattr(actors, "_Clock", lambda context, run: clock)
+    monkeypatch.setattr(actors, "_RunWork", Seen)
     monkeypatch.setattr(actors, "_store", an_hour_goes_by)
     with pytest.raises(PermanentFailure, match="used up its 1 seconds"):
-        actors.agent_run(clock.context)
+        actors.agent_run(JobContext(states.claim_next(services.QUEUE, "w")))
     kept = dict(CaseRun.objects.values_list("name", "outcome"))
     assert kept == {"a-good": "pass", "flaky": ""}
     assert CaseIteration.objects.count() == 4

@@ -9,8 +9,8 @@ import pytest
 
 from gym.conversations import redact
 from gym.conversations.cases import read_case
+from gym.conversations.chat_transport import ChatTransport, ContinuingTransport
 from gym.conversations.driver import Options, run_case, run_iterations
-from gym.conversations.over_chat import ChatTransport, ContinuingTransport
 from gym.conversations.redact import HIDDEN, hides, redactor
 from gym.conversations.results import IterationResult
 from gym.conversations.scoring import rescore
@@ -19,7 +19,7 @@ from tests.conversations.helpers import Scripted, outcomes, run, said, says
 
 def chat_endpoint():
     class Chat(ChatTransport):
-        def _post(self, body, deadline):
+        def _json(self, method, path, deadline, **more):
             return {"choices": [{"message": {"content": "x"}}]}
 
     return Chat("https://chat.example", "m", policy=lambda **limits: None)

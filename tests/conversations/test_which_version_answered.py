@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.conversations import actors, selectors, services, talking
+from gym.conversations import actors, agent_adapters, selectors, services
 from gym.conversations.embedded import server as embedded
 from gym.conversations.models import AgentRun
 from gym.jobs.errors import PermanentFailure
@@ -179,5 +179,5 @@ def test_a_judge_deployed_again_is_another_judge(people, suite, server, deploy):
     names = set()
     for version in ("1.1", "1.2"):
         deploy(version)
-        names.add(talking.judge_for(suite, "document", {}, ()).ask.name)
+        names.add(agent_adapters.judge_for(suite, "document", {}, ()).ask.name)
     assert len(names) == 2

@@ -156,7 +156,7 @@ def test_suite_is_well_formed(suite: SuiteDocument) -> None:
     for prediction in suite.predictions:
         assert prediction.name
         assert prediction.description
-        formula = parse(prediction.formula, "strict")
+        formula = parse(prediction.formula)
         assert not formula.warnings
         assert not formula.check(regions, suite.conditions)
     texts = [" ".join(content for content in sentence.contents if content) for sentence in suite.sentences]

@@ -1,4 +1,4 @@
-"""A model that leaves tokens pending, with values that depend a little on what is scored together, as real ones' do."""
+"""A model that computes only needed tokens. Its values depend a little on what is scored together, as real ones' do."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def _scored(bare: TokenScores, text: str, batch: float, spans: list[tuple[int, i
         1 + zlib.crc32(text[:end].encode()) % 97 / 7 + NOISE * batch if flag else None
         for (_, end), flag in zip(bare.offsets, flags, strict=True)
     ]
-    pending = [] if all(flags) else [not flag for flag in flags]
-    return TokenScores(bare.tokens, bare.ids, bare.offsets, bits, bare.special, pending)
+    skipped = [] if all(flags) else [not flag for flag in flags]
+    return TokenScores(bare.tokens, bare.ids, bare.offsets, bits, bare.special, skipped)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.evaluations.columns import align_all, columns_of, grouped_sums, values_of
-from gym.evaluations.compute import evaluate_document, joined_sentences, measure, sentence_result
+from gym.evaluations.columns import align_all, columns_of, grouped_sums, share_prefixes, values_of
+from gym.evaluations.compute import evaluate_document, joined_sentences
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, share_prefix_scores
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
 from suites.regions import JOIN_POLICIES, METRICS, AlignmentError, align, join, region_values
@@ -39,8 +39,8 @@ def scored(draw, text: str) -> TokenScores:
     ids = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
     bits = draw(st.lists(BITS, min_size=count, max_size=count))
     waits = draw(st.lists(st.booleans(), min_size=count, max_size=count)) if draw(st.booleans()) else []
-    pending = [wait and bit is None for wait, bit in zip(waits, bits, strict=True)] if waits else []
-    return TokenScores([str(k) for k in ids], ids, offsets, bits, special, pending)
+    skipped = [wait and bit is None for wait, bit in zip(waits, bits, strict=True)] if waits else []
+    return TokenScores([str(k) for k in ids], ids, offsets, bits, special, skipped)
 
 
 @st.composite
@@ -58,7 +58,8 @@ def cases(draw):
 @given(cases(), st.sampled_from(METRICS))
 def test_all_sentences_at_once_equal_one_by_one(case, metric):
     width, joined, scores = case
-    columns = columns_of(scores, left_to_right=True)
+    columns = columns_of(scores)
+    share_prefixes(columns)
     aligned = align_all(joined, columns, width)
     values = values_of(columns, aligned, width, metric)
     shared = share_prefix_scores(scores)
@@ -99,7 +100,7 @@ def test_sums_are_rounded_once(groups):
 
 def test_a_range_outside_the_text_is_refused():
     joined = [join(["ab"])]
-    columns = columns_of([TokenScores(["ab"], [1], [(0, 3)], [1.0], [False])], left_to_right=True)
+    columns = columns_of([TokenScores(["ab"], [1], [(0, 3)], [1.0], [False])])
     with pytest.raises(AlignmentError, match="0 to 3"):
         align_all(joined, columns, 1)
 
@@ -127,16 +128,6 @@ def word_score(text: str, number: int, bits: tuple[float, float]) -> TokenScores
     )
 
 
-def test_rows_of_a_document_are_those_of_single_sentences():
-    doc, policy = document(20), ScoringPolicy()
-    rng = np.random.default_rng(1)
-    joined = joined_sentences(doc, policy)
-    scores = [word_score(row.text, number, tuple(rng.random(2) * 9)) for number, row in enumerate(joined)]
-    rows = measure(doc, scores, policy, left_to_right=True).rows()
-    for position, (row, score) in enumerate(zip(joined, scores, strict=True)):
-        assert rows[position] == sentence_result(position, doc, row, score, policy)
-
-
 def test_a_failure_has_no_values_whatever_its_neighbours_have():
     doc, policy = document(1), ScoringPolicy()
     joined = joined_sentences(doc, policy)
@@ -146,7 +137,7 @@ def test_a_failure_has_no_values_whatever_its_neighbours_have():
     assert [row.outcomes for row in result.predictions] == [[3], [3]]
 
 
-def test_pending_values_make_no_summary_and_no_total():
+def test_what_was_not_computed_makes_no_mean_and_no_total():
     doc, policy = document(1), ScoringPolicy()
     joined = joined_sentences(doc, policy)
     scores = [word_score(row.text, k, (1.0, 2.0 + k)) for k, row in enumerate(joined)]
@@ -154,7 +145,11 @@ def test_pending_values_make_no_summary_and_no_total():
         TokenScores(s.tokens, s.ids, s.offsets, [None, s.bits[1]], s.special, [True, False]) for s in scores
     ]
     result = evaluate_document(doc, open_scores, policy, left_to_right=True)
-    assert (result.complete, result.region_summary) == (False, [])
+    assert not result.complete
+    assert [[cell["n"] for cell in row["regions"]] for row in result.region_summary] == [[0, 1], [0, 1]]
+    assert [[cell["not_computed"] for cell in row["regions"]] for row in result.region_summary] == [
+        [True, False]
+    ] * 2
     assert result.predictions[0].outcomes == [1]
     assert [row.total for row in result.sentences] == [None, None]
-    assert [row.pending for row in result.sentences] == [[0], [0]]
+    assert [row.not_computed for row in result.sentences] == [[0], [0]]

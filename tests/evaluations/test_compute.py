@@ -94,6 +94,7 @@ def test_the_summary_has_mean_and_interval_by_condition_and_region():
         "mean": pytest.approx(11 / 3),
         "low": pytest.approx(11 / 3 - 4.3026527 * 8 / 3, abs=1e-4),
         "high": pytest.approx(11 / 3 + 4.3026527 * 8 / 3, abs=1e-4),
+        "not_computed": False,
     }
 
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from gym.evaluations import services
 from gym.evaluations.models import ScoreCache
 from gym.jobs.testing import run_pending
+from models_registry.engine import ScoringPolicy
 from tests.factories import make_model, make_revision, suite_bytes
 
 
@@ -59,7 +60,7 @@ def test_the_policy_can_be_given_as_json(people, suite_file):
     data = json.loads(
         evaluate(suite_file, "--format", "json", "--policy", '{"metric": "max", "bos": "never"}')
     )
-    assert data["policy"] == {"bos": "never", "eos": False, "join": "space", "metric": "max"}
+    assert data["policy"] == ScoringPolicy(bos="never", metric="max").to_dict()
     assert data["items"][0]["conditions"][0]["regions"][0]["bits"] == 10.0
 
 

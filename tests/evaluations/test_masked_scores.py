@@ -12,7 +12,6 @@ from gym.evaluations.compute import evaluate_document, joined_sentences
 from gym.evaluations.foreground import run_document
 from gym.evaluations.models import ScoreCache, SuiteRun
 from gym.evaluations.preview import preview
-from gym.jobs import runner, states
 from gym.jobs.testing import run_pending
 from models_registry.backends import Backend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
@@ -87,28 +86,20 @@ def test_a_masked_score_depends_on_what_follows(model, revision):
     check(run_document(document, backend, POLICY, use_cache=False), raw_regions(document, scores))
 
 
-def test_both_passes_of_a_run_keep_masked_scores_as_they_are(people, settings, model, revision):
+@pytest.mark.parametrize("tokens", ["all", "needed"])
+def test_a_run_keeps_masked_scores_as_they_are(people, settings, model, revision, tokens):
     settings.GYM_CHUNK_SENTENCES = 4
     document, backend = document_of(revision), load_pinned(model)
-    scores = raw_scores(document, backend)
-    regions = raw_regions(document, scores)
-    run = services.queue_run(revision, model, actor=people.alice)
-    job = states.claim_next("default", "test")
-    assert job is not None
-    runner.run(job, heartbeat=False)
-    run.refresh_from_db()
-    assert run.filling
-    first = report.result_of(run)
-    assert [row.regions[1] for row in first.sentences] == [None] * 10
-    assert [row.regions[0] for row in first.sentences] == pytest.approx(
-        [row[0] for row in regions], abs=NOISE
-    )
+    regions = raw_regions(document, raw_scores(document, backend))
+    run = services.queue_run(revision, model, ScoringPolicy(tokens=tokens), actor=people.alice)
     run_pending()
-    run = SuiteRun.objects.get(pk=run.pk)
-    assert not run.filling
     assert run.chunks.count() == 3
-    check(report.result_of(run), regions)
-    assert report.result_of(run).predictions == first.predictions
+    result = report.result_of(SuiteRun.objects.get(pk=run.pk))
+    if tokens == "needed":
+        assert [row.regions[1:] for row in result.sentences] == [[None, None]] * 10
+        for row, known in zip(result.sentences, regions, strict=True):
+            row.regions[1:] = known[1:]
+    check(result, regions)
 
 
 def test_the_score_cache_holds_what_the_masked_model_said(people, settings, model, revision):

@@ -29,7 +29,7 @@ def test_a_run_ends_with_outcomes_tokens_and_a_record_of_how(people):
     assert score.total_bits == sum(token[4] for token in score.tokens)
     assert run.provenance["suite_sha256"] == revision.sha256
     assert run.provenance["model_fingerprint"]
-    assert run.policy == {"bos": "auto", "eos": False, "join": "space", "metric": "sum"}
+    assert run.policy == ScoringPolicy().to_dict()
 
 
 def test_run_and_job_appear_together(people, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from gym.jobs import registry
+from gym.jobs import reaper, registry, services, states
 from tests.jobs.lab.bench import Lab
 
 
@@ -44,6 +44,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(timezone, "now", clock.now)
     return clock
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queues for which messages lie ready, as if the site had a broker with messages."""
+    sent: list[str] = []
+    monkeypatch.setattr(reaper, "needs_messages", lambda: True)
+    monkeypatch.setattr(reaper, "ready_messages", sent.count)
+    for module in (reaper, services, states):
+        monkeypatch.setattr(module, "wake", lambda queue, **options: sent.append(queue))
+    return sent
 
 
 @pytest.fixture

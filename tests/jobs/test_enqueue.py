@@ -1,27 +1,25 @@
 import pytest
 from django.db import transaction
 
-from gym.jobs.models import Job, Message
+from gym.jobs.models import Job
 from gym.jobs.services import TooManyJobs, UnknownKind, UnknownQueue, enqueue
 
 pytestmark = pytest.mark.django_db
 
 
-def test_it_makes_a_queued_job_and_a_message(register, alice):
+def test_it_makes_a_queued_job(register, alice):
     job = enqueue(register("k"), {"a": 1}, owner=alice, title="Run", total=7)
     job.refresh_from_db()
     assert (job.state, job.payload, job.owner, job.title, job.total) == ("queued", {"a": 1}, alice, "Run", 7)
     assert (job.attempt, job.tries, job.max_attempts) == (0, 0, 3)
-    assert Message.objects.count() == 1
 
 
-def test_a_rolled_back_request_leaves_neither_job_nor_message(register):
+def test_a_rolled_back_request_leaves_no_job(register):
     kind = register("k")
     with transaction.atomic():
         enqueue(kind, {})
         transaction.set_rollback(True)
     assert not Job.objects.exists()
-    assert not Message.objects.exists()
 
 
 def test_it_refuses_a_kind_that_nobody_handles():

@@ -2,7 +2,7 @@ import pytest
 
 from gym.jobs import reaper, states
 from gym.jobs.context import JobContext
-from gym.jobs.models import Job, Lock, Message, WorkerHeartbeat
+from gym.jobs.models import Job, Lock, WorkerHeartbeat
 from gym.jobs.services import enqueue, request_cancel
 from gym.jobs.testing import run_pending
 from gym.jobs.worker import drain
@@ -16,14 +16,13 @@ def running(register):
     return states.claim_next("default", "w1")
 
 
-def test_a_job_whose_worker_went_silent_goes_back_to_the_queue_with_a_message(running, clock):
-    Message.objects.all().delete()
+def test_a_job_whose_worker_went_silent_goes_back_to_the_queue_with_a_message(running, clock, messages):
     clock.forward(61)
     assert reaper.reap() == 1
     running.refresh_from_db()
     assert (running.state, running.claimed_by, running.lease_until) == ("queued", "", None)
     assert "stopped answering" in running.log
-    assert Message.objects.count() == 1
+    assert messages == ["default"]
 
 
 def test_a_job_with_a_living_worker_is_left_alone(running, clock):
@@ -59,25 +58,32 @@ def test_a_heartbeat_between_look_and_deed_saves_the_job(running, clock):
     assert reaper.end_lost_attempt(running.pk, running.attempt, expired_only=True) is False
 
 
-def test_a_queued_job_without_a_message_gets_one_after_a_minute(register, clock):
+def test_a_queued_job_without_a_message_gets_one_after_a_minute(register, clock, messages):
     kind = register("k")
     for _ in range(3):
         enqueue(kind, {})
-    Message.objects.all().delete()
+    messages.clear()
     assert reaper.resend_wakeups() == 0
     clock.forward(61)
     assert reaper.resend_wakeups() == 3
     assert reaper.resend_wakeups() == 0
 
 
-def test_a_long_queue_does_not_pile_up_messages(register, clock):
+def test_a_long_queue_does_not_pile_up_messages(register, clock, messages):
     kind = register("k")
     for _ in range(5):
         enqueue(kind, {})
     for _ in range(10):
         clock.forward(300)
         reaper.reap()
-    assert Message.objects.count() == 5
+    assert len(messages) == 5
+
+
+def test_workers_that_look_for_jobs_themselves_get_no_messages(register, clock, monkeypatch):
+    enqueue(register("k"), {})
+    clock.forward(61)
+    monkeypatch.setattr(reaper, "resend_wakeups", pytest.fail)
+    reaper.reap()
 
 
 def test_a_dead_workers_jobs_come_back_without_waiting_for_the_lease(running):
@@ -99,14 +105,12 @@ def test_one_worker_reaps_at_a_time(clock):
     assert Lock.objects.count() == 1
 
 
-def test_old_dead_messages_and_silent_workers_are_cleared(clock):
-    Message.objects.create(queue="default", body="{}", dead_at=clock.now())
+def test_silent_workers_are_cleared(clock):
     WorkerHeartbeat.objects.create(id="w1", host="h", pid=1)
     reaper.reap()
-    assert Message.objects.exists()
-    clock.forward(8 * 86_400)
+    assert WorkerHeartbeat.objects.exists()
+    clock.forward(3601)
     reaper.reap()
-    assert not Message.objects.exists()
     assert not WorkerHeartbeat.objects.exists()
 
 
@@ -195,16 +199,18 @@ def test_after_a_worker_died_other_jobs_go_first(register, clock):
     assert states.claim_next("default", "w").pk == first.pk
 
 
-def test_a_job_that_failed_only_because_workers_died_is_done_when_they_have_been_quiet(register, clock):
+def test_a_job_that_failed_only_because_workers_died_is_done_when_they_have_been_quiet(
+    register, clock, messages
+):
     job = kill_workers_of(enqueue(register("k"), {}), clock)
     reaper.reap()
     job.refresh_from_db()
     assert job.state == "failed"
     clock.forward(300)
-    Message.objects.all().delete()
+    messages.clear()
     reaper.reap()
     job.refresh_from_db()
-    assert (job.state, Message.objects.count()) == ("queued", 1)
+    assert (job.state, messages) == ("queued", ["default"])
     assert [job.state for job in run_pending()] == ["done"]
 
 

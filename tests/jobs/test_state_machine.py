@@ -20,7 +20,7 @@ from hypothesis.strategies import booleans, data, floats
 
 from gym.jobs import conf, reaper, states
 from gym.jobs.context import JobContext
-from gym.jobs.models import FINAL_STATES, Job, Message
+from gym.jobs.models import FINAL_STATES, Job
 from gym.jobs.services import LostLease, WrongState, enqueue, request_cancel, retry
 
 
@@ -29,7 +29,7 @@ class JobMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        for model in (Job, Message, Group):
+        for model in (Job, Group):
             model.objects.all().delete()
         self.contexts: list[JobContext] = []
         self.finished: dict[object, int] = {}
@@ -48,11 +48,7 @@ class JobMachine(RuleBasedStateMachine):
         enqueue("machine", {})
 
     @rule()
-    def a_message_wakes_a_worker(self):
-        message = Message.objects.filter(available_at__lte=timezone.now()).first()
-        if message is None:
-            return
-        message.delete()
+    def a_worker_looks_for_work(self):
         job = states.claim_next("default", f"w{len(self.contexts)}")
         if job is not None:
             self.contexts.append(JobContext(job))
@@ -153,13 +149,10 @@ class JobMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_stuck(self):
-        """Every job that has not ended is queued with a message, or has a lease that ends and gets reaped."""
+        """Every job that has not ended is queued for a time that comes, or has a lease that ends and gets reaped."""
         horizon = timezone.now() + timedelta(seconds=conf.lease_seconds())
-        queued = 0
         for job in Job.objects.exclude(state__in=FINAL_STATES):
-            queued += job.state == "queued"
-            assert job.state == "queued" or job.lease_until <= horizon
-        assert Message.objects.filter(dead_at=None).count() >= queued
+            assert (job.not_before if job.state == "queued" else job.lease_until) <= horizon
 
     @invariant()
     def tries_are_bounded_and_failures_say_why(self):

@@ -175,14 +175,6 @@ def test_a_job_goes_to_the_worker_that_has_its_files(lab):
     assert lab.wait_for(picky, "done")["attempt"] == 4
 
 
-def test_lost_messages_are_sent_again(lab):
-    jobs = [lab.enqueue("lab.chunks", {"n": 1}) for _ in range(3)]
-    lab.ask("lose_messages", "default")
-    lab.worker()
-    for job in jobs:
-        lab.wait_for(job, "done")
-
-
 def test_a_worker_ends_when_its_parent_is_gone(lab):
     """The parent is killed -9; the worker notices that it was orphaned and stops as on SIGTERM."""
     pid_file = lab.folder / "pid"

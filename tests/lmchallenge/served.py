@@ -7,8 +7,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
 from gym.lmchallenge import serve
+from gym.lmchallenge.backend_players import player_for_backend
 from gym.lmchallenge.player import Player
-from gym.lmchallenge.registered import player_for_backend
 from models_registry.backends import load_backend
 
 

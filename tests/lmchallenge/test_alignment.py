@@ -17,6 +17,7 @@ from gym.lmchallenge.alignment import LogText, Match
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
+from tests.lmchallenge.decoded import lines_of as decoded
 
 CATS = "The cat sat.\n\nThe dog sat on the mat.\nNo!\nIs the cat on the mat?\n"
 
@@ -31,10 +32,10 @@ def played(text: str, game: str = "wp", *, targets: bool = True) -> list[dict[st
 
 
 def beside(rows: list[dict[str, Any]], text: str) -> Match:
-    found = LogText()
-    for number, row in enumerate(rows, 1):
-        found.add(number, row)
-    return found.beside(lambda: lines_of(text), rows.__getitem__, "my.log")
+    found, logged = LogText(), decoded(rows)
+    for number, line in logged:
+        found.add(number, line)
+    return found.beside(lambda: lines_of(text), lambda at: logged[at][1], "my.log")
 
 
 COMPARED = {

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from gym.lmchallenge import worth
-from gym.lmchallenge.alphabet import ALONE, Alphabet, goes_on, kind_of
+from gym.lmchallenge import candidate_scoring
 from gym.lmchallenge.causal import CausalPlayer
 from gym.lmchallenge.distributions import distributions, log_masses
 from gym.lmchallenge.errors import PlayerError
 from gym.lmchallenge.player import Request
+from gym.lmchallenge.token_strings import ALONE, TokenStrings, goes_on, kind_of
 from models_registry.backends import load_backend
 from tests.models_registry import tiny
 
@@ -41,7 +41,7 @@ def by_hand(backend, context: str, candidate: str) -> float:
     """P(text begins with context + candidate, and the token of the game is over) / P(text begins with context), by
     walking through every token sequence until it is long enough to tell."""
     with backend.held() as (reader, tokenizer):
-        alphabet = Alphabet.of(tokenizer, reader.vocabulary)
+        token_strings = TokenStrings.of(tokenizer, reader.vocabulary)
         known: dict[tuple[int, ...], list[float]] = {}
 
         def after(path: tuple[int, ...]) -> list[float]:
@@ -60,7 +60,7 @@ def by_hand(backend, context: str, candidate: str) -> float:
                 return 0.0
             total = 0.0
             for number, chance in enumerate(after(path)):
-                piece = alphabet.texts[number]
+                piece = token_strings.texts[number]
                 if piece:
                     total += chance * mass((*path, number), text + piece, wanted, over)
                 elif number == tokenizer.eos_token_id and text == wanted:
@@ -114,7 +114,7 @@ def test_a_batch_gives_what_single_calls_give(toy):
 def test_contexts_that_are_run_one_after_the_other_are_worth_the_same(toy, monkeypatch):
     requests = [Request(context, ["ab", "a b", "!"]) for context in ("", "ab", "ab b", "ab ab ")]
     together = CausalPlayer(toy).predict(requests)
-    monkeypatch.setattr(worth, "TOGETHER", 1)
+    monkeypatch.setattr(candidate_scoring, "TOGETHER", 1)
     for one, other in zip(CausalPlayer(toy).predict(requests), together, strict=True):
         assert dict(one) == pytest.approx(dict(other), abs=1e-4)
 
@@ -147,7 +147,7 @@ def test_ways_that_would_be_given_up_at_once_are_left_out_without_changing_a_pre
     ]
     short, full = (CausalPlayer(backend, beam=beam, steps=4) for _ in range(2))
     # With no token known to be plain, every way on is looked at.
-    full._search._alphabet.plain = lambda kind: np.zeros(full._search._alphabet.size, np.bool_)
+    full._search._token_strings.plain = lambda kind: np.zeros(full._search._token_strings.size, np.bool_)
     assert short.predict(requests) == full.predict(requests)
 
 

@@ -347,6 +347,9 @@ def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
     assert row["difference"] == pytest.approx(row["second"] - row["first"])
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
+    assert json.loads(call("compare", "-f", "all", str(wp), "-", stdin=better.read_bytes())[1])[
+        "comparisons"
+    ] == [{**json.loads(out)["comparisons"][0], "log": "-"}]
     code, _, err = call("compare", str(wp), str(other))
     assert code == 1
     assert "another text" in err

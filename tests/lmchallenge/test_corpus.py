@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lmchallenge import corpus, logs, stats
+from gym.lmchallenge import corpus, interpolation, logs, stats
+from gym.lmchallenge.corpus_tools import in_order, preview, to_text
 from gym.lmchallenge.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.lint import MESSAGES, Watch
-from gym.lmchallenge.readers import read_table
-from gym.lmchallenge.tools import in_order, preview, to_text
+from gym.lmchallenge.log_decoder import read_lines, read_rows
+from gym.lmchallenge.table import read_table
+from tests.lmchallenge.decoded import table_of
 
 
 def split(data: bytes) -> list[bytes]:
@@ -86,7 +88,7 @@ ENTRY = st.fixed_dictionaries(
 def test_any_json_is_a_log_or_refused(key, entries, learnt):
     data = [json.dumps({key: entries, "trainingChars": learnt}).encode()]
     try:
-        table = read_table(logs.read(data), mixes=stats.grid())
+        table = read_table(read_lines(data), mixes=interpolation.grid())
         stats.statistics(table)
     except LmcError:
         return
@@ -154,16 +156,12 @@ def test_documents_own_shapes_are_read():
     }
     tc = {"textCompletions": [{"target": "H"}, {"score": -3, "rank": 1, "target": "ello"}]}
     for row in (ic, tc):
-        found = stats.of_log(logs.read([json.dumps(row).encode()]))
-        assert found[0]["lines"] == 1
-    assert logs.rank_base([tc]) == 1
-    assert logs.rank_base([{"textCompletions": [{"rank": 0}]}]) == 0
-    assert logs.rank_base([{"textCompletions": [{}]}]) is None
+        assert stats.statistics(table_of(row, mixes=interpolation.grid()))[0]["lines"] == 1
 
 
 def test_a_log_of_two_games_is_refused():
     with pytest.raises(LogError, match="line 2: a wp line in a log of tc"):
-        list(logs.read([b'{"textCompletions": []}', b'{"wordPredictions": []}']))
+        list(read_rows([b'{"textCompletions": []}', b'{"wordPredictions": []}']))
 
 
 def test_windows_line_ends_are_told_and_a_newline_alone_is_not():

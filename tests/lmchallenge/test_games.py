@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.lmchallenge import corpus, noise
+from gym.lmchallenge import corpus, typing_errors
 from gym.lmchallenge.errors import OptionError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
@@ -81,19 +81,19 @@ def test_without_targets_a_log_says_lengths_only():
     st.text(max_size=12), st.text(max_size=12), st.integers(-2, 5), st.lists(st.text(max_size=4), max_size=8)
 )
 def test_candidates_hold_the_word_and_what_was_typed(target, typed, n, words):
-    found = noise.candidates(noise.Vocabulary(words), typed, target, n)
+    found = typing_errors.candidates(typing_errors.Vocabulary(words), typed, target, n)
     assert {target, typed} <= set(found)
     assert len(found) == len(set(found)) <= max(n, 0) + 2
 
 
 def test_errors_are_drawn_as_pythons_generator_draws_them():
-    model = noise.ErrorModel(0.5, "xyz")
+    model = typing_errors.ErrorModel(0.5, "xyz")
     rand, other = random.Random(7), random.Random(7)
     expected = "".join(other.choice("xyz") if other.random() < 0.5 else char for char in "hello world")
     assert model.corrupt("hello world", rand) == expected
     for bad in ({"p": 0.0}, {"p": 1.0}, {"chars": ""}):
         with pytest.raises(OptionError):
-            noise.ErrorModel(**bad)
+            typing_errors.ErrorModel(**bad)
 
 
 USERS = (

@@ -11,11 +11,14 @@ import pytest
 
 PROGRAM = """
 import resource, sys
-from gym.lmchallenge import corpus, logs
+from gym.lmchallenge import corpus, gzip_reader, logs
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.lint import Watch
 from gym.lmchallenge.play import play
-from gym.lmchallenge.stats import of_log
+from gym.lmchallenge.log_decoder import read_lines
+from gym.lmchallenge.stats import statistics
+from gym.lmchallenge.table import read_table
+from gym.lmchallenge.tokens import FILTERS
 
 class Quiet:
     together = 16
@@ -39,8 +42,10 @@ def run(n, path):
         for line in play(lines, GameOptions("wp").build(), Quiet(), train=False):
             out.write(logs.line_of(line.row).encode())
     played = peak()
-    with corpus.opened(path) as stream:
-        assert of_log(logs.read(stream), keep="all")[0]["lines"] == n
+    with gzip_reader.opened(path) as stream:
+        table = read_table(read_lines(stream), filters=list(FILTERS))
+    for name in FILTERS:
+        assert statistics(table.by(name))[0]["lines"] == n
     return played, peak()
 
 run(2000, sys.argv[1])

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from gym.lmchallenge import corpus
-from gym.lmchallenge.command import SETTLE
 from gym.lmchallenge.errors import CorpusError, OptionError, PlayerError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.play import play
 from gym.lmchallenge.player import Request
 from gym.lmchallenge.players import command_line, configured
-from gym.lmchallenge.process import Command, ProcessPlayer, on_the_wire
+from gym.lmchallenge.process import SETTLE, Command, ProcessPlayer, on_the_wire
 
 SHOWING = ("honest", "banner", "scored-banner", "extra", "extra-crash", "extra-hang")
 PROGRAM = str(Path(__file__).with_name("models.py"))
@@ -208,7 +207,7 @@ def test_words_alike_on_the_wire_both_get_the_score():
 def test_odd_replies_are_counted():
     with ProcessPlayer(command("echo")) as player:
         player.predict([Request("a", ["x", "x", "y"])])
-        assert player.oddities.as_dict() == {}
+        assert player.protocol_warnings.as_dict() == {}
 
 
 def test_commands_are_split_without_a_shell():

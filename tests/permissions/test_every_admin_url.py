@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from gym.accounts.models import ApiToken, User
 from gym.evaluations.models import ScoreCache
-from gym.jobs.models import Job, Message, WorkerHeartbeat
+from gym.jobs.models import Job, WorkerHeartbeat
 from gym.propara.models import AnswerSetVersion
 from gym.sharing.models import Collaboration
 from suites.models import SuiteCollaborator, SuiteRevision, Tag
@@ -19,7 +19,7 @@ from tests.permissions import rooms
 from tests.staff.rows import make
 
 ADDED = {User, Tag}
-LOOKED_AT = {ApiToken, Job, Message, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
+LOOKED_AT = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
 LOOKED_AT |= {Collaboration, SuiteCollaborator, LogEntry}
 """Nothing in them can be changed."""
 KEPT = {SuiteRevision, LogEntry}

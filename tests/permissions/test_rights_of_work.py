@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gym.conversations import assessing
 from gym.conversations import services as agents
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, Naming
 from gym.evaluations import preview, services
@@ -58,7 +57,7 @@ def queue_naming(alice, bob):
     suite, server = make_tests(alice, cases={"flaky": FLAKY.replace("world", "nothing")}), make_server(alice)
     suite.collaborations.create(user=bob, role="edit")
     failed = make_run(suite, server).case_runs.get()
-    return assessing.queue_naming(failed, server, "namer", actor=bob).job
+    return agents.queue_naming(failed, server, "namer", actor=bob).job
 
 
 def queue_scores(alice, bob):

@@ -63,10 +63,8 @@ def state(run: int) -> dict[str, Any]:
         "attempt": job.attempt,
         "error": job.error,
         "chunks": chunks.count(),
-        "first_pass": chunks.exclude(scores=None).count(),
         "done": chunks.filter(done=True).count(),
         "has_results": row.completed_at is not None,
-        "filling": row.filling,
     }
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from gym.propara import cli
 from tests.propara.recorded import blocks, run
 from tests.propara.worlds import LIGHT, shipped, tsv
 
@@ -250,36 +249,3 @@ def test_the_command_line_starts_without_django_and_numpy(folder):
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env={"PYTHONPATH": root}
     )
     assert (done.stdout, done.stderr) == (REPORT + "0 []\n", "")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "-p P -a A",
-        "--answers A --predictions P",
-        "-a A -p P -o O -d D -s S",
-        "-p P -a A --output O",
-    ],
-)
-def test_the_short_way_through_the_options_reads_what_argparse_reads(arguments):
-    argv = ["evaluate", *arguments.split()]
-    read = cli.parser("x").parse_args(argv)
-    names = ("predictions", "answers", "output", "diagnostics", "sentences")
-    assert vars(cli._plain(argv)) == {name: getattr(read, f"{name}_file") for name in names}
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "",
-        "-p P",
-        "-p P -a",
-        "-pP -a A",
-        "-p P -a A -o -d",
-        "-p P -a A -p Q",
-        "--pred P -a A",
-        "-p P -a A --format json",
-    ],
-)
-def test_all_other_options_are_left_to_argparse(arguments):
-    assert cli._plain(["evaluate", *arguments.split()]) is None

@@ -10,22 +10,21 @@ import pytest
 from gym.propara import ProParaError, evaluate
 from gym.propara.check import MAX_PROBLEMS, check
 from gym.propara.convert import (
+    grids_to_actions,
     grids_to_json,
-    json_to_actions,
     looks_like_states,
     states_to_actions,
     template,
-    write_grids,
 )
 from gym.propara.explain import explain
-from gym.propara.intake import take_in
-from gym.propara.prompts import pack, read_answer, score_answers
+from gym.propara.grid import read_grids
+from gym.propara.prompts import pack, read_answer
 from gym.propara.repair import decode, repair
 from gym.propara.sentences import read_sentences
-from gym.propara.stream import grids_of
+from gym.propara.submission_files import take_in
 from tests.propara.worlds import LIGHT, shipped, tsv
 
-GRIDS = grids_of(LIGHT, "answers")
+GRIDS = read_grids(LIGHT, "answers")
 
 
 def places(problems):
@@ -109,7 +108,7 @@ def test_a_file_that_only_a_spreadsheet_could_love_is_repaired_and_every_change_
 
 def test_a_name_in_another_unicode_form_is_the_answers_name():
     answers = LIGHT.replace("gas", "gaz libéré")
-    done = repair(unicodedata.normalize("NFD", answers), grids_of(answers, "answers"))
+    done = repair(unicodedata.normalize("NFD", answers), read_grids(answers, "answers"))
     assert done.text == answers
     assert {one.code for one in done.repairs} == {"participant"}
     assert "Unicode form" in done.repairs[0].message
@@ -214,16 +213,15 @@ def test_all_rows_of_a_sentence_file_that_are_wrong_are_listed():
 
 
 def test_json_grids_go_there_and_back():
-    assert json_to_actions(grids_to_json(GRIDS)) == write_grids(GRIDS) == LIGHT
+    assert grids_to_actions(json.loads(grids_to_json(GRIDS))) == LIGHT
     data = {"processes": [{"process_id": 7, "participants": {"gas": ["star", "star", None, "-", "?"]}}]}
-    rows = json_to_actions(json.dumps(data)).splitlines()
+    rows = grids_to_actions(data).splitlines()
     assert [row.split("\t")[3] for row in rows] == ["NONE", "DESTROY", "NONE", "CREATE"]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "{",
         "{}",
         "[1]",
         '[{"process_id": "1", "participants": {}}]',
@@ -240,7 +238,7 @@ def test_json_grids_go_there_and_back():
 )
 def test_json_that_is_no_grid_is_refused_with_its_place(text):
     with pytest.raises(ProParaError) as raised:
-        json_to_actions(text)
+        grids_to_actions(json.loads(text))
     assert raised.value.problems
 
 
@@ -282,13 +280,10 @@ def test_the_prompt_pack_says_all_but_the_answers():
 def test_returned_json_is_scored_sample_by_sample():
     tracks = {"gas": ["star", "star", None, None, None], "light; rays": [None, None, "star", "space", "soil"]}
     right = json.dumps({"process_id": 7, "participants": tracks})
-    samples = score_answers(LIGHT, {7: [f"Here it is:\n```json\n{right}\n```", right, "I cannot do that."]})
-    assert [round(report.f1, 3) for report in samples.reports] == [1.0, 1.0, 0.0]
-    assert samples.failure_rate == pytest.approx(1 / 3)
-    assert [(sample, pid) for sample, pid, _ in samples.failures] == [(2, 7)]
-    mean, deviation = samples.f1
-    assert mean == pytest.approx(2 / 3)
-    assert deviation > 0.5
+    returned = [f"Here it is:\n```json\n{right}\n```", right, "I cannot do that."]
+    samples = take_in(json.dumps({"process_id": 7, "answers": returned}).encode(), LIGHT).samples
+    assert [round(evaluate(LIGHT, one.text).f1, 3) for one in samples] == [1.0, 1.0, 0.0]
+    assert [[pid for pid, _ in one.failures] for one in samples] == [[], [], [7]]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"process_id": 8, "participants": {}}'])

@@ -170,11 +170,6 @@ def test_pages_hold_as_many_models_as_cells_allow_and_follow_each_other(client, 
     assert second["next"] is None
 
 
-def test_the_answer_is_not_sent_again_while_nothing_changed(client, world):
-    tag = client.get(ADDRESS)["ETag"]
-    assert client.get(ADDRESS, headers={"if-none-match": tag}).status_code == 304
-
-
 def test_queries_do_not_grow_with_models_and_suites(client, people):
     models = [make_model(people.alice, slug=f"m{k}") for k in range(4)]
     for k in range(4):

@@ -11,7 +11,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.accounts.farewell import delete_account
+from gym.accounts.account_deletion import delete_account
 from gym.results.collections import change_collection, make_collection, publish_collection
 from gym.results.models import Collection
 from suites import services as suites

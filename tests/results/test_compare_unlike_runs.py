@@ -16,7 +16,7 @@ from tests.results.test_exports import content_of, table
 from tests.results.worlds import finished_run
 
 MASKED = "pseudo-log-likelihood: each token given all others"
-ALIKE = {"bos": "auto", "eos": False, "join": "space", "metric": "sum"}
+ALIKE = {"bos": "auto", "eos": False, "join": "space", "metric": "sum", "whitespace": "none"}
 NOT_ALIKE = "These runs were not made alike."
 
 
@@ -50,6 +50,12 @@ def change(run, **policy):
 UNLIKE = [
     ({"score_kind": MASKED}, f"Kind of score: surprisal (First); {MASKED} (Second)", "score_kind", False),
     ({"metric": "mean"}, "Region value: sum (First); mean (Second)", "metric", False),
+    (
+        {"whitespace": "trailing"},
+        "Whitespace correction: none (First); trailing (Second)",
+        "whitespace",
+        False,
+    ),
     ({"bos": "never"}, "Start token: auto (First); never (Second)", "bos", True),
     ({"eos": True}, "End token: not scored (First); scored (Second)", "eos", True),
     ({"join": "none"}, "Joining: space (First); none (Second)", "join", True),

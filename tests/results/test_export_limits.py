@@ -133,13 +133,13 @@ def test_parquet_is_written_some_rows_at_a_time(monkeypatch):
                 "m",
                 "computed",
                 "surprisal",
+                "none",
                 k,
                 "c",
                 1,
                 "r",
                 f"text {k}",
                 1.0,
-                None,
                 False,
             )
 

@@ -51,22 +51,19 @@ def test_pieces_are_small_and_together_they_are_the_table(client, runs, monkeypa
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_values_that_are_still_to_come_are_said_to_be_pending(client, runs, form):
+def test_values_that_were_not_computed_are_said_to_be(client, runs, form):
     run = runs[0]
     row = run.sentence_scores.get(sentence__item=1, sentence__condition="match")
-    row.tokens[0][4], row.pending, row.regions[row.tokens[0][5]] = None, [0], None
-    row.corrected = [float(k) for k in range(len(row.regions))]
+    row.tokens[0][4], row.not_computed, row.regions[row.tokens[0][5]] = None, [0], None
     row.save()
     for what in ("tokens", "regions"):
         rows = table(client, what, f"run={run.key}", form)
-        late = rows[rows["pending"]]
-        assert list(zip(late["item_number"], late["condition_name"], strict=True)) == [(1, "match")]
-        assert np.isnan(late["surprisal_bits"].iloc[0])
+        skipped = rows[rows["not_computed"]]
+        assert list(zip(skipped["item_number"], skipped["condition_name"], strict=True)) == [(1, "match")]
+        assert np.isnan(skipped["surprisal_bits"].iloc[0])
         assert rows["surprisal_bits"].notna().sum() == len(rows) - 1
         if what == "tokens":
             assert set(rows["straddles_regions"]) <= {True, False}
-        else:
-            assert rows["corrected_bits"].dropna().tolist() == row.corrected
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_guarded_however_often_it_comes():

@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.accounts.farewell import delete_account, plan
+from gym.accounts.account_deletion import delete_account, plan
 from gym.evaluations import services
 from gym.evaluations.models import ResultUpload, SuiteRun
 from gym.results.collections import make_collection, publish_collection

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from gym.results.collections import make_collection, publish_collection
+from gym.results.modified import pairs_of
 from tests.factories import make_model, make_revision
 from tests.results.worlds import finished_run
 
@@ -63,8 +64,10 @@ def test_in_one_published_collection_they_are(client, people, model):
 
 
 def test_imported_twice_each_goes_with_the_one_it_came_with(client, people, model):
-    run(model, revisions(people.alice, "embed", "embed_mod", "embed", "embed_mod"))
+    found = revisions(people.alice, "embed", "embed_mod", "embed", "embed_mod")
+    run(model, found)
     assert pairs(client, model) == [("embed", "embed_mod"), ("embed-2", "embed_mod-2")]
+    assert set(pairs_of(found[::-1])) == {(3, 2), (1, 0)}
 
 
 def test_on_the_page_the_pair_is_chosen_by_hand(client, people, model):

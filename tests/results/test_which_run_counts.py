@@ -81,11 +81,11 @@ def test_a_run_that_lacks_a_prediction_counts_last(client, people, model):
         assert only(shown(client, f"rule={rule}")) == whole.key
 
 
-def test_the_whitespace_correction_is_no_other_policy(client, revision, model):
-    finished_run(revision, model, [1, 1, 0, 0])
+def test_the_whitespace_correction_is_another_policy(client, revision, model):
+    usual = finished_run(revision, model, [1, 1, 0, 0])
     newer = finished_run(revision, model, [0, 0, 0, 1], policy={"whitespace": "trailing"})
-    assert only(shown(client)) == newer.key
-    assert departures(newer.policy, revision) == ""
+    assert only(shown(client)) == usual.key
+    assert departures(newer.policy, revision) == "whitespace=trailing"
 
 
 def test_the_worker_notes_the_standing_with_the_results(people, revision, model):

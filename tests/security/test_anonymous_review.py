@@ -21,7 +21,7 @@ from models_registry.models import RegisteredModel
 from suites import services as suites
 from suites.models import Suite, SuiteCollaborator
 from suites.permissions import may_know_owner
-from suites.shown import ANONYMOUS
+from suites.presenters import ANONYMOUS
 from tests.factories import make_model, make_revision, make_suite
 from tests.permissions.test_every_url import ROWS, world  # noqa: F401
 from tests.security.test_nothing_private_leaks import PAGES, crawl, text_of

@@ -149,7 +149,7 @@ PAGES = """
 /api/v1/suites/meadow/revisions/1/sentences/ /api/v1/suites/meadow/revisions/1/export/json/
 /api/v1/suites/meadow/diff/1/1/ /suites/meadow/r2/ /suites/meadow/r2/items/ /suites/meadow/r2/json/
 /suites/meadow/diff/1/2/ /suites/meadow/copy/ /exports/suites/meadow/r2/bib /exports/suites/meadow/r2/blimp.jsonl
-/suites/meadow/r2/json-early/ /runs/upload/meadow/r2/ /suites/meadow/edit-text/ /suites/meadow/draft/
+/suites/meadow/r2/json-early/ /runs/upload/meadow/r2/
 /suites/meadow/editor/ /suites/meadow/freeze/ /suites/meadow/r2/errata/ /figures/suite-models.json?suite=meadow&r=2
 /api/v1/suites/meadow/lint/?revision=2 /api/v1/suites/meadow/revisions/2/ /api/v1/suites/meadow/draft/
 /api/v1/suites/meadow/draft/cells/ /api/v1/suites/meadow/revisions/2/sentences/ /api/v1/suites/meadow/diff/2/1/

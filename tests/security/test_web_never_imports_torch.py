@@ -29,9 +29,10 @@ from gym.jobs.testing import run_pending
 run_pending()
 client = Client(HTTP_HOST="127.0.0.1")
 client.force_login(staff)
+client.post(f"/suites/{suite.slug}/editor/")  # opens a draft
 for address in ["/", "/about/", "/queue/", "/suites/", "/suites/import/", f"/suites/{suite.slug}/", "/suites/new/",
-                f"/suites/{suite.slug}/editor/", f"/suites/{suite.slug}/draft/", f"/suites/{suite.slug}/freeze/",
-                f"/suites/{suite.slug}/edit-text/", f"/suites/{suite.slug}/copy/", "/models/",
+                f"/suites/{suite.slug}/editor/", f"/api/v1/suites/{suite.slug}/draft/cells/",
+                f"/suites/{suite.slug}/freeze/", f"/suites/{suite.slug}/copy/", "/models/",
                 "/models/register/", "/models/demo-gpt2/", "/leaderboard/", "/runs/", f"/runs/{run.key}/",
                 f"/runs/{run.key}/items/1/", f"/runs/{run.key}/download/json/", "/api/v1/runs/", "/admin/"]:
     answer = client.get(address)

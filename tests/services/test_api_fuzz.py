@@ -16,7 +16,7 @@ from benchmarks.attacks.schema import NO_LIMITS, attack_there, configuration
 from tests.process.live import LiveSite
 from tests.services.conftest import POSTGRES, execute, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.xdist_group("process")]
+pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.xdist_group("test_api_fuzz")]
 TIMES = int(os.environ.get("GYM_FUZZ_TIMES", "8"))
 LEAST = {"nobody": 1_000, "staff": 5_000}
 ONLY = os.environ.get("GYM_FUZZ_ONLY", "")

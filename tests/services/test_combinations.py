@@ -27,8 +27,9 @@ def test_jobs_survive_what_happens_to_them(make_lab, database, broker, kills):
     a_failing_job_is_tried_three_times(lab)
     queued_and_running_jobs_can_be_cancelled(lab)
     stop(lab)
-    lost_messages_are_sent_again(lab)
-    stop(lab)
+    if broker != "database":
+        lost_messages_are_sent_again(lab)
+        stop(lab)
     a_killed_worker_loses_and_doubles_nothing(lab, kills)
 
 

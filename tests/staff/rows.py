@@ -14,7 +14,7 @@ from gym.accounts.models import ApiToken, User
 from gym.api.models import SentRequest
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite
 from gym.evaluations.models import DeletedRun, ResultUpload, ScoreCache, SuiteRun
-from gym.jobs.models import Job, Message, WorkerHeartbeat
+from gym.jobs.models import Job, WorkerHeartbeat
 from gym.lmchallenge.models import Corpus, Game, Guess
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.results.models import Collection, CollectionEntry, RunScore
@@ -44,7 +44,6 @@ def _site(n: int, add: Add, rows: Rows) -> None:
     add(SentRequest, user=user, key=f"key{n}", digest=str(n), status=201)
     add(Job, kind="k", owner=user, title=f"j{n}")
     add(LogEntry, user=user, object_repr=f"/page{n}/", action_flag=CHANGE)
-    add(Message, queue="default", body="{}")
     add(WorkerHeartbeat, id=f"w{n}", host="h", pid=n)
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diff import diff, word_pieces
-from suites.editing import apply
-from tests.suites.edits import an_edit, predictions_of, start
+from tests.suites.edits import an_edit, apply, predictions_of, start
 
 
 def after(*ops):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.urls import reverse
 
 from suites.selectors import document_of
@@ -21,11 +20,10 @@ def test_a_click_opens_a_draft_that_copies_the_newest_revision(client, people):
     assert suite.revisions.count() == 2
 
 
-@pytest.mark.parametrize("name", ["suite-editor", "suite-edit-text"])
-def test_looking_at_the_editor_of_a_frozen_suite_changes_nothing(client, people, name):
+def test_looking_at_the_editor_of_a_frozen_suite_changes_nothing(client, people):
     suite = make_suite(people.alice)
     client.force_login(people.alice)
-    answer = client.get(reverse(name, args=[suite.slug]))
+    answer = client.get(reverse("suite-editor", args=[suite.slug]))
     assert "Open a draft" in answer.content.decode()
     assert "draft" not in answer.context
     assert suite.draft is None
@@ -43,9 +41,9 @@ def test_every_endpoint_is_named(client, people):
     suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     endpoints = client.get(reverse("suite-editor", args=[suite.slug])).context["endpoints"]
-    assert set(endpoints) == {"draft", "preview", "lint", "formula", "freeze", "text"}
-    assert endpoints["draft"] == f"/suites/{suite.slug}/draft/"
-    assert endpoints["formula"] == "/suites/formula/"
+    assert set(endpoints) == {"draft", "cells", "preview", "lint", "formula", "freeze"}
+    assert endpoints["draft"] == f"/api/v1/suites/{suite.slug}/draft/"
+    assert endpoints["formula"] == "/api/v1/formulas/explain/"
 
 
 def test_small_models_that_say_something_come_first(client, people):

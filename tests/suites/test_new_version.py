@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from suites import services
+from suites import drafts, services
 from suites.formats import read_suite, write_long_csv
 from suites.selectors import document_of
 from tests.factories import make_suite, suite_bytes
@@ -65,6 +65,37 @@ def test_a_bad_file_is_a_400_and_keeps_the_draft(client, people, data):
     assert response.status_code == 400
     assert "empty" in response.content.decode() or "problem" in response.content.decode()
     assert suite.draft.sentences.count() == 10
+
+
+def test_a_file_does_not_replace_what_somebody_changed_since_the_page_was_opened(client, people):
+    suite = make_suite(people.alice, frozen=False)
+    client.force_login(people.alice)
+    page = client.get(reverse("suite-upload", args=[suite.slug]))
+    theirs = {"id": "b", "ops": [{"op": "set_cells", "cells": [[1, "match", 2, "plays", "sang"]]}]}
+    drafts.apply_edits(suite, suite.draft.edits, [theirs], actor=people.staff)
+    refused = upload(client, people.alice, suite, suite_bytes(items=5), version=page.context["version"])
+    assert refused.status_code == 400
+    assert "Somebody changed the draft" in refused.content.decode()
+    assert suite.draft.sentences.get(item=1, condition="match").contents[1] == "sang"
+    again = upload(client, people.alice, suite, suite_bytes(items=5), version=refused.context["version"])
+    assert (again.status_code, suite.draft.sentences.count()) == (302, 10)
+
+
+def test_a_draft_is_changed_by_file_without_javascript(client, people):
+    """Sentences as a table, predictions as JSON: downloaded, changed, and uploaded over the draft."""
+    suite = make_suite(people.alice, frozen=False)
+    client.force_login(people.alice)
+    for form, old, new in (("tsv", "plays", "sings"), ("json", ">", "<")):
+        download = reverse("suite-download", args=[suite.slug, suite.draft.number, form])
+        for address in (reverse("suite-editor", args=[suite.slug]), suite.draft.get_absolute_url()):
+            page = client.get(address).content.decode()
+            links = page[page.index("<noscript>") : page.index("</noscript>")]
+            assert download in links
+            assert reverse("suite-upload", args=[suite.slug]) in links
+        data = client.get(download).content.replace(old.encode(), new.encode(), 1)
+        assert upload(client, people.alice, suite, data, f"draft.{form}").status_code == 302
+    assert suite.draft.sentences.get(item=1, condition="match").contents[1] == "sings"
+    assert suite.draft.predictions.get().formula == "(2;%mismatch%) < (2;%match%)"
 
 
 def test_file_and_text_at_once_are_refused(client, people):

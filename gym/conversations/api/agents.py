@@ -11,23 +11,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, etag_of, held, one
+from gym.api.base import ApiView, ListView, get_or_404, locked
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import operation
 from gym.conversations import selectors, services
-from gym.conversations.api import examples
-from gym.conversations.api.sent import AgentAddress, NewAgent, checked_secrets, chosen
-from gym.conversations.api.shown import AgentDetailSerializer, AgentSerializer
+from gym.conversations.api.request_bodies import AgentAddress, NewAgent, checked_secrets, chosen
+from gym.conversations.api.serializers import AgentDetailSerializer, AgentSerializer
 from gym.conversations.models import AgentServer
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 
-SLUG = {"slug": "demo-agents"}
-
 
 def agent_of(request: Request, slug: str) -> AgentServer:
-    return one(selectors.servers_visible_to(request.user), model__slug=slug)
+    return get_or_404(selectors.servers_visible_to(request.user), model__slug=slug)
 
 
 def editable(request: Request, slug: str) -> AgentServer:
@@ -56,79 +53,57 @@ class AgentFilter(Filters):
 class Agents(ListView):
     filterset_class = AgentFilter
 
-    @operation("List agents", answers=AgentSerializer, many=True, example=examples.AGENT)
+    @operation("List agents", answers=AgentSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Agent servers, chat endpoints and models that one can talk to."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"), AgentSerializer)
 
-    @operation(
-        "Register an agent",
-        takes=NewAgent,
-        sends=examples.NEW_AGENT,
-        answers=AgentDetailSerializer,
-        status=201,
-        example=examples.AGENT_DETAIL
-        | {
-            "state": "unchecked",
-            "url": "https://agents.example.org:8080",
-            "secret_headers": ["Authorization"],
-        },
-    )
+    @operation("Register an agent", takes=NewAgent, answers=AgentDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
         """It is asked at once who it is and which agents it has: read it until its state is ready or broken. Where
         requests may go is this site's rule."""
-        given = self.given()
-        headers = checked_secrets(given, "secret_headers", headers=True)
+        body = self.body()
+        headers = checked_secrets(body, "secret_headers", headers=True)
         wraps = chosen(
             runnable_by(request.user).filter(backend="causal"),
-            given.pop("wraps", None),
+            body.pop("wraps", None),
             "$.wraps",
             "Choose a causal model that you may run.",
         )
-        slug = given.pop("slug", "") or slugify(given["name"])[:80] or "agent"
+        slug = body.pop("slug", "") or slugify(body["name"])[:80] or "agent"
         server = services.register_server(
             actor=request.user,
             slug=slug,
             wraps=wraps,
             secret_headers={name: value for name, value in headers.items() if value is not None},
-            **given,
+            **body,
         )
         place = reverse("api-agent", args=[server.model.slug], request=request)
         return Response(shown(request, slug), status=201, headers={"Location": place})
 
 
 class Agent(ApiView):
-    path_examples = SLUG
-
-    @operation("Read an agent", answers=AgentDetailSerializer, example=examples.AGENT_DETAIL)
+    @operation("Read an agent", answers=AgentDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its state and what it told of itself. Its card is that of the model of the same slug."""
         return Response(shown(request, slug))
 
-    @operation(
-        "Change how an agent is reached",
-        takes=AgentAddress,
-        sends={"url": "https://agents.example.org:8081", "secret_headers": {"Authorization": "Bearer …"}},
-        answers=AgentDetailSerializer,
-        example=examples.AGENT_DETAIL,
-        also=[412],
-    )
+    @operation("Change how an agent is reached", takes=AgentAddress, answers=AgentDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """It is checked again. A new `url` takes away all secrets that are not given again, because they were meant
         for the old one. Name, visibility and description are changed at `models/`."""
         server = editable(request, slug)
-        given = self.given()
-        headers = checked_secrets(given, "secret_headers", headers=True)
-        with held(request, server, lambda: shown(request, slug)):
+        body = self.body()
+        headers = checked_secrets(body, "secret_headers", headers=True)
+        with locked(server):
             services.change_server(
                 server,
                 actor=request.user,
-                url=given.get("url", server.url),
-                chat_model=given.get("chat_model", server.chat_model),
+                url=body.get("url", server.url),
+                chat_model=body.get("chat_model", server.chat_model),
                 secret_headers=headers,
             )
-            data = shown(request, slug)
-        return Response(data, headers={"ETag": etag_of(data)})
+        return Response(shown(request, slug))
 
     @operation("Delete an agent", status=204)
     def delete(self, request: Request, slug: str) -> Response:
@@ -138,14 +113,7 @@ class Agent(ApiView):
 
 
 class AgentCheck(ApiView):
-    path_examples = SLUG
-
-    @operation(
-        "Check an agent again",
-        answers=AgentDetailSerializer,
-        status=202,
-        example=examples.AGENT_DETAIL | {"state": "unchecked"},
-    )
+    @operation("Check an agent again", answers=AgentDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
         """Queued: read the agent until its state is ready or broken."""
         services.queue_check(editable(request, slug), actor=request.user)

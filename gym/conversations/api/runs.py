@@ -13,16 +13,14 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import AddressDecides, ApiView, ListView, one
-from gym.api.errors import Trouble, invalid
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404
+from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Query
-from gym.conversations import run_views, selectors, services, shown
-from gym.conversations.api import examples
-from gym.conversations.api.sent import AgentRunBody, AgentRunsBody
-from gym.conversations.api.shown import (
-    AgentAtKSerializer,
+from gym.conversations import presenters, run_views, selectors, services
+from gym.conversations.api.request_bodies import AgentRunBody, AgentRunsBody
+from gym.conversations.api.serializers import (
     AgentCaseResultSerializer,
     AgentComparisonSerializer,
     AgentResultsSerializer,
@@ -32,16 +30,13 @@ from gym.conversations.api.shown import (
 from gym.conversations.cases import READINGS
 from gym.conversations.models import AgentCase, AgentRun, AgentSuite, CaseRun
 
-KEY = {"key": "3f2a9c1d5e7b8a604c21"}
-CASE_RUN = {**KEY, "id": 31}
-
 
 def run_of(request: Request, key: str) -> AgentRun:
-    return one(selectors.runs_visible_to(request.user), key=key)
+    return get_or_404(selectors.runs_visible_to(request.user), key=key)
 
 
 def case_run_of(request: Request, key: str, pk: int) -> CaseRun:
-    return one(run_of(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
+    return get_or_404(run_of(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
 
 
 class AgentRunFilter(Filters):
@@ -58,27 +53,20 @@ class Runs(ListView):
     token_scope = Scope.RUN
     filterset_class = AgentRunFilter
 
-    @operation("List runs of agent tests", answers=AgentRunSerializer, many=True, example=examples.RUN)
+    @operation("List runs of agent tests", answers=AgentRunSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Newest first."""
         runs = selectors.runs_visible_to(request.user).prefetch_related("case_runs").order_by("-created")
         return self.page(runs, AgentRunSerializer)
 
-    @operation(
-        "Run agent tests",
-        takes=AgentRunBody,
-        sends={"suite": "manners", "agent": "demo-agents", "cases": ["hello"]},
-        answers=AgentRunSerializer,
-        status=201,
-        example=examples.RUN | {"state": "queued", "completed_at": None},
-    )
+    @operation("Run agent tests", takes=AgentRunBody, answers=AgentRunSerializer, status=201)
     def post(self, request: Request) -> Response:
         """Cases of a suite against one agent. Ask the run until its state is done, failed or cancelled."""
-        given = self.given()
-        suite = one(selectors.visible_to(request.user), slug=given.pop("suite"))
-        server = one(selectors.servers_visible_to(request.user), model__slug=given.pop("agent"))
-        cases = _cases(suite, given.pop("cases", None))
-        run = services.queue_run(suite, server, actor=request.user, cases=cases, **given)
+        body = self.body()
+        suite = get_or_404(selectors.visible_to(request.user), slug=body.pop("suite"))
+        server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body.pop("agent"))
+        cases = _cases(suite, body.pop("cases", None))
+        run = services.queue_run(suite, server, actor=request.user, cases=cases, **body)
         return _made(request, run)
 
 
@@ -86,21 +74,16 @@ class Batch(ApiView):
     token_scope = Scope.RUN
 
     @operation(
-        "Run agent tests on several agents",
-        takes=AgentRunsBody,
-        sends={"suite": "manners", "agents": ["demo-agents", "our-assistant"]},
-        answers=AgentRunsSerializer,
-        status=201,
-        example={"runs": [examples.RUN | {"state": "queued", "completed_at": None}]},
+        "Run agent tests on several agents", takes=AgentRunsBody, answers=AgentRunsSerializer, status=201
     )
     def post(self, request: Request) -> Response:
         """The same cases, a run on each agent, in the order given: all of them are queued, or none."""
-        given = self.given()
-        suite = one(selectors.visible_to(request.user), slug=given.pop("suite"))
+        body = self.body()
+        suite = get_or_404(selectors.visible_to(request.user), slug=body.pop("suite"))
         visible = selectors.servers_visible_to(request.user)
-        servers = [one(visible, model__slug=slug) for slug in dict.fromkeys(given.pop("agents"))]
-        cases = _cases(suite, given.pop("cases", None))
-        made = services.queue_runs(suite, servers, actor=request.user, cases=cases, **given)
+        servers = [get_or_404(visible, model__slug=slug) for slug in dict.fromkeys(body.pop("agents"))]
+        cases = _cases(suite, body.pop("cases", None))
+        made = services.queue_runs(suite, servers, actor=request.user, cases=cases, **body)
         runs = [run_of(request, run.key) for run in made]
         return Response(AgentRunsSerializer({"runs": runs}).data, status=201)
 
@@ -112,7 +95,7 @@ def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None
     missing = [place for place, name in enumerate(names) if name not in there]
     if missing:
         raise invalid(
-            *(Trouble(f"$.cases[{place}]", f"There is no case “{names[place]}”.") for place in missing)
+            *(FieldError(f"$.cases[{place}]", f"There is no case “{names[place]}”.") for place in missing)
         )
     return list(there.values())
 
@@ -125,38 +108,28 @@ def _made(request: Request, run: AgentRun) -> Response:
 
 
 class Run(ApiView):
-    path_examples = KEY
-
-    @operation("Read a run of agent tests", answers=AgentRunSerializer, example=examples.RUN)
+    @operation("Read a run of agent tests", answers=AgentRunSerializer)
     def get(self, request: Request, key: str) -> Response:
         """State, and what came of each case."""
         return Response(AgentRunSerializer(run_of(request, key)).data)
 
 
 class Results(ApiView):
-    path_examples = KEY
-
-    @operation(
-        "Read the results of agent tests",
-        answers=AgentResultsSerializer,
-        example={"cases": [{"name": "hello", "outcome": "pass", "iterations": []}]},
-    )
+    @operation("Read the results of agent tests", answers=AgentResultsSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Every iteration with its checks and transcripts."""
         run = run_of(request, key)
-        cases = [{"name": row.name, **shown.result_of(row).as_dict()} for row in run.case_runs.all()]
+        cases = [{"name": row.name, **row.result().as_dict()} for row in run.case_runs.all()]
         return Response({"cases": cases})
 
 
 class RunFile(ApiView):
-    path_examples = KEY | {"form": "junit"}
     content_negotiation_class = AddressDecides
 
     @operation(
         "Export the results of agent tests",
         answers={"type": "object", "description": "everything, in JSON"},
-        example={"run": "3f2a9c1d5e7b8a604c21", "suite": "manners", "cases": []},
-        media={"application/xml": (TEXT, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites/>\n')},
+        media={"application/xml": TEXT},
     )
     def get(self, request: Request, key: str, form: str) -> StreamingHttpResponse:
         """`form` is json, or junit for programs that watch builds."""
@@ -164,7 +137,6 @@ class RunFile(ApiView):
 
 
 class _Act(ApiView):
-    path_examples = KEY
     token_scope = Scope.RUN
 
     def act(self, request: Request, key: str, use_case: Any) -> Response:
@@ -173,22 +145,14 @@ class _Act(ApiView):
 
 
 class Cancel(_Act):
-    @operation(
-        "Cancel a run of agent tests",
-        answers=AgentRunSerializer,
-        example=examples.RUN | {"state": "cancelled"},
-    )
+    @operation("Cancel a run of agent tests", answers=AgentRunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """What ended is kept."""
         return self.act(request, key, services.cancel_run)
 
 
 class Retry(_Act):
-    @operation(
-        "Go on with a run of agent tests",
-        answers=AgentRunSerializer,
-        example=examples.RUN | {"state": "queued"},
-    )
+    @operation("Go on with a run of agent tests", answers=AgentRunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """Where a failed or cancelled run ended."""
         return self.act(request, key, services.retry_run)
@@ -199,16 +163,9 @@ class RescoreQuery(Query):
 
 
 class Rescore(ApiView):
-    path_examples = KEY
     token_scope = Scope.RUN
 
-    @operation(
-        "Score the answers of a run again",
-        query=RescoreQuery,
-        answers=AgentRunSerializer,
-        status=201,
-        example=examples.RUN | {"state": "queued", "rescored_from": "8b1c2d3e4f5a6b7c8d9e"},
-    )
+    @operation("Score the answers of a run again", query=RescoreQuery, answers=AgentRunSerializer, status=201)
     def post(self, request: Request, key: str) -> Response:
         """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
         one is named. No agent is asked."""
@@ -219,36 +176,19 @@ class Rescore(ApiView):
 
 
 class CaseResult(ApiView):
-    path_examples = CASE_RUN
-
-    @operation("Read the result of one case", answers=AgentCaseResultSerializer, example=examples.CASE_RESULT)
+    @operation("Read the result of one case", answers=AgentCaseResultSerializer)
     def get(self, request: Request, key: str, pk: int) -> Response:
         """Its iterations with transcripts, each check over all of them, pass@k and pass^k."""
         found = case_run_of(request, key, pk)
         evidence = selectors.evidence_of(found)
-        checks = [
-            {
-                "interaction": row.first.interaction,
-                "where": row.first.where,
-                "test": row.first.test,
-                "passed": row.passed,
-                "made": row.made,
-                "errors": row.counts.get("error", 0),
-                "skipped": row.counts.get("skipped", 0),
-            }
-            for row in shown.overall(found).checks
-        ]
         data = {
-            "run": found.run.key,
-            "id": found.pk,
-            "name": found.name,
-            "text": found.text,
-            "verdict": evidence.verdict,
-            "at_k": AgentAtKSerializer(shown.repeats_of_case(evidence), many=True).data,
-            "checks": checks,
-            "result": shown.result_of(found).as_dict(),
+            "case_run": found,
+            "evidence": evidence,
+            "at_k": presenters.repeats_of_case(evidence),
+            "checks": presenters.overall(found).checks,
+            "result": found.result().as_dict(),
         }
-        return Response(data)
+        return Response(AgentCaseResultSerializer(data).data)
 
 
 class CompareQuery(Query):
@@ -257,30 +197,12 @@ class CompareQuery(Query):
 
 
 class AgentCompare(ApiView):
-    @operation(
-        "Compare two runs of agent tests",
-        answers=AgentComparisonSerializer,
-        query=CompareQuery,
-        example=examples.COMPARED,
-    )
+    @operation("Compare two runs of agent tests", answers=AgentComparisonSerializer, query=CompareQuery)
     def get(self, request: Request) -> Response:
         """Case by case, by name; rates with Fisher's exact test. Where both scored the same answers their iterations
         are pairs, with McNemar's exact test."""
         runs: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
-        first, second = (one(runs, key=self.query[name]) for name in ("first", "second"))
-        rows, total = shown.compared(first, second)
-        cases = [
-            {
-                "name": row.name,
-                "first": row.first,
-                "second": row.second,
-                "difference": row.comparison.difference if row.comparison else None,
-                "p": row.comparison.p if row.comparison else None,
-                "test": row.comparison.test if row.comparison else None,
-                "same_text": row.same_text,
-            }
-            for row in rows
-        ]
-        versions = {"first_versions": first.versions, "second_versions": second.versions}
-        data = {"first": first.key, "second": second.key, **versions, "total": total, "cases": cases}
+        first, second = (get_or_404(runs, key=self.query[name]) for name in ("first", "second"))
+        rows, total = presenters.compared(first, second)
+        data = {"first": first, "second": second, "total": total, "cases": rows}
         return Response(AgentComparisonSerializer(data).data)

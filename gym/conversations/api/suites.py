@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import django_filters
@@ -14,14 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
-from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
-from gym.api.operations import operation
+from gym.api.operations import BINARY, operation
 from gym.api.parsers import JSONParser
 from gym.conversations import permissions, selectors, services
-from gym.conversations.api import examples
-from gym.conversations.api.sent import (
+from gym.conversations.api.request_bodies import (
     AgentCaseBody,
     AgentCasesBody,
     AgentCasesFile,
@@ -31,7 +29,7 @@ from gym.conversations.api.sent import (
     checked_secrets,
     chosen,
 )
-from gym.conversations.api.shown import (
+from gym.conversations.api.serializers import (
     AgentCaseDetailSerializer,
     AgentCaseSerializer,
     AgentCasesSerializer,
@@ -39,25 +37,22 @@ from gym.conversations.api.shown import (
     AgentMatrixSerializer,
     AgentSuiteDetailSerializer,
     AgentSuiteSerializer,
-    figures,
 )
 from gym.conversations.archives import ArchiveError, name_of
 from gym.conversations.forms import cases_in
 from gym.conversations.models import AgentCase, AgentSuite
 from gym.conversations.views import cases_file
 
-SLUG = {"slug": "manners"}
-CASE = {**SLUG, "id": 7}
 JSON, FORM = "application/json", "multipart/form-data"
 
 
 @answers(ArchiveError)
-def _unreadable(error: ArchiveError) -> Refusal:
-    return Refusal(400, str(error), "unreadable", [Trouble("$", str(error))])
+def _unreadable(error: ArchiveError) -> ApiProblem:
+    return ApiProblem(400, str(error), "unreadable", [FieldError("$", str(error))])
 
 
 def suite_of(request: Request, slug: str) -> AgentSuite:
-    return one(selectors.visible_to(request.user), slug=slug)
+    return get_or_404(selectors.visible_to(request.user), slug=slug)
 
 
 def editable(request: Request, slug: str) -> AgentSuite:
@@ -68,17 +63,17 @@ def editable(request: Request, slug: str) -> AgentSuite:
 
 
 def shown(request: Request, slug: str) -> dict[str, Any]:
-    suite = one(selectors.listed(request.user), slug=slug)
+    suite = get_or_404(selectors.listed(request.user), slug=slug)
     return dict(AgentSuiteDetailSerializer(suite, context={"request": request}).data)
 
 
-def saved(request: Request, suite: AgentSuite, given: dict[str, Any]) -> AgentSuite:
-    variables = checked_secrets(given, "variables", headers=False)
-    if "judge" in given:
+def saved(request: Request, suite: AgentSuite, body: dict[str, Any]) -> AgentSuite:
+    variables = checked_secrets(body, "variables", headers=False)
+    if "judge" in body:
         suite.judge = chosen(
-            selectors.judges_for(request.user), given.pop("judge"), "$.judge", "You may not use this judge."
+            selectors.judges_for(request.user), body.pop("judge"), "$.judge", "You may not use this judge."
         )
-    for name, value in given.items():
+    for name, value in body.items():
         setattr(suite, name, value)
     return services.save_suite(suite, actor=request.user, variables=variables)
 
@@ -98,54 +93,37 @@ class AgentSuiteFilter(Filters):
 class Suites(ListView):
     filterset_class = AgentSuiteFilter
 
-    @operation("List suites of agent tests", answers=AgentSuiteSerializer, many=True, example=examples.SUITE)
+    @operation("List suites of agent tests", answers=AgentSuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Those you may see."""
         return self.page(selectors.visible_to(request.user).order_by("slug"), AgentSuiteSerializer)
 
     @operation(
-        "Make a suite of agent tests",
-        takes=NewAgentSuite,
-        sends=examples.NEW_SUITE,
-        answers=AgentSuiteDetailSerializer,
-        status=201,
-        example=examples.SUITE_DETAIL | {"n_cases": 0, "n_runs": 0, "variables": ["API_KEY"]},
+        "Make a suite of agent tests", takes=NewAgentSuite, answers=AgentSuiteDetailSerializer, status=201
     )
     def post(self, request: Request) -> Response:
         """Without cases: write or import them at `cases/`."""
-        given = self.given()
-        slug = given.pop("slug", "") or slugify(given["title"])[:80] or "agent-tests"
-        suite = saved(request, AgentSuite(slug=slug), given)
+        body = self.body()
+        slug = body.pop("slug", "") or slugify(body["title"])[:80] or "agent-tests"
+        suite = saved(request, AgentSuite(slug=slug), body)
         place = reverse("api-agent-suite", args=[suite.slug], request=request)
         return Response(shown(request, suite.slug), status=201, headers={"Location": place})
 
 
 class Suite(ApiView):
-    path_examples = SLUG
-
-    @operation(
-        "Read a suite of agent tests", answers=AgentSuiteDetailSerializer, example=examples.SUITE_DETAIL
-    )
+    @operation("Read a suite of agent tests", answers=AgentSuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its card; its cases are at `cases/`, its newest results at `matrix/`."""
         return Response(shown(request, slug))
 
-    @operation(
-        "Change a suite of agent tests",
-        takes=AgentSuiteCard,
-        sends={"visibility": "public", "variables": {"API_KEY": None}},
-        answers=AgentSuiteDetailSerializer,
-        example=examples.SUITE_DETAIL,
-        also=[412],
-    )
+    @operation("Change a suite of agent tests", takes=AgentSuiteCard, answers=AgentSuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed."""
         suite = editable(request, slug)
-        given = self.given()
-        with held(request, suite, lambda: shown(request, slug)):
-            saved(request, suite, given)
-            data = shown(request, slug)
-        return Response(data, headers={"ETag": etag_of(data)})
+        body = self.body()
+        with locked(suite):
+            saved(request, suite, body)
+        return Response(shown(request, slug))
 
     @operation("Delete a suite of agent tests", status=204)
     def delete(self, request: Request, slug: str) -> Response:
@@ -155,8 +133,6 @@ class Suite(ApiView):
 
 
 class Verdicts(ApiView):
-    path_examples = SLUG
-
     @operation("Forget the verdicts of a judge", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """What it said before is asked anew from the next run on. Results stay."""
@@ -165,11 +141,7 @@ class Verdicts(ApiView):
 
 
 class Matrix(ApiView):
-    path_examples = SLUG
-
-    @operation(
-        "Read the newest results of agent tests", answers=AgentMatrixSerializer, example=examples.MATRIX
-    )
+    @operation("Read the newest results of agent tests", answers=AgentMatrixSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Cases by agents: the newest result with its interval, and whether results disagree."""
         columns, rows = selectors.matrix(suite_of(request, slug), request.user)
@@ -177,63 +149,36 @@ class Matrix(ApiView):
         found = [
             {
                 "case": row.case.name,
-                "cells": [
-                    {
-                        "agent": agent,
-                        "run": cell.newest.run.key if cell.newest else None,
-                        "version": cell.newest.run.server_version if cell.newest else None,
-                        "outcome": cell.newest.outcome if cell.newest else None,
-                        "flaky": cell.flaky,
-                        **figures(cell.evidence),
-                    }
-                    for agent, cell in zip(slugs, row.cells, strict=True)
-                ],
+                "cells": [{"agent": slug, **vars(cell)} for slug, cell in zip(slugs, row.cells, strict=True)],
             }
             for row in rows
         ]
-        return Response({"agents": slugs, "rows": found})
+        return Response(AgentMatrixSerializer({"agents": slugs, "rows": found}).data)
 
 
 class Export(ApiView):
-    path_examples = SLUG
     content_negotiation_class = AddressDecides
 
-    @operation(
-        "Export a suite of agent tests",
-        media={"application/zip": ({"type": "string", "format": "binary"}, "")},
-    )
+    @operation("Export a suite of agent tests", media={"application/zip": BINARY})
     def get(self, request: Request, slug: str) -> HttpResponse:
         """All cases as .hocon files in a zip archive, as they were given."""
         return cases_file(suite_of(request, slug))
 
 
 class Check(ApiView):
-    path_examples = SLUG
-
-    @operation(
-        "Look at the text of a test case",
-        takes=AgentTextBody,
-        sends={"text": examples.TEXT},
-        answers=AgentCheckSerializer,
-        example={"ok": True, "agent": "echo", "findings": [examples.FINDING]},
-    )
+    @operation("Look at the text of a test case", takes=AgentTextBody, answers=AgentCheckSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Everything that is wrong with it or odd, with its line; nothing is saved."""
         suite = editable(request, slug)
-        read, problems = AgentCase(suite=suite, text=self.given()["text"].replace("\r\n", "\n")).look()
-        data = {
-            "ok": read is not None,
-            "agent": read.agent if read else "",
-            "findings": [asdict(problem) for problem in problems],
-        }
-        return Response(data)
+        read, problems = AgentCase(suite=suite, text=self.body()["text"].replace("\r\n", "\n")).look()
+        data = {"ok": read is not None, "agent": read.agent if read else "", "findings": problems}
+        return Response(AgentCheckSerializer(data).data)
 
 
 class Cases(ListView):
-    path_examples = SLUG
     parser_classes = [JSONParser, MultiPartParser]
 
-    @operation("List test cases", answers=AgentCaseSerializer, many=True, example=examples.CASE)
+    @operation("List test cases", answers=AgentCaseSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """By name. The case itself has its text, and the export has all of them."""
         cases = suite_of(request, slug).cases.defer("text").order_by("name")
@@ -242,68 +187,58 @@ class Cases(ListView):
     @operation(
         "Import test cases",
         takes={JSON: AgentCasesBody, FORM: AgentCasesFile},
-        sends={JSON: {"cases": {"hello": examples.TEXT}}, FORM: {"file": ["hello.hocon", "manners.zip"]}},
         answers=AgentCasesSerializer,
         status=201,
-        example={"cases": [examples.CASE]},
     )
     def post(self, request: Request, slug: str) -> Response:
         """All of them, or none, with every problem named. Cases of the same name are replaced."""
         suite = editable(request, slug)
-        given = self.given()
-        if "file" in given:
-            texts = cases_in([(str(file.name), file) for file in given["file"]])
+        body = self.body()
+        if "file" in body:
+            texts = cases_in([(str(file.name), file) for file in body["file"]])
         else:
-            texts = {_named(name): text for name, text in given["cases"].items()}
+            texts = {_named(name): text for name, text in body["cases"].items()}
         try:
             cases = services.import_cases(suite, texts, actor=request.user)
         except ValidationError as error:
             raise invalid(
-                *(Trouble(_place(message, texts), message) for message in error.messages)
+                *(FieldError(_place(message, texts), message) for message in error.messages)
             ) from error
         place = reverse("api-agent-cases", args=[slug], request=request)
         return Response(AgentCasesSerializer({"cases": cases}).data, status=201, headers={"Location": place})
 
 
 class Case(ApiView):
-    path_examples = CASE
-
-    @operation("Read a test case", answers=AgentCaseDetailSerializer, example=examples.CASE_DETAIL)
+    @operation("Read a test case", answers=AgentCaseDetailSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         """Its text, what there is to say about it, and what came of it so far."""
-        return Response(self.shown(request, one(suite_of(request, slug).cases.all(), pk=pk)))
+        return Response(self.shown(request, get_or_404(suite_of(request, slug).cases.all(), pk=pk)))
 
-    @operation(
-        "Change a test case",
-        takes=AgentCaseBody,
-        sends={"text": examples.TEXT},
-        answers=AgentCaseDetailSerializer,
-        example=examples.CASE_DETAIL,
-        also=[412],
-    )
+    @operation("Change a test case", takes=AgentCaseBody, answers=AgentCaseDetailSerializer)
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Its name or its text. Runs keep the text they were made with."""
-        case = one(editable(request, slug).cases.select_related("suite"), pk=pk)
-        given = self.given()
-        with held(request, case, lambda: self.shown(request, case)):
-            case.name = _named(given["name"]) if "name" in given else case.name
-            case.text = given.get("text", case.text)
+        case = get_or_404(editable(request, slug).cases.select_related("suite"), pk=pk)
+        body = self.body()
+        with locked(case):
+            case.name = _named(body["name"]) if "name" in body else case.name
+            case.text = body.get("text", case.text)
             services.save_case(case, actor=request.user)
-            data = self.shown(request, case)
-        return Response(data, headers={"ETag": etag_of(data)})
+        return Response(self.shown(request, case))
 
     @operation("Delete a test case", status=204)
     def delete(self, request: Request, slug: str, pk: int) -> Response:
         """Runs keep its text and its results."""
         services.delete_case(
-            one(editable(request, slug).cases.select_related("suite"), pk=pk), actor=request.user
+            get_or_404(editable(request, slug).cases.select_related("suite"), pk=pk), actor=request.user
         )
         return Response(status=204)
 
     def shown(self, request: Request, case: AgentCase) -> dict[str, Any]:
         history = selectors.history_of(case, request.user)
         _, problems = case.look()
-        data: dict[str, Any] = {name: getattr(case, name) for name in (*examples.CASE, "text")}
+        data: dict[str, Any] = {
+            name: getattr(case, name) for name in (*AgentCaseSerializer.Meta.fields, "text")
+        }
         data |= {"findings": problems, "flaky": selectors.flaky(history), "history": history}
         return dict(AgentCaseDetailSerializer(data).data)
 

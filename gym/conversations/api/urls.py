@@ -16,7 +16,7 @@ urlpatterns = [
     path("agent-suites/", suites.Suites.as_view(), name="api-agent-suites"),
     path(_SUITE, suites.Suite.as_view(), name="api-agent-suite"),
     path(f"{_SUITE}verdicts/", suites.Verdicts.as_view(), name="api-agent-verdicts"),
-    *people_api(ROOM, _SUITE, **suites.SLUG),
+    *people_api(ROOM, _SUITE),
     path(f"{_SUITE}matrix/", suites.Matrix.as_view(), name="api-agent-matrix"),
     path(f"{_SUITE}export/", suites.Export.as_view(), name="api-agent-suite-export"),
     path(f"{_SUITE}check/", suites.Check.as_view(), name="api-agent-case-check"),

@@ -1,14 +1,11 @@
-"""Test cases: their format, what is wrong with one, and what is odd about it. Pure.
+"""Test cases: reading and writing their format, with errors and warnings. Pure.
 
 The format is neuro-san's (docs/test_case_hocon_reference.md there). Where its document and its code disagree, a
 `Reading` says which of them is followed.
 """
 
 from gym.conversations.cases.model import (
-    CONNECTIONS,
-    PARTS,
     READINGS,
-    TESTS,
     CaseError,
     Check,
     Interaction,
@@ -21,10 +18,7 @@ from gym.conversations.cases.read import look_at, read_case
 from gym.conversations.cases.write import write_case, write_fields
 
 __all__ = [
-    "CONNECTIONS",
-    "PARTS",
     "READINGS",
-    "TESTS",
     "CaseError",
     "Check",
     "Interaction",

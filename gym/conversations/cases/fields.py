@@ -1,4 +1,4 @@
-"""Reading single values of a test case: ratios, times, headers. Each takes a value and says what is wrong with it."""
+"""Reading single values of a test case: ratios, times, headers. Each function notes what is wrong with its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test case as it is run: what to say to an agent, and what must be true of its answers."""
+"""A test case: the turns to send to an agent, and the checks of its answers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ TESTS = (
     "value", "not_value", "less", "not_less", "greater", "not_greater",
     "keywords", "not_keywords", "gist", "not_gist",
 )  # fmt: skip
+ORDERED = ("less", "not_less", "greater", "not_greater")
 CONNECTIONS = ("direct", "http", "https")
 UNSUPPORTED = {"grpc": "grpc", "service": "grpc", "mcp": "mcp"}
 FILTERS = ("MINIMAL", "MAXIMAL")
@@ -23,7 +24,7 @@ MAX_ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing to say about a case. `where` is a path such as interactions[0].response.text; lines count from 1."""
+    """An error, warning or remark. `where` is a path such as interactions[0].response.text; lines count from 1."""
 
     severity: Literal["error", "warning", "info"]
     code: str
@@ -38,12 +39,9 @@ class Problem:
         place += self.where or "the document"
         return f"{place}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
-    def as_dict(self) -> dict[str, Any]:
-        return dict(self.__dict__)
-
 
 class CaseError(ValueError):
-    """A document that is no test case; all problems at once."""
+    """All problems of a document that is no test case."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -69,10 +67,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Check:
-    """One expectation: `test` applied to what stands at `path` of a `part` of the answer.
+    """One expectation: `test` applied to the value at `path` in a `part` of the answer.
 
-    Of a list of expectations each element is a check of its own; `element` is its index there. With `only_present`
-    the list was empty, and the value has to be there, whatever it is. `skipped` says why the check is never made.
+    Each element of a list of expectations is a check; `element` is its index. `only_present`: the list was empty, so
+    any value will do. `skipped`: why the check is never made.
     """
 
     part: str
@@ -102,7 +100,7 @@ class Interaction:
 
 @dataclass(frozen=True)
 class TestCase:
-    __test__ = False  # no test of ours, whatever pytest thinks of the name
+    __test__ = False  # pytest would collect a class of this name
 
     agent: str
     connections: tuple[str, ...] = ("direct",)

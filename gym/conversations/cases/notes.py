@@ -1,4 +1,4 @@
-"""Collecting what there is to say about a document, with path and line."""
+"""Collecting the problems of a document, with path and line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shown_path(path: KeyPath) -> str:
 
 
 def kind(value: Any) -> str:
-    """What a value is, in words."""
+    """The type of a JSON value, in words."""
     names = {
         dict: "an object",
         list: "a list",
@@ -50,7 +50,7 @@ def _short(text: str) -> str:
 
 
 class Notes:
-    """Of errors and of remarks the first MAX_NOTES are kept: a document can hold very many."""
+    """Keeps the first MAX_NOTES errors and as many remarks."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -87,7 +87,7 @@ class Notes:
         self.add("info", code, path, message, hint)
 
     def remarks(self) -> None:
-        """What the reader of the document has to say about its text."""
+        """The remarks of the HOCON reader."""
         for remark in self.document.remarks:
             self.add(
                 "info" if remark.code == "spelling" else "warning",
@@ -104,7 +104,7 @@ class Notes:
                 self.unknown("unknown-key", (*path, key), f"{key} means nothing here and is ignored.", known)
 
     def unknown(self, code: str, path: KeyPath, message: str, known: tuple[str, ...]) -> None:
-        """A word that is none of those known, with the nearest of them; looked for only where it will be listed."""
+        """Warn of an unknown word and name the nearest known one, which is looked for only while warnings are kept."""
         self.warn(code, path, message, near(str(path[-1]), known) if self._left[False] > 0 else "")
 
     @property

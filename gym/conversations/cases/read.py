@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gym.conversations.cases import fields
@@ -21,7 +22,7 @@ MAX_CHECKS = 2000
 
 
 def read_case(data: bytes | str, variables: Mapping[str, str] | None = None) -> TestCase:
-    """Read a case. Raises CaseError with all problems; what is merely odd is in `.findings`."""
+    """Read a case. Raises CaseError with all errors; warnings and remarks are in `.findings`."""
     case, problems = look_at(data, variables)
     if case is None:
         raise CaseError([problem for problem in problems if problem.severity == "error"])
@@ -31,7 +32,7 @@ def read_case(data: bytes | str, variables: Mapping[str, str] | None = None) -> 
 def look_at(
     data: bytes | str, variables: Mapping[str, str] | None = None
 ) -> tuple[TestCase | None, list[Problem]]:
-    """The case, or None where there is none, and everything to say about it."""
+    """The case, or None, and all its problems."""
     try:
         document = read(data, variables)
     except HoconError as error:
@@ -48,13 +49,7 @@ def look_at(
     problems = sorted(notes.problems, key=lambda problem: (problem.line, problem.column))
     if notes.failed:
         return None, problems
-    return _with_findings(case, problems), problems
-
-
-def _with_findings(case: TestCase, problems: list[Problem]) -> TestCase:
-    from dataclasses import replace
-
-    return replace(case, findings=tuple(problems))
+    return replace(case, findings=tuple(problems)), problems
 
 
 def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:

@@ -1,16 +1,15 @@
-"""From the `response` of an interaction to single checks, and to remarks on what would silently check nothing."""
+"""From the `response` of an interaction to single checks, with warnings of what would silently check nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gym.conversations.cases.model import PARTS, TESTS, Check
+from gym.conversations.cases.model import ORDERED, PARTS, TESTS, Check
 from gym.conversations.cases.notes import Notes, kind
 from gym.conversations.hocon import KeyPath
 
 SPECIAL = frozenset('$"{}[]:=,+#`^?!@*&\\.')
 """Characters by which neuro-san's parser keeps the quotes of a key, or splits it."""
-ORDERED = ("less", "not_less", "greater", "not_greater")
 LONG_KEYWORD = 5
 
 

@@ -1,4 +1,4 @@
-"""A test case as text, for those that were put together in a form. Read again it gives the same values."""
+"""Writing a test case that was made in a form. Reading the text gives the same values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_case(value: dict[str, Any]) -> str:
 
 
 def write_fields(value: dict[str, Any]) -> str:
-    """The same without the outer braces. Not indented: white space inside triple quotes is part of the text."""
+    """Without the outer braces, and not indented, because white space inside triple quotes is part of the text."""
     return "\n".join(_field(key, below, 0) for key, below in value.items())
 
 

@@ -1,4 +1,4 @@
-"""An agent server of our own, for the demo and the tests. It needs no model, no key and no network. Pure."""
+"""An agent server for the demo and the tests, without model, key or network. Pure."""
 
 from gym.conversations.embedded.server import EmbeddedServer, EmbeddedTransport
 

@@ -1,4 +1,4 @@
-"""Agents that need no model, for the demo and the tests: what each answers to what it is told. Pure.
+"""Agents without a model, for the demo and the tests. Pure.
 
     echo         "echo: <text>"
     music_nerd   Yellow Submarine -> The Beatles, and remembers it; else "I do not know."
@@ -33,7 +33,7 @@ PAUSE = re.compile(r"SLEEP\((\d+(?:\.\d+)?)\)")
 
 @dataclass
 class Said:
-    """What an agent said. `steps` are what MAXIMAL shows besides."""
+    """An answer. `steps`: further messages under MAXIMAL."""
 
     text: str
     structure: dict[str, Any] | None = None

@@ -9,10 +9,10 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from gym.conversations.embedded import agents
+from gym.conversations.protocol import chat_context, history_of
 from gym.conversations.transport import Deadline, TransportError
 
 VERSION = "1.0"
@@ -22,7 +22,7 @@ SLICE = 0.05
 
 
 class EmbeddedServer:
-    """State is one counter: FLAKY alternates over the life of the server."""
+    """Its only state is a counter, by which FLAKY alternates."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep) -> None:
         self.flaky = itertools.count()
@@ -61,16 +61,13 @@ class EmbeddedServer:
         agent = agents.find(name)
         assert agent is not None
         message = body.get("user_message")
-        if not isinstance(message, dict):
-            yield {}
-            return
-        text = message.get("text")
+        text = message.get("text") if isinstance(message, dict) else None
         if text is None:
             yield {}
             return
-        history = _history(body.get("chat_context"))
+        earlier = [said for kind, said in history_of(body.get("chat_context")) if kind == "HUMAN"]
         sly_data = body.get("sly_data")
-        heard = agents.Heard(str(text), history, sly_data if isinstance(sly_data, dict) else {}, self.flaky)
+        heard = agents.Heard(str(text), earlier, sly_data if isinstance(sly_data, dict) else {}, self.flaky)
         if pause := agents.PAUSE.search(heard.text):
             self.sleep(min(float(pause[1]), MAX_PAUSE))
         said = agent.answer(heard)
@@ -80,6 +77,7 @@ class EmbeddedServer:
         self, name: str, body: dict[str, Any], heard: agents.Heard, said: agents.Said
     ) -> Iterator[dict[str, Any]]:
         origin = [{"tool": name, "instantiation_index": 1}]
+        answer = said.text or json.dumps(said.structure)
         given = (body.get("chat_filter") or {}).get("chat_filter_type", "MINIMAL")
         maximal = str(given).upper() == "MAXIMAL"
 
@@ -100,22 +98,15 @@ class EmbeddedServer:
                 yield line(
                     step["type"], step["text"], **{k: v for k, v in step.items() if k not in ("type", "text")}
                 )
-            prompt, completion = (
-                len(heard.text.split()),
-                len((said.text or json.dumps(said.structure)).split()),
-            )
+            prompt, completion = len(heard.text.split()), len(answer.split())
             counts = {
                 "prompt_tokens": prompt,
                 "completion_tokens": completion,
                 "total_tokens": prompt + completion,
             }
             yield line("AGENT", "", structure={**counts, "total_cost": 0.0, "successful_requests": 1})
-        turns = [*((body.get("chat_context") or {}).get("chat_histories") or [{}])[0].get("messages", [])]
-        turns += [
-            {"type": "HUMAN", "text": heard.text},
-            {"type": "AI", "text": said.text or json.dumps(said.structure)},
-        ]
-        more: dict[str, Any] = {"chat_context": {"chat_histories": [{"origin": origin, "messages": turns}]}}
+        turns = [*history_of(body.get("chat_context")), ("HUMAN", heard.text), ("AI", answer)]
+        more: dict[str, Any] = {"chat_context": chat_context(origin, turns)}
         if said.structure is not None:
             more["structure"] = said.structure
         if said.sly_data is not None:
@@ -153,7 +144,7 @@ class EmbeddedServer:
 
 
 class EmbeddedTransport:
-    """Talks to an embedded server in this process, and keeps the deadline while the agent sleeps."""
+    """Talks to an embedded server in this process; the deadline also ends an agent's SLEEP."""
 
     secrets: tuple[str, ...] = ()
     unsent: tuple[str, ...] = ()
@@ -163,12 +154,7 @@ class EmbeddedTransport:
         self.server = server or EmbeddedServer()
 
     def chat(
-        self,
-        agent: str,
-        body: dict[str, Any],
-        headers: Mapping[str, str],
-        deadline: Deadline,
-        stop: Callable[[], bool],
+        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
     ) -> Iterator[bytes]:
         if agents.find(agent) is None:
             raise TransportError("status", f"The server has no agent {agent!r} (404).")
@@ -176,7 +162,7 @@ class EmbeddedTransport:
         def sleep(seconds: float) -> None:
             until = time.monotonic() + seconds
             while time.monotonic() < until:
-                replace(deadline, stop=stop).check()
+                deadline.check()
                 time.sleep(min(SLICE, max(0.0, until - time.monotonic())))
 
         serving = EmbeddedServer(sleep)
@@ -189,10 +175,3 @@ class EmbeddedTransport:
         if found is None:
             raise TransportError("status", "The server knows no such address (404).")
         return found
-
-
-def _history(context: Any) -> list[str]:
-    """What was said earlier in this conversation."""
-    histories = context.get("chat_histories") if isinstance(context, dict) else None
-    messages = histories[0].get("messages", []) if isinstance(histories, list) and histories else []
-    return [str(message.get("text", "")) for message in messages if message.get("type") == "HUMAN"]

@@ -1,8 +1,8 @@
-"""Reading HOCON from people one does not know. Pure: reads no file, no address, no environment.
+"""Reading untrusted HOCON. Pure: reads no file, no address and no environment variable.
 
 JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution, by the HOCON
 specification (lightbend/config, HOCON.md). `include` is refused. Units such as `5 seconds` stay text. True, NULL and .5
-mean what they mean to pyhocon, which agent servers use; `Document.remarks` names them.
+are read as pyhocon reads them, which agent servers use; `Document.remarks` names them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym.conversations.hocon.errors import HoconError
+from gym.conversations.hocon.nodes import HoconError
 from gym.conversations.hocon.parse import Parser
 from gym.conversations.hocon.resolve import MISSING, Resolver
 from gym.conversations.hocon.scan import Source
@@ -20,15 +20,16 @@ from gym.conversations.hocon.spelling import Remark
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
 MAX_PARTS = 20_000
+"""Keys, values and words outside quotes, in the text."""
 MAX_WEIGHT = 200_000
+"""Values and blocks of 16 characters, after substitution."""
 
 KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Document:
-    """`value` is plain JSON: dict, list, str, int, float, bool, None. `variables` are the given ones that were used.
-    `remarks` are about text that other readers read differently."""
+    """`value` is plain JSON. `variables`: those used. `remarks`: text that other readers read differently."""
 
     value: Any
     variables: frozenset[str]
@@ -37,7 +38,7 @@ class Document:
     _places: dict[KeyPath, int] = field(repr=False)
 
     def place(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column (from 1) where the value at a key path was last set, or of what is above it."""
+        """Line and column (from 1) where the value at a key path, or the nearest one above it, was last set."""
         for length in range(len(path), 0, -1):
             at = self._places.get(path[:length])
             if at is not None:
@@ -56,29 +57,17 @@ def decode(data: bytes) -> str:
         raise HoconError("encoding", message, line, column, "Save the file as UTF-8.") from None
 
 
-def read(
-    data: bytes | str,
-    variables: Mapping[str, str] | None = None,
-    *,
-    max_bytes: int = MAX_BYTES,
-    max_depth: int = MAX_DEPTH,
-    max_parts: int = MAX_PARTS,
-    max_weight: int = MAX_WEIGHT,
-) -> Document:
-    """Read a document. Raises HoconError, and nothing else.
-
-    `variables` are what `${NAME}` may stand for besides the document's own values. Time is linear in the text and in
-    what it expands to. `max_parts` bounds the former, in keys, values and words outside quotes; `max_weight` the
-    latter, in values and blocks of 16 characters.
-    """
-    if len(data) > max_bytes:
-        raise HoconError("limit", f"The document has more than {max_bytes:,} bytes.")
+def read(data: bytes | str, variables: Mapping[str, str] | None = None) -> Document:
+    """Read a document in time linear in its text and in what it expands to. Raises only HoconError. `variables`: values
+    for `${NAME}` besides the document's own."""
+    if len(data) > MAX_BYTES:
+        raise HoconError("limit", f"The document has more than {MAX_BYTES:,} bytes.")
     text = decode(data) if isinstance(data, bytes) else data.removeprefix("\ufeff")
     if isinstance(data, str):
         _check_characters(text)
-    parser = Parser(text, max_depth, max_parts)
+    parser = Parser(text, MAX_DEPTH, MAX_PARTS)
     root = parser.document()
-    resolver = Resolver(parser.source, root, variables or {}, max_depth, max_weight)
+    resolver = Resolver(parser.source, root, variables or {}, MAX_DEPTH, MAX_WEIGHT)
     value = resolver.resolve(root).value
     if value is MISSING:
         value = {}
@@ -88,7 +77,7 @@ def read(
 
 
 def _copy(value: Any) -> Any:
-    """The same without shared parts: what two substitutions name becomes two values."""
+    """A copy without shared parts, where two substitutions name the same value."""
     if isinstance(value, dict):
         return {key: _copy(below) for key, below in value.items()}
     return [_copy(below) for below in value] if isinstance(value, list) else value
@@ -102,15 +91,4 @@ def _check_characters(text: str) -> None:
         raise HoconError("encoding", "The text holds half a character (a lone surrogate).", line, 1) from None
 
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "MAX_PARTS",
-    "MAX_WEIGHT",
-    "Document",
-    "HoconError",
-    "KeyPath",
-    "Remark",
-    "decode",
-    "read",
-]
+__all__ = ["MAX_BYTES", "Document", "HoconError", "KeyPath", "decode", "read"]

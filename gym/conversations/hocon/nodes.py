@@ -1,4 +1,4 @@
-"""What the parser makes of the text, before substitutions are resolved. `at` is an offset into the text."""
+"""The syntax tree of a document, before substitutions are resolved, and its errors. `at`: offset in the text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,26 @@ from typing import TypeAlias
 
 Path: TypeAlias = tuple[str, ...]
 Atom: TypeAlias = str | int | float | bool | None
+
+
+class HoconError(ValueError):
+    """A document that cannot be read.
+
+    `code` is stable: syntax, include, limit, cycle, undefined, mixed, encoding. `line` and `column` count from 1;
+    both are 0 where the document as a whole is meant.
+    """
+
+    def __init__(self, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> None:
+        self.code = code
+        self.message = message
+        self.line = line
+        self.column = column
+        self.hint = hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = f"line {self.line}, column {self.column}: " if self.line else ""
+        return f"{place}{self.message}" + (f" {self.hint}" if self.hint else "")
 
 
 @dataclass(slots=True, eq=False)
@@ -30,8 +50,8 @@ class Object:
 
 @dataclass(slots=True, eq=False)
 class Substitution:
-    """`${path}` or `${?path}`. `looks_back` says that it stands in a value of that very path, and then means what
-    the path was before: `before`, or nothing."""
+    """`${path}` or `${?path}`. `looks_back`: it stands in a value of the same path and means the earlier value there,
+    `before`, if any."""
 
     path: Path
     optional: bool
@@ -42,7 +62,7 @@ class Substitution:
 
 @dataclass(slots=True, eq=False)
 class Concat:
-    """Values side by side. `blanks[k]` is the white space in front of piece k."""
+    """Concatenated values. `blanks[k]` is the white space before piece k."""
 
     at: int
     pieces: list[Node]
@@ -51,7 +71,7 @@ class Concat:
 
 @dataclass(slots=True, eq=False)
 class Chain:
-    """A key that was set several times, where only resolving tells whether these are objects to be merged."""
+    """A key that was set several times. Only after resolving is it known whether these are objects to merge."""
 
     at: int
     values: list[Node]

@@ -1,7 +1,7 @@
-"""From nodes to plain values: substitutions looked up in the document and among given variables, and nowhere else.
+"""From the syntax tree to plain values. Substitutions are looked up in the document and the given variables only.
 
-Every value carries its weight (how many values and blocks of text it would be written out), so that a document that
-doubles itself line by line is refused after a few lines, before anything is built.
+Every value carries its weight (how many values and blocks of text it expands to): a document that doubles itself line
+by line is refused before the value is built.
 """
 
 from __future__ import annotations
@@ -10,16 +10,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gym.conversations.hocon.errors import HoconError
-from gym.conversations.hocon.nodes import Array, Chain, Concat, Node, Object, Path, Scalar, Substitution
+from gym.conversations.hocon.nodes import (
+    Array,
+    Chain,
+    Concat,
+    HoconError,
+    Node,
+    Object,
+    Path,
+    Scalar,
+    Substitution,
+)
 from gym.conversations.hocon.scan import Source, named
 
 MAX_STEPS = 150
-"""How deep resolving may go through values and substitutions together."""
+"""Depth of recursion through values and substitutions."""
 BLOCK = 16
 """Characters that weigh as much as one value."""
 MAX_TEXT = 100_000
-"""Characters that a text put together of several may have."""
+"""Characters of a concatenated text."""
 
 
 class _Missing:
@@ -140,7 +149,7 @@ class Resolver:
         raise self._error("undefined", f"There is no value for ${{{name}}}.", node, hint)
 
     def _lookup(self, node: Node, path: Path) -> Found:
-        """What stands at a path, without resolving its neighbours where that can be avoided."""
+        """The value at a path; its neighbours are resolved only if necessary."""
         for depth, part in enumerate(path):
             if isinstance(node, Concat | Chain):
                 better = self._last_word(node, part)

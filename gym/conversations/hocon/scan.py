@@ -1,4 +1,4 @@
-"""The smallest parts of the text: blanks, comments, strings, numbers. Each function is linear in what it eats."""
+"""Tokens: blanks, comments, strings, numbers. Each function takes time linear in what it consumes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from math import isinf
 
-from gym.conversations.hocon.errors import HoconError
-from gym.conversations.hocon.nodes import Atom
-from gym.conversations.hocon.spelling import NUMBER, meaning
+from gym.conversations.hocon.nodes import Atom, HoconError
+from gym.conversations.hocon.spelling import NUMBER, meaning, short
 
 BLANK = re.compile(r"[^\S\n\ufeff]*(?:\ufeff+[^\S\n\ufeff]*)*")
 SKIP = re.compile(r"(?:[\s\ufeff]+|#[^\n]*|//[^\n]*)*")
@@ -20,13 +19,11 @@ TRIPLE_END = re.compile(r'"{3,}')
 ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 RESERVED = frozenset('$"{}[]:=,+#`^?!@*&\\')
 MAX_DIGITS = 300
-MAX_SHOWN = 120
 
 
 def named(path: Sequence[str]) -> str:
     """A key as a message names it: it may be as long as the document."""
-    name = ".".join(path)
-    return name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 1]}…"
+    return short(".".join(path))
 
 
 class Source:

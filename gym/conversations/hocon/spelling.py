@@ -60,13 +60,13 @@ def of_pieces(pieces: Sequence[Piece]) -> tuple[str, str, str] | None:
         if STRICT.fullmatch(raw):
             return None
         plain = json.dumps(value)
-        message = f"Unquoted {_short(raw)} means {plain} here and in neuro-san"
+        message = f"Unquoted {short(raw)} means {plain} here and in neuro-san"
         message += "; the HOCON specification reads it as text."
-        return "spelling", message, f'Write {plain}, or "{_short(raw)}" for text.'
+        return "spelling", message, f'Write {plain}, or "{short(raw)}" for text.'
     theirs = _as_pyhocon_joins(pieces)
     if theirs == raw:
         return None
-    message = f"neuro-san changes this unquoted text to {json.dumps(_short(theirs), ensure_ascii=False)}."
+    message = f"neuro-san changes this unquoted text to {json.dumps(short(theirs), ensure_ascii=False)}."
     return "joined-text", message, "Put all of it in quotes."
 
 
@@ -87,5 +87,5 @@ def _as_pyhocon_joins(pieces: Sequence[Piece]) -> str:
     return out
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

@@ -1,4 +1,4 @@
-"""What the commands on agents share: where the server is, who judges, which files."""
+"""Options that the commands on agents share: server, judge, files, output."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym import net
+from gym.conversations.archives import SUFFIXES
 from gym.conversations.cases import CaseError, Problem, Reading, TestCase, read_case
 from gym.conversations.driver import Options
 from gym.conversations.embedded import EmbeddedTransport
 from gym.conversations.hocon import MAX_BYTES
-from gym.conversations.judges import AgentJudge, reference_prompt
-from gym.conversations.judging import VotingJudge, prompt_for, reference_verdict, verdict_of
-from gym.conversations.over_http import HTTPTransport, server_address_problem
+from gym.conversations.http_transport import HTTPTransport, server_address_problem
+from gym.conversations.llm_judge import AgentJudge, VotingJudge
 from gym.conversations.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from gym.conversations.results import CaseResult
 from gym.conversations.transport import Transport
@@ -68,13 +68,16 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def check_output(given: dict[str, Any]) -> None:
-    """Whether --output can be written is asked before anything is run, not after."""
+    """Fail before the run if --output cannot be written."""
     if given["output"]:
         _written(given["output"], "", "a")
 
 
-def write_output(given: dict[str, Any], text: str) -> None:
-    _written(given["output"], text, "w")
+def write_output(command: BaseCommand, given: dict[str, Any], text: str) -> None:
+    if given["output"]:
+        _written(given["output"], text, "w")
+    else:
+        command.stdout.write(text, ending="")
 
 
 def _written(path: Path, text: str, mode: str) -> None:
@@ -86,7 +89,7 @@ def _written(path: Path, text: str, mode: str) -> None:
 
 
 def from_environment(name: str) -> str:
-    """A secret. What is too short to be kept out of results is none."""
+    """A secret, which must be long enough to be found in results."""
     value = os.environ.get(name)
     if not value:
         raise CommandError(f"The environment variable {name} is not set.", returncode=WRONG)
@@ -111,8 +114,8 @@ def headers(pairs: list[str]) -> dict[str, str]:
 
 
 def transport(url: str, given: dict[str, Any], header_option: str = "header") -> Transport:
-    """The server at `url`, with the headers of that option. Who types an address on this machine may reach it, whatever
-    GYM_NET_ALLOW says."""
+    """The server at `url`, with the headers of that option. A command may reach every address, whatever GYM_NET_ALLOW
+    says."""
     if url == EMBEDDED:
         return EmbeddedTransport()
     if problem := server_address_problem(url):
@@ -130,7 +133,7 @@ def transport(url: str, given: dict[str, Any], header_option: str = "header") ->
 
 
 def secrets(given: dict[str, Any]) -> list[str]:
-    """Everything that must stand in no output."""
+    """Everything that must appear in no output."""
     sent = [*headers(given["header"]).values(), *headers(given["judge_header"]).values()]
     return [*variables(given).values(), *(word for value in sent for word in header_words(value))]
 
@@ -156,14 +159,8 @@ def judge(given: dict[str, Any], server: Transport) -> VotingJudge | None:
         return None
     there = transport(given["judge_server"], given, "judge_header") if given["judge_server"] else server
     compatible = given["reference_compatible"]
-    return VotingJudge(
-        AgentJudge(there, given["judge"], given["judge_server"] or given["server"], compiled=compatible),
-        votes=given["votes"],
-        cache={},
-        read=reference_verdict if compatible else verdict_of,
-        prompt=reference_prompt if compatible else prompt_for,
-        clean=redactor(secrets(given)),
-    )
+    ask = AgentJudge(there, given["judge"], given["judge_server"] or given["server"], compiled=compatible)
+    return VotingJudge(ask, given["votes"], {}, compatible, clean=redactor(secrets(given)))
 
 
 def files(paths: list[Path]) -> list[Path]:
@@ -171,9 +168,7 @@ def files(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(
-                p for p in path.rglob("*") if p.suffix in (".hocon", ".conf", ".json") and p.is_file()
-            )
+            found += sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
         else:
             found.append(path)
     if not found:
@@ -182,7 +177,7 @@ def files(paths: list[Path]) -> list[Path]:
 
 
 def read(path: Path, given: dict[str, Any], warn: Callable[[str], Any]) -> TestCase:
-    """The case in a file; what is odd about it goes to `warn`, without secrets. Raises CaseError."""
+    """The case in a file; its warnings go to `warn`, without secrets. Raises CaseError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)

@@ -8,14 +8,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import ApiView, ListView, one, renderers
-from gym.api.errors import Trouble, invalid
+from gym.api.base import ApiView, ListView, get_or_404, renderers
+from gym.api.errors import FieldError, invalid
 from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Query
 from gym.evaluations import report
-from gym.evaluations.api import examples
-from gym.evaluations.api.shown import (
+from gym.evaluations.api.serializers import (
     ItemSerializer,
     PredictionResultSerializer,
     SentenceRegionsSerializer,
@@ -23,19 +22,17 @@ from gym.evaluations.api.shown import (
 )
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import run_at
-from gym.evaluations.shown import FILTERS, ItemRow, filtered, in_order, item_orders, item_rows
+from gym.evaluations.shown import FILTERS, filtered, in_order, item_orders, item_rows
 from gym.results.exports.frames import FRAMES, rows_of
 from suites.selectors import document_of
+
+TABLES = {CSV: TEXT, NDJSON: TEXT}
+"""The same as CSV and NDJSON, in one piece."""
 
 
 def done(request: Request, key: str) -> SuiteRun:
     """404 until there are results."""
-    return one(run_at(request.user, key).filter(completed_at__isnull=False))
-
-
-def tables(header: tuple[str, ...]) -> dict[str, Any]:
-    """The same as CSV and NDJSON, in one piece."""
-    return {CSV: (TEXT, ",".join(header) + "\r\n"), NDJSON: (TEXT, '{"suite": "agreement_orc"}\n')}
+    return get_or_404(run_at(request.user, key).filter(completed_at__isnull=False))
 
 
 def _table(what: str, run: SuiteRun) -> Response:
@@ -55,7 +52,7 @@ class TableView(ListView):
 
 
 class Results(ApiView):
-    @operation("Read everything a run found", answers={"type": "object"}, example=examples.ALL)
+    @operation("Read everything a run found", answers={"type": "object"})
     def get(self, request: Request, key: str) -> Response:
         """Predictions, items, regions and tokens in one document: what the page offers for download."""
         run = done(request, key)
@@ -65,7 +62,7 @@ class Results(ApiView):
 
 
 class Predictions(ListView):
-    @operation("Read pass rates", answers=PredictionResultSerializer, many=True, example=examples.PREDICTION)
+    @operation("Read pass rates", answers=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
         """One row per prediction, with its interval and chance level."""
         rows = done(request, key).prediction_results.defer("items", "outcomes", "margins", "close")
@@ -82,43 +79,22 @@ class ItemsQuery(FormatQuery):
 
 
 class Items(TableView):
-    @operation(
-        "Read results by item",
-        answers=ItemSerializer,
-        many=True,
-        query=ItemsQuery,
-        example=examples.ITEM,
-        media=tables(FRAMES["outcomes"].header),
-    )
+    @operation("Read results by item", answers=ItemSerializer, many=True, query=ItemsQuery, media=TABLES)
     def get(self, request: Request, key: str) -> Response:
         """Whether each prediction held for each item, and by how many bits. Tables come whole, in the suite's order."""
         run = done(request, key)
         if is_table(request):
             if chosen := {"only", "sort"} & set(self.query):
-                raise invalid(*(Trouble(f"?{name}", "Tables come whole.") for name in sorted(chosen)))
+                raise invalid(*(FieldError(f"?{name}", "Tables come whole.") for name in sorted(chosen)))
             return _table("outcomes", run)
         results = list(run.prediction_results.select_related("prediction").order_by("position"))
         rows = item_rows(results, results[0].items if results else [])
         sort = self.query.get("sort", "")
         found, order = in_order(filtered(rows, self.query.get("only", "")), sort, item_orders(results, rows))
         if order != sort:
-            raise invalid(Trouble("?sort", f"This run has no prediction {sort.removeprefix('-')[1:]}."))
-        return self.page(found, lambda page: [_item(row, results) for row in page])
-
-
-def _item(row: ItemRow, results: list[Any]) -> dict[str, Any]:
-    return {
-        "item": row.item,
-        "outcomes": [
-            {
-                "prediction": result.prediction.label,
-                "outcome": report.OUTCOME_NAMES[code],
-                "margin": margin,
-                "too_close": close,
-            }
-            for result, (code, margin, close) in zip(results, row.cells, strict=True)
-        ],
-    }
+            raise invalid(FieldError("?sort", f"This run has no prediction {sort.removeprefix('-')[1:]}."))
+        context = {"labels": [result.prediction.label for result in results]}
+        return self.page(found, lambda page: ItemSerializer(page, many=True, context=context).data)
 
 
 class Regions(TableView):
@@ -127,13 +103,12 @@ class Regions(TableView):
         answers=SentenceRegionsSerializer,
         many=True,
         query=FormatQuery,
-        example=examples.REGIONS,
-        media=tables(FRAMES["regions"].header),
+        media=TABLES,
     )
     def get(self, request: Request, key: str) -> Response:
         """Surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes.
 
-        While the run is `filling`, values that no prediction looks at are `pending`: their bits follow."""
+        Of a run with `tokens=needed`, regions that no prediction looks at are `not_computed`."""
         run = done(request, key)
         if is_table(request):
             return _table("regions", run)
@@ -142,12 +117,7 @@ class Regions(TableView):
 
 class Tokens(TableView):
     @operation(
-        "Read results by token",
-        answers=SentenceTokensSerializer,
-        many=True,
-        query=FormatQuery,
-        example=examples.TOKENS,
-        media=tables(FRAMES["tokens"].header),
+        "Read results by token", answers=SentenceTokensSerializer, many=True, query=FormatQuery, media=TABLES
     )
     def get(self, request: Request, key: str) -> Response:
         """Surprisals of the tokens of each sentence, in bits, and the region each belongs to."""

@@ -14,13 +14,12 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, one
-from gym.api.errors import Refusal, Trouble, invalid
+from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.evaluations import services
-from gym.evaluations.api import examples
-from gym.evaluations.api.shown import BatchSerializer, RunSerializer
+from gym.evaluations.api.serializers import BatchSerializer, RunSerializer
 from gym.evaluations.filters import RunFilter
 from gym.evaluations.graves import grave_of
 from gym.evaluations.limits import TooManyRuns
@@ -28,7 +27,13 @@ from gym.evaluations.models import DeletedRun, PredictionResult, SuiteRun
 from gym.evaluations.selectors import listed_runs, run_at
 from gym.jobs.errors import TooManyJobs
 from models_registry.engine import ScoringPolicy
-from models_registry.engine.policy import BOS_POLICIES, JOIN_POLICIES, METRICS, WHITESPACE_POLICIES
+from models_registry.engine.policy import (
+    BOS_POLICIES,
+    JOIN_POLICIES,
+    METRICS,
+    TOKEN_POLICIES,
+    WHITESPACE_POLICIES,
+)
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
@@ -46,6 +51,9 @@ class PolicyBody(Body):
     join = serializers.ChoiceField(JOIN_POLICIES, required=False)
     metric = serializers.ChoiceField(METRICS, required=False)
     whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
+    tokens = serializers.ChoiceField(
+        TOKEN_POLICIES, required=False, help_text="needed: only those of regions that predictions look at"
+    )
 
 
 class RunBody(Body):
@@ -81,7 +89,7 @@ def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
 
 
 def run_of(request: Request, key: str) -> SuiteRun:
-    return one(with_results(run_at(request.user, key)))
+    return get_or_404(with_results(run_at(request.user, key)))
 
 
 def shown(request: Request, run: SuiteRun) -> dict[str, Any]:
@@ -92,7 +100,7 @@ class RunList(ListView):
     filterset_class = RunFilter
     token_scope = Scope.RUN
 
-    @operation("List runs", answers=RunSerializer, many=True, example=examples.RUN)
+    @operation("List runs", answers=RunSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Runs of suites that are listed for you, newest first, with the pass rates of their predictions."""
         return self.page(
@@ -100,79 +108,72 @@ class RunList(ListView):
             RunSerializer,
         )
 
-    @operation(
-        "Queue a run",
-        takes=RunBody,
-        sends={"suite": "agreement_orc", "model": "demo-gpt2", "policy": {"eos": True}},
-        answers=RunSerializer,
-        status=201,
-        example=examples.RUN | {"state": "queued", "completed_at": None, "predictions": [], "scores": []},
-    )
+    @operation("Queue a run", takes=RunBody, answers=RunSerializer, status=201)
     def post(self, request: Request) -> Response:
         """One model on one frozen revision. Ask the run until its state is done, failed or cancelled."""
-        given = self.given()
-        suite = one(visible_suites(request.user), slug=given["suite"])
-        model = one(visible_models(request.user), slug=given["model"])
-        revision = _revision(request, suite, given.get("revision"))
+        body = self.body()
+        suite = get_or_404(visible_suites(request.user), slug=body["suite"])
+        model = get_or_404(visible_models(request.user), slug=body["model"])
+        revision = _revision(request, suite, body.get("revision"))
         try:
-            run = services.queue_run(
-                revision, model, _policy(revision, given.get("policy", {})), actor=request.user
-            )
+            policy = _policy(revision, body.get("policy", {}))
+            run = services.queue_run(revision, model, policy, actor=request.user)
         except TooManyRuns:
             raise
         except ValidationError as error:
-            raise invalid(*(Trouble("$.model", message) for message in error.messages)) from error
+            raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error
         place = reverse("api-run", args=[run.key], request=request)
         return Response(shown(request, run), status=201, headers={"Location": place})
 
 
 def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevision:
     revision = (
-        suite.latest_frozen if number is None else one(revisions_for(request.user, suite), number=number)
+        suite.latest_frozen
+        if number is None
+        else get_or_404(revisions_for(request.user, suite), number=number)
     )
     if revision is None:
-        raise invalid(Trouble("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first."))
+        raise invalid(
+            FieldError("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
+        )
     if not revision.is_frozen:
-        raise invalid(Trouble("$.revision", "This revision is a draft.", "Freeze it first."))
+        raise invalid(FieldError("$.revision", "This revision is a draft.", "Freeze it first."))
     revision.suite = suite
     return revision
 
 
 def _policy(revision: SuiteRevision, changes: dict[str, Any]) -> ScoringPolicy:
-    return ScoringPolicy.from_dict(services.default_policy(revision).to_dict() | changes)
+    try:
+        return ScoringPolicy.from_dict(services.default_policy(revision).to_dict() | changes)
+    except ValueError as error:
+        raise invalid(FieldError("$.policy", f"{revision.suite.slug}: {error}.")) from error
 
 
 class RunBatch(ApiView):
     token_scope = Scope.RUN
 
-    @operation(
-        "Queue models on suites",
-        takes=BatchBody,
-        sends={"suites": ["agreement_orc"], "models": ["demo-gpt2", "gpt2"]},
-        answers=BatchSerializer,
-        status=201,
-        example=examples.BATCH,
-    )
+    @operation("Queue models on suites", takes=BatchBody, answers=BatchSerializer, status=201)
     def post(self, request: Request) -> Response:
         """Every model on the newest frozen revision of every suite. Each cell says what became of it; with
         `all_or_nothing` one refused cell refuses them all (409)."""
-        given = self.given()
-        suites, models = list(dict.fromkeys(given["suites"])), list(dict.fromkeys(given["models"]))
+        body = self.body()
+        suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
         if len(suites) * len(models) > MAX_CELLS:
             message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs at a time."
-            raise invalid(Trouble("$", message))
+            raise invalid(FieldError("$", message))
         with transaction.atomic():
-            cells = _queue(request, suites, models, given.get("policy", {}))
+            cells = _queue(request, suites, models, body.get("policy", {}))
             refused = [cell for cell in cells if cell["error"]]
-            if refused and given["all_or_nothing"]:
-                troubles = [
-                    Trouble("$", f"{cell['model']} on {cell['suite']}: {cell['error']}") for cell in refused
+            if refused and body["all_or_nothing"]:
+                field_errors = [
+                    FieldError("$", f"{cell['model']} on {cell['suite']}: {cell['error']}")
+                    for cell in refused
                 ]
-                raise Refusal(
+                raise ApiProblem(
                     409,
                     f"{len(refused)} of {len(cells)} are refused; nothing was queued.",
                     "refused",
-                    troubles,
+                    field_errors,
                 )
         queued = len(cells) - len(refused)
         data = {"queued": queued, "refused": len(refused), "cells": cells}
@@ -216,7 +217,7 @@ def _cell(
         return None, str(error)
 
 
-def _gone(grave: DeletedRun) -> Refusal:
+def _gone(grave: DeletedRun) -> ApiProblem:
     was = {
         "suite": grave.suite,
         "revision": grave.revision,
@@ -224,13 +225,13 @@ def _gone(grave: DeletedRun) -> Refusal:
         "model": grave.model,
         "deleted_at": grave.deleted_at.isoformat(),
     }
-    return Refusal(410, f"This run of {grave.model_name} was deleted.", "gone", more={"was": was})
+    return ApiProblem(410, f"This run of {grave.model_name} was deleted.", "gone", more={"was": was})
 
 
 class RunDetail(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Read a run", answers=RunSerializer, example=examples.RUN, also=[410])
+    @operation("Read a run", answers=RunSerializer, also=[410])
     def get(self, request: Request, key: str) -> Response:
         """State, progress, how it was made, and the pass rates of its predictions. A run that was public when it was
         deleted answers 410 with what it was: suite, revision, sha256, model, deleted_at."""
@@ -253,7 +254,7 @@ class RunDetail(ApiView):
 class RunCancel(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Cancel a run", answers=RunSerializer, example=examples.RUN | {"state": "cancelled"})
+    @operation("Cancel a run", answers=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """It stops after the sentences it is working on; what they scored is kept for later runs."""
         services.cancel_run(run_of(request, key), actor=request.user)
@@ -263,7 +264,7 @@ class RunCancel(ApiView):
 class RunRetry(ApiView):
     token_scope = Scope.RUN
 
-    @operation("Try a run again", answers=RunSerializer, example=examples.RUN | {"state": "queued"})
+    @operation("Try a run again", answers=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """A failed or cancelled one; it goes on where it was."""
         services.retry_run(run_of(request, key), actor=request.user)

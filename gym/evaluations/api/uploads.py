@@ -13,14 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, one
-from gym.api.errors import Trouble, invalid
+from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
 from gym.evaluations import uploads
-from gym.evaluations.api import examples
-from gym.evaluations.api.shown import PlanSerializer, UploadSerializer
+from gym.evaluations.api.serializers import PlanSerializer, UploadSerializer
 from gym.evaluations.filters import UploadFilter
 from gym.evaluations.models import ResultUpload
 from gym.evaluations.selectors import known_runs
@@ -34,7 +33,6 @@ from suites.selectors import revisions_for
 from suites.selectors import visible_to as visible_suites
 
 FORM = "multipart/form-data"
-SENT = {"file": "results.csv", "kind": "auto", "unit": "bits"}
 
 
 class ResultsUpload(Body):
@@ -61,41 +59,43 @@ class ResultsUpload(Body):
     )
 
 
-def choice_of(request: Request, given: dict[str, Any]) -> ModelChoice:
-    if "model" not in given:
-        visibility = given.get("visibility", RegisteredModel.Visibility.PRIVATE)
-        return ModelChoice(name=given.get("name", "").strip(), visibility=visibility)
-    model = one(uploadable_by(request.user), slug=given["model"])
-    if "name" in given:
-        raise invalid(Trouble("$.name", "This is for a new model.", "Send either name or model."))
-    if given.get("visibility", model.visibility) != model.visibility:
+def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
+    if "model" not in body:
+        visibility = body.get("visibility", RegisteredModel.Visibility.PRIVATE)
+        return ModelChoice(name=body.get("name", "").strip(), visibility=visibility)
+    model = get_or_404(uploadable_by(request.user), slug=body["model"])
+    if "name" in body:
+        raise invalid(FieldError("$.name", "This is for a new model.", "Send either name or model."))
+    if body.get("visibility", model.visibility) != model.visibility:
         message = f"{model.slug} is {model.visibility}, and its results are seen with it."
-        raise invalid(Trouble("$.visibility", message, "Leave visibility out."))
+        raise invalid(FieldError("$.visibility", message, "Leave visibility out."))
     return ModelChoice(model=model)
 
 
-def plan_of(request: Request, given: dict[str, Any]) -> Plan:
+def plan_of(request: Request, body: dict[str, Any]) -> Plan:
     revision = None
-    if "revision" in given and "suite" not in given:
-        raise invalid(Trouble("$.revision", "Say which suite it is a revision of.", "Send suite too."))
-    if "suite" in given:
-        suite = one(visible_suites(request.user), slug=given["suite"])
-        number = given.get("revision")
+    if "revision" in body and "suite" not in body:
+        raise invalid(FieldError("$.revision", "Say which suite it is a revision of.", "Send suite too."))
+    if "suite" in body:
+        suite = get_or_404(visible_suites(request.user), slug=body["suite"])
+        number = body.get("revision")
         revision = (
-            suite.latest_frozen if number is None else one(revisions_for(request.user, suite), number=number)
+            suite.latest_frozen
+            if number is None
+            else get_or_404(revisions_for(request.user, suite), number=number)
         )
         if revision is None:
             raise invalid(
-                Trouble("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
+                FieldError("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
             )
-    spec = given.get("spec")
+    spec = body.get("spec")
     return uploads.plan_upload(
-        GivenFile(given["file"].name, read_upload(given["file"], MAX_BYTES)),
+        GivenFile(body["file"].name, read_upload(body["file"], MAX_BYTES)),
         actor=request.user,
         revision=revision,
         spec=GivenFile(spec.name, read_upload(spec, MAX_SPEC_BYTES)) if spec else None,
-        kind=given["kind"],
-        unit=given["unit"],
+        kind=body["kind"],
+        unit=body["unit"],
     )
 
 
@@ -106,7 +106,7 @@ def told(request: Request) -> QuerySet[ResultUpload]:
 
 
 def own(request: Request, key: str) -> ResultUpload:
-    upload = one(told(request), key=key)
+    upload = get_or_404(told(request), key=key)
     if not uploads.may_see(request.user, upload):
         raise Http404
     return upload
@@ -115,39 +115,17 @@ def own(request: Request, key: str) -> ResultUpload:
 class UploadPlan(ApiView):
     parser_classes = [MultiPartParser]
 
-    @operation(
-        "Look at what a file of results comes to",
-        takes={FORM: ResultsUpload},
-        sends={FORM: SENT},
-        answers=PlanSerializer,
-        example=examples.PLAN,
-    )
+    @operation("Look at what a file of results comes to", takes={FORM: ResultsUpload}, answers=PlanSerializer)
     def post(self, request: Request) -> Response:
         """Saves nothing: which suites it fits, the pass rates, what is missing, what is refused and why. Takes what
         `POST /uploads/` takes."""
-        given = self.given()
-        choice = choice_of(request, given)
-        plan = plan_of(request, given)
+        body = self.body()
+        choice = choice_of(request, body)
+        plan = plan_of(request, body)
         uploads.check_choice(plan, choice, actor=request.user)
         found = uploads.report_of(plan)
-        runs = []
-        for run in plan.good:
-            assert run.applied is not None
-            results = run.applied.result.predictions
-            runs.append(
-                {
-                    "suite": run.revision.suite.slug,
-                    "revision": run.revision.number,
-                    "model": run.part.model,
-                    "predictions": [
-                        {"formula": row.formula, "passed": row.passed, "total": row.total} for row in results
-                    ],
-                    "missing": list(run.applied.missing),
-                    "n_failed": len(run.applied.failures),
-                    "notices": uploads.said(run, found["notices"]),
-                }
-            )
-        return Response({"report": found, "runs": runs})
+        data = {"report": found, "runs": plan.good}
+        return Response(PlanSerializer(data, context={"notices": found["notices"]}).data)
 
 
 class UploadList(ListView):
@@ -155,27 +133,20 @@ class UploadList(ListView):
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [MultiPartParser]
 
-    @operation("List your uploads", answers=UploadSerializer, many=True, example=examples.UPLOAD)
+    @operation("List your uploads", answers=UploadSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Files of results that you uploaded, newest first, and the runs they became."""
         rows = told(request).filter(owner=request.user)
         return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
 
-    @operation(
-        "Upload results",
-        takes={FORM: ResultsUpload},
-        sends={FORM: SENT | {"name": "Our LSTM", "visibility": "private"}},
-        answers=UploadSerializer,
-        status=201,
-        example=examples.UPLOAD,
-    )
+    @operation("Upload results", takes={FORM: ResultsUpload}, answers=UploadSerializer, status=201)
     def post(self, request: Request) -> Response:
         """Each pair of model and suite in the file becomes a run, marked as uploaded. Of more than 300 pairs a job
         makes the runs: `state` is “queued” then, `progress` names the job, and `GET /uploads/{id}/` says how far it
         is."""
-        given = self.given()
-        choice = choice_of(request, given)
-        plan = plan_of(request, given)
+        body = self.body()
+        choice = choice_of(request, body)
+        plan = plan_of(request, body)
         upload = uploads.save_upload(plan, choice, actor=request.user)
         place = reverse("api-upload", args=[upload.key], request=request)
         return Response(UploadSerializer(upload).data, status=201, headers={"Location": place})
@@ -184,7 +155,7 @@ class UploadList(ListView):
 class UploadDetail(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
 
-    @operation("Read an upload", answers=UploadSerializer, example=examples.UPLOAD)
+    @operation("Read an upload", answers=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
         """What became of a file. For who sent it."""
         return Response(UploadSerializer(own(request, key)).data)

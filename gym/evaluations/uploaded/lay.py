@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gym.evaluations.columns import Scores
-from gym.evaluations.compute import SentenceResult, sentence_result
+from gym.evaluations.compute import SentenceResult, measure
 from gym.evaluations.uploaded.parts import FileSentence, FileToken, ScorePart
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from models_registry.engine.token_rules import TokenRules
@@ -26,10 +26,11 @@ def lay_sentences(
     policy = ScoringPolicy(metric=metric)
     rules = part.rules or TokenRules()
     budget = Budget()
-    rows: list[SentenceResult] = []
+    laid: list[JoinedSentence] = []
+    scored: list[Scores] = []
     free = unknown = 0
     end_scored = False
-    for position, (sentence, given) in enumerate(zip(document.sentences, found, strict=True)):
+    for sentence, given in zip(document.sentences, found, strict=True):
         joined = join(sentence.contents, "space")
         scores: Scores
         if given is None or not given.tokens:
@@ -47,13 +48,15 @@ def lay_sentences(
                     step.special and token.bits is not None
                     for step, token in zip(steps[1:], given.tokens[1:], strict=True)
                 )
-        rows.append(sentence_result(position, document, joined, scores, policy))
+        laid.append(joined)
+        scored.append(scores)
     if free:
         message = f"{count(free, 'sentence')} whose first token has 0 bits: taken as not scored"
         report.notice("file", f"{message}, so its region has no value")
     if unknown:
         report.notice("file", f"{count(unknown, 'sentence')} with words that the model's vocabulary lacks")
-    return rows, end_scored
+    measured = measure(document, scored, policy, left_to_right=False, joined=laid)
+    return measured.rows(), end_scored
 
 
 def _laid(

@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                 ('packed_size', models.PositiveBigIntegerField(default=0, help_text='bytes of the log, packed')),
                 ('has_targets', models.BooleanField(default=True)),
                 ('has_predictions', models.BooleanField(default=False)),
-                ('fingerprint', models.CharField(blank=True, help_text='of the text; see compare.fingerprint', max_length=64)),
+                ('fingerprint', models.CharField(blank=True, help_text='hash of the text: users and targets in order', max_length=64)),
                 ('statistics', models.JSONField(default=dict, help_text='{filter: {all, user, mix, search, more, notices}}; see site.counting')),
                 ('report', models.JSONField(default=dict, help_text='latency, oddities, provenance')),
                 ('problem', models.TextField(blank=True, help_text='why it ended before the end of the corpus')),

@@ -17,6 +17,7 @@ from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
 from gym.lmchallenge import logs, players
 from gym.lmchallenge.adaptive import AdaptivePlayer
+from gym.lmchallenge.backend_players import player_for_backend
 from gym.lmchallenge.corpus import Line
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.games import GameOptions
@@ -24,7 +25,6 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.play import play
 from gym.lmchallenge.player import Player, Timed
 from gym.lmchallenge.process import ProcessPlayer
-from gym.lmchallenge.registered import player_for_backend
 from gym.lmchallenge.site import counting, permissions, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions
@@ -182,12 +182,12 @@ def _commit(context: JobContext, game: Game, waiting: list[str]) -> None:
 
 def _report(game: Game, player: Timed) -> dict[str, Any]:
     """Latencies are those of the last attempt."""
-    oddities = getattr(player.player, "oddities", None)
+    protocol_warnings = getattr(player.player, "protocol_warnings", None)
     said = getattr(player.player, "transcript", None)
     return {
         **game.report,
         "latency": counting.finite(player.latency.as_dict()),
-        "oddities": oddities.as_dict() if oddities else {},
+        "oddities": protocol_warnings.as_dict() if protocol_warnings else {},
         "stderr": getattr(player.player, "stderr", "")[-4_000:].replace("\0", "\ufffd"),
         "gym": __version__,
         **({"transcript": said.text()} if isinstance(said, _Transcript) else {}),

@@ -1,4 +1,4 @@
-"""Pages that read a log anew: comparing games, searching the mixture of ic."""
+"""Pages that decode logs: the comparison of games, the search of the mixture of ic."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.mixing import Domain
+from gym.lmchallenge.interpolation import Domain
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import comparing, counting, selectors
-from gym.lmchallenge.site.drawn import learning_figure, search_figure
+from gym.lmchallenge.site.charts import learning_figure, search_figure
 from gym.lmchallenge.site.game_views import about, filter_of, visible
 from gym.lmchallenge.stats import IC_METRICS
 from gym.lmchallenge.tokens import FILTER_WORDS

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gym.lmchallenge.compare import Comparison, text
+from gym.lmchallenge.compare import Comparison, TextFingerprint
 from gym.lmchallenge.compare import compare as compare_tables
 from gym.lmchallenge.errors import LogError
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
-from gym.lmchallenge.table import Table
+from gym.lmchallenge.table import read_table
 
 CLUSTERS = {"auto": "users if there are ten, else lines", "user": "users", "line": "lines"}
 MOST = 6
@@ -37,31 +37,32 @@ def compare_games(games: list[Game], keep: str, cluster: str = "auto") -> list[C
                 "Compare like with like.",
             )
     counting.small_enough(*games)
+    by_lengths = [other for other in games if other.has_targets != first.has_targets]
     for other in games[1:]:
-        if not _same_text(first, other):
-            raise LogError(
-                f"{other.title} was played on another text than {first.title}.",
-                "Their text fingerprints differ, so their figures cannot be compared.",
-            )
+        if other not in by_lengths and not (first.fingerprint and first.fingerprint == other.fingerprint):
+            raise _other_text(first, other)
     keep = counting.keep_of(keep, *games)
-    tables = [_table(game, keep) for game in games]
     mixes = [counting.mix_of(game, keep) for game in games]
+    tables, texts = [], {game: TextFingerprint() for game in games}
+    for game, mix in zip(games, mixes, strict=True):
+        lines = storage.decoded(game)
+        if by_lengths:
+            lines = texts[game].through(lines)
+        tables.append(read_table(lines, filters=[keep], mixes=[mix] if mix else []))
+    for other in by_lengths:
+        if not texts[first].same(texts[other]):
+            raise _other_text(first, other)
     return [
         Compared(game, compare_tables(tables[0], table, mixes=(mixes[0], mix), cluster=cluster))
         for game, table, mix in zip(games[1:], tables[1:], mixes[1:], strict=True)
     ]
 
 
-def _same_text(first: Game, other: Game) -> bool:
-    if first.has_targets == other.has_targets:
-        return bool(first.fingerprint) and first.fingerprint == other.fingerprint
-    one, two = (text(row for _, row in storage.rows_of(game)) for game in (first, other))
-    return one.same(two)
-
-
-def _table(game: Game, keep: str) -> Table:
-    mix = counting.mix_of(game, keep)
-    return storage.table_of(game, keep=keep, mixes=[mix] if mix else [])
+def _other_text(first: Game, other: Game) -> LogError:
+    return LogError(
+        f"{other.title} was played on another text than {first.title}.",
+        "Their text fingerprints differ, so their figures cannot be compared.",
+    )
 
 
 def as_dict(first: Game, keep: str, rows: list[Compared]) -> dict[str, Any]:

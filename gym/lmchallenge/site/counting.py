@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gym.lmchallenge import mixing, stats
-from gym.lmchallenge.compare import fingerprint
+from gym.lmchallenge import interpolation, stats
+from gym.lmchallenge.compare import TextFingerprint
 from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.extras import _by_line, extras, keystroke_savings
-from gym.lmchallenge.logs import rank_base
-from gym.lmchallenge.mixing import Domain, Mix
+from gym.lmchallenge.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
+from gym.lmchallenge.interpolation import Domain, Mix
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.play import learnt_before
-from gym.lmchallenge.site.storage import lines_of, rows_of, table_of
+from gym.lmchallenge.site.storage import decoded, lines_of, table_of
 from gym.lmchallenge.stats import IC_METRICS
-from gym.lmchallenge.table import Table
+from gym.lmchallenge.table import Table, read_table
 from gym.lmchallenge.tokens import FILTERS
 
 MAX_PARTS = 1_000
@@ -30,25 +29,24 @@ MAX_SIZE_NOW = 30_000_000
 
 
 def count(game: Game, check: Any) -> None:
-    """Fill `statistics` and `fingerprint` of the game (not saved). `check()` is called between passes."""
-    found: dict[str, Any] = {}
+    """Fill `statistics` and `fingerprint` of the game (not saved). `check()` is called before each filter. The log is
+    decoded once."""
+    check()
+    text = TextFingerprint()
+    mixes = interpolation.grid() if game.game == "ic" else []
+    table = read_table(text.through(decoded(game)), filters=list(FILTERS), mixes=mixes)
     learnt = _learnt(game)
+    found: dict[str, Any] = {}
     for name in FILTERS:
         check()
-        mixes = mixing.grid() if game.game == "ic" else []
-        found[name] = counted(table_of(game, keep=name, mixes=mixes), learnt=learnt)
-    check()
-    game.fingerprint = fingerprint(row for _, row in rows_of(game))
+        found[name] = counted(table.by(name), learnt=learnt)
+    game.fingerprint = text.name
     if game.game == "tc":
-        game.report = {**game.report, "rank_base": _rank_base(game)}
+        # What our own games count from is known; of others, whether a 0 is there tells.
+        own = int(game.options.get("readings") == "corrected")
+        base = table.rank_base if game.kind == Game.Kind.UPLOADED else own
+        game.report = {**game.report, "rank_base": base}
     game.statistics = found
-
-
-def _rank_base(game: Game) -> int | None:
-    """What our own games count from is known; of others, whether a 0 is there tells."""
-    if game.kind != Game.Kind.UPLOADED:
-        return int(game.options["readings"] == "corrected")
-    return rank_base(row for _, row in rows_of(game))
 
 
 def rank_base_of(game: Game) -> int | None:
@@ -68,8 +66,9 @@ def counted(table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | Non
     """{"all": [one], "user": [parts] or a sentence, "mix", "search", "more", "notices"}; JSON without NaN."""
     found: dict[str, Any] = {"notices": list(table.notices)}
     if table.game == "ic":
-        found["search"] = [{**one.as_dict(), "value": value} for one, value in stats.search(table)]
-        mix = mix or stats.best(stats.search(table))[0]
+        search = stats.search(table)
+        found["search"] = [{**one.as_dict(), "value": value} for one, value in search]
+        mix = mix or stats.best(search)[0]
         found["mix"] = mix.as_dict()
         kept, right = table.kept, table.before
         found["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
@@ -77,7 +76,7 @@ def counted(table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | Non
         found["intervals"] = _intervals(table)
     found["all"] = stats.statistics(table, "all", mix)
     found["user"] = _by_user(table, mix)
-    found["more"] = extras(table, mix, learnt=learnt)
+    found["more"] = extra_metrics(table, mix, learnt=learnt)
     return finite(found)
 
 
@@ -87,7 +86,7 @@ def _intervals(table: Table) -> dict[str, Any]:
     chars = allowed.astype(float)
     tops = {"pcpc": np.where(accepted, allowed, 0), "kpc": np.where(accepted, allowed > 0, allowed)}
     lines = len(table.lines)
-    return {name: _by_line(table.line, top.astype(float), chars, lines) for name, top in tops.items()}
+    return {name: interval_by_line(table.line, top.astype(float), chars, lines) for name, top in tops.items()}
 
 
 def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
@@ -157,12 +156,12 @@ def searched(
     if target not in IC_METRICS:
         raise LmcError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     stored = statistics_of(game, keep).get("search")
-    if stored and (alpha, penalty, target) == (mixing.ALPHA, mixing.OOV_PENALTY, "accuracy"):
+    if stored and (alpha, penalty, target) == (interpolation.ALPHA, interpolation.OOV_PENALTY, "accuracy"):
         return list(stored)
     if alpha.n * penalty.n > MAX_CELLS:
         raise LmcError(f"{alpha.n * penalty.n:,} mixtures.", f"At most {MAX_CELLS:,} are tried here.")
     small_enough(game)
-    table = table_of(game, keep=keep, mixes=mixing.grid(alpha, penalty))
+    table = table_of(game, keep=keep, mixes=interpolation.grid(alpha, penalty))
     found: list[dict[str, Any]] = finite(
         [{**mix.as_dict(), "value": value} for mix, value in stats.search(table, target)]
     )

@@ -12,7 +12,7 @@ from gym.exports import csv_download, json_download, stream
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.counting import keep_of, statistics_of
-from gym.lmchallenge.sums import HITS, LAST_INDEX
+from gym.lmchallenge.stats import HITS, LAST_INDEX
 
 
 def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:

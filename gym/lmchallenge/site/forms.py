@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.lmchallenge import noise
+from gym.lmchallenge import typing_errors
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Corpus, Game
@@ -127,16 +127,32 @@ class GameForm(forms.Form):
         help_text="One word a line, at most 5 MB. Without a file: the words of the corpus, most frequent first.",
     )
     num_candidates = forms.IntegerField(
-        required=False, initial=noise.CANDIDATES, min_value=2, max_value=1_000, label="Candidates per word"
+        required=False,
+        initial=typing_errors.CANDIDATES,
+        min_value=2,
+        max_value=1_000,
+        label="Candidates per word",
     )
     seed = forms.IntegerField(
-        required=False, initial=noise.SEED, min_value=1, max_value=2**31 - 1, label="Seed of the errors"
+        required=False,
+        initial=typing_errors.SEED,
+        min_value=1,
+        max_value=2**31 - 1,
+        label="Seed of the errors",
     )
     p_anykey = forms.FloatField(
-        required=False, initial=noise.P_ANYKEY, min_value=0.0001, max_value=0.9999, label="Chance of an error"
+        required=False,
+        initial=typing_errors.P_ANYKEY,
+        min_value=0.0001,
+        max_value=0.9999,
+        label="Chance of an error",
     )
     error_chars = forms.CharField(
-        required=False, initial=noise.ERROR_CHARS, max_length=500, label="Characters of errors", strip=False
+        required=False,
+        initial=typing_errors.ERROR_CHARS,
+        max_length=500,
+        label="Characters of errors",
+        strip=False,
     )
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
@@ -167,7 +183,7 @@ class GameForm(forms.Form):
         for name, field in self.fields.items():
             if given.get(name) is None and field.initial is not None and name not in self.errors:
                 given[name] = field.initial
-        given["error_chars"] = given.get("error_chars") or noise.ERROR_CHARS
+        given["error_chars"] = given.get("error_chars") or typing_errors.ERROR_CHARS
         if upload := given.get("words"):
             try:
                 given["words_bytes"] = read_upload(upload, MAX_WORDS_BYTES)

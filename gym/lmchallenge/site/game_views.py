@@ -15,9 +15,9 @@ from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import downloads, permissions, playing, selectors, shown
+from gym.lmchallenge.site import downloads, permissions, playing, presenters, selectors
+from gym.lmchallenge.site.charts import learning_figure
 from gym.lmchallenge.site.counting import keep_of, statistics_of
-from gym.lmchallenge.site.drawn import learning_figure
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
 from gym.lmchallenge.site.views import visible as visible_corpus
@@ -86,10 +86,10 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         "keep": keep,
         "filters": FILTER_WORDS,
         "found": found,
-        "match": shown.match_words(game),
-        "figures": shown.figures(game, found),
-        "more": shown.more(found),
-        "parts": shown.parts(game, found, keep, request),
+        "match": presenters.match_words(game),
+        "figures": presenters.figures(game, found),
+        "more": presenters.more(found),
+        "parts": presenters.parts(game, found, keep, request),
         "learning": learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
@@ -172,7 +172,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
     keep = filter_of(request, game)
     number = whole(request.GET.get("page"), 1)
     context: dict[str, Any] = {**about(request, game), "keep": keep, "filters": FILTER_WORDS}
-    context |= shown.text_page(game, keep, number, whole(request.GET.get("line"), 0))
+    context |= presenters.text_page(game, keep, number, whole(request.GET.get("line"), 0))
     return render(request, "lmchallenge/text.html", context)
 
 
@@ -186,7 +186,7 @@ def about(request: HttpRequest, game: Game) -> dict[str, Any]:
         "job": job,
         "position": position_in_queue(job) if job is not None and job.state == "queued" else None,
         "may_steer": permissions.can_steer(request.user, game),
-        "options": shown.options(game),
+        "options": presenters.options(game),
     }
 
 

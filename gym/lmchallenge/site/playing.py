@@ -14,17 +14,17 @@ from gym.bounded import Limits, Refused, check
 from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.lmchallenge import corpus as corpora
-from gym.lmchallenge import players, tools
+from gym.lmchallenge import corpus_tools, players
 from gym.lmchallenge.alignment import LogText
+from gym.lmchallenge.backend_players import PLAYABLE
 from gym.lmchallenge.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.noise import ErrorModel
-from gym.lmchallenge.registered import PLAYABLE
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
-from gym.lmchallenge.site.storage import Holds, append, lines_of, pack, row_of, take_in
+from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
+from gym.lmchallenge.typing_errors import ErrorModel
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from suites.models import Visibility
@@ -152,7 +152,7 @@ def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
         words = (
             corpora.vocabulary(data.splitlines(keepends=True))
             if data
-            else [word for word, _ in tools.vocabulary(lines_of(corpus))]
+            else [word for word, _ in corpus_tools.vocabulary(lines_of(corpus))]
         )
     except Refused as error:
         raise ValidationError(
@@ -201,7 +201,7 @@ def upload_log(
         if not game.lines:
             raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
         if corpus is not None and holds.text is not None:
-            found = holds.text.beside(partial(lines_of, corpus), partial(row_of, game), filename)
+            found = holds.text.beside(partial(lines_of, corpus), partial(decoded_line, game), filename)
             game.report = {"corpus_match": found.as_dict()}
         game.game = holds.game
         game.has_targets = holds.words or not holds.entries

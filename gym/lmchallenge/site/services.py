@@ -16,7 +16,7 @@ from gym.addresses import at_free_slug
 from gym.bounded import Limits, opened
 from gym.jobs import services as jobs
 from gym.lmchallenge import corpus as corpora
-from gym.lmchallenge import tools
+from gym.lmchallenge import corpus_tools
 from gym.lmchallenge.errors import CorpusError
 from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
@@ -59,7 +59,7 @@ def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> 
         raise CorpusError(f"{source}: the file is empty.", "Give a text with one line or more.")
     form = corpora.sniff(raw) if form == "auto" else form
     lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
-    found = tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
+    found = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
     found["shown"] = [_showable(line) for line in found["shown"]]
     return ReadCorpus(raw, form, found)
 
@@ -202,7 +202,7 @@ def doomed_games(user: User) -> Any:
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 
 
-def farewell(user: User, heir: User) -> None:
+def delete_or_hand_over(user: User, heir: User) -> None:
     """What becomes of somebody's corpora and games when the account goes. Call inside a transaction."""
     kept = list(kept_corpora(user).values_list("pk", flat=True))
     doomed = list(doomed_corpora(user).values_list("pk", flat=True))

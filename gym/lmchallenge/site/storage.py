@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import F
 
 from gym import bounded
 from gym.lmchallenge import corpus as corpora
-from gym.lmchallenge import logs
+from gym.lmchallenge import log_decoder, logs
 from gym.lmchallenge.alignment import LogText
 from gym.lmchallenge.corpus import Line
 from gym.lmchallenge.errors import LmcError, LogError
+from gym.lmchallenge.interpolation import Mix, Tokens
+from gym.lmchallenge.log_schema import LogLine
 from gym.lmchallenge.logs import Row
 from gym.lmchallenge.models import Corpus, Game, LogChunk
-
-if TYPE_CHECKING:
-    from gym.lmchallenge.mixtures import Mix
-    from gym.lmchallenge.table import Table
+from gym.lmchallenge.table import Table, read_table
 
 CHUNK_BYTES = 1_000_000
 """Unpacked; a chunk is cut behind the line that reaches it."""
@@ -41,8 +41,6 @@ def pack(data: bytes) -> bytes:
 
 def unpacked_lines(packed: bytes) -> Iterator[bytes]:
     """Lines with their ends; never everything unpacked at once."""
-    import io
-
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
         yield from stream
 
@@ -97,25 +95,22 @@ def _longest(game: Game, first: int) -> int:
     return first - start + 1 if start else first
 
 
-def rows_of(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Row]]:
-    """(line number, row) as statistics take them."""
-    for number, row in logs.read(log_lines(game, first, last), game.title):
-        yield number + first - 1, row
+def decoded(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, LogLine]]:
+    """(number, line) of the lines `first` to `last`."""
+    return log_decoder.read_lines(log_lines(game, first, last), game.title, first=first)
 
 
-def row_of(game: Game, at: int) -> Row:
-    """One row, from 0."""
-    ((_, row),) = rows_of(game, at + 1, at + 1)
-    return row
+def decoded_line(game: Game, at: int) -> LogLine:
+    """One line, from 0."""
+    ((_, line),) = decoded(game, at + 1, at + 1)
+    return line
 
 
 def table_of(
     game: Game, *, keep: str, mixes: Sequence[Mix] = (), first: int = 1, last: int | None = None
 ) -> Table:
     """Lines `first` to `last` as columns."""
-    from gym.lmchallenge.readers import read_log
-
-    return read_log(log_lines(game, first, last), game.title, keep=keep, mixes=mixes, first=first)
+    return read_table(decoded(game, first, last), filters=[keep], mixes=mixes)
 
 
 def reduced(row: Row, form: str) -> Row:
@@ -158,7 +153,7 @@ PRIVACY = {
 
 def log_in(game: Game, form: str) -> Iterator[bytes]:
     """The log in a privacy format, line by line, spelled as the reference spells it."""
-    for _, row in rows_of(game):
+    for _, row in log_decoder.read_rows(log_lines(game), game.title):
         yield logs.line_of(reduced(row, form)).encode("ascii")
 
 
@@ -181,11 +176,11 @@ class Holds:
     entries: bool = False
     text: LogText | None = None
 
-    def add(self, number: int, row: Row) -> None:
-        """One more row, with its number in the file."""
+    def add(self, number: int, row: Row, line: LogLine) -> None:
+        """One more row, as it stands and decoded, with its number in the file."""
         if self.text is not None:
-            self.text.add(number, row)
-        self.game = self.game or logs.game_of(row)
+            self.text.add(number, line)
+        self.game = line.game
         entries = row[logs.RESULT_KEYS[self.game]]
         self.entries = self.entries or bool(entries)
         self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
@@ -201,13 +196,12 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
         bounded.measure(stream, limits)
     kept: list[str] = []
     size = whole = 0
-    for number, row in logs.read(bounded_lines(stream, source, limits, LogError), source):
-        _check_countable(number, row, source)
-        holds.add(number, row)
-        line = logs.line_of(row)
-        kept.append(line)
-        size += len(line)
-        whole += len(line)
+    for number, row in log_decoder.read_rows(bounded_lines(stream, source, limits, LogError), source):
+        holds.add(number, row, _countable(number, row, source))
+        spelled = logs.line_of(row)
+        kept.append(spelled)
+        size += len(spelled)
+        whole += len(spelled)
         if whole > limit:
             raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split the log.")
         if size >= CHUNK_BYTES:
@@ -217,13 +211,15 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
         yield kept
 
 
-def _check_countable(number: int, row: Row, source: str) -> None:
-    """What `logs.read` leaves to those who count. Raises LogError."""
-    logs.check_learnt(number, row.get("trainingChars"))
-    if entries := row.get(logs.RESULT_KEYS["ic"]):
-        from gym.lmchallenge.mixing import Tokens
-
-        Tokens.of(entries, f"{source}, line {number}")
+def _countable(number: int, row: Row, source: str) -> LogLine:
+    """The row, decoded. Raises LogError for what `read_rows` leaves to those who count."""
+    line = log_decoder.line_of_row(row, number)
+    if line.game == "ic":
+        candidates, scores = (
+            [getattr(entry, name) for entry in line.entries] for name in ("candidates", "score")
+        )
+        Tokens.of(candidates, scores, f"{source}, line {number}")
+    return line
 
 
 def bounded_lines(stream: Any, source: str, limits: bounded.Limits, kind: type[LmcError]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.exports import stream
-from gym.lmchallenge import tools
+from gym.lmchallenge import corpus_tools
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services, storage
@@ -39,7 +39,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def corpus_new(request: HttpRequest) -> HttpResponse:
-    """Context: about, files (forms), problems, and after “Check only” checked (what tools.preview says)."""
+    """Context: about, files (forms), problems, and after “Check only” checked (what corpus_tools.preview says)."""
     about = AboutCorpusForm(request.POST or None)
     files = CorpusFileForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"about": about, "files": files}
@@ -134,19 +134,19 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
     if same:
         lines = storage.unpacked_lines(bytes(corpus.packed))
     elif form == "corpus.txt":
-        for _ in tools.to_text(storage.lines_of(corpus)):
+        for _ in corpus_tools.to_text(storage.lines_of(corpus)):
             pass  # what cannot be written is found before anything is sent
-        lines = (line.encode() for line in tools.to_text(storage.lines_of(corpus)))
+        lines = (line.encode() for line in corpus_tools.to_text(storage.lines_of(corpus)))
     elif form == "corpus.jsonl":
-        made = tools.to_json(storage.lines_of(corpus), timestamps=True)
+        made = corpus_tools.to_json(storage.lines_of(corpus), timestamps=True)
         lines = (line.encode("utf-8", "replace") for line in made)
     elif form == "sorted.jsonl" and corpus.form == "json":
-        lines = iter(list(tools.in_order(storage.unpacked_lines(bytes(corpus.packed)), corpus.slug)))
+        lines = iter(list(corpus_tools.in_order(storage.unpacked_lines(bytes(corpus.packed)), corpus.slug)))
     elif form in ("vocabulary.txt", "vocabulary.tsv"):
         counts = form.endswith("tsv")
         lines = (
             (f"{word}\t{count}\n" if counts else f"{word}\n").encode("utf-8", "replace")
-            for word, count in tools.vocabulary(storage.lines_of(corpus))
+            for word, count in corpus_tools.vocabulary(storage.lines_of(corpus))
         )
     else:
         raise Http404("There is no such download.")

@@ -12,11 +12,11 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.registry import handler
 from gym.propara.generate import PROMPT, GenerationError, answer_process
+from gym.propara.grid import read_grids
 from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.sentences import read_sentences
 from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
-from gym.propara.stream import grids_of
 from models_registry import permissions as model_permissions
 from models_registry.backends import Backend, BackendError, FilesMissing
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
@@ -55,7 +55,7 @@ def generate(context: JobContext) -> None:
 
 def _answer_all(context: JobContext, submission: Submission, backend: Backend) -> None:
     version = submission.version
-    grids = grids_of(version.answers, "answers")
+    grids = read_grids(version.answers, "answers")
     sentences = read_sentences(version.sentences, "sentences")
     policy = ScoringPolicy.from_dict(submission.provenance["policy"])
     done = set(submission.generated.values_list("process_id", flat=True))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from gym.propara.bootstrap import Comparison, Floats, compare_matrices
-from gym.propara.matching import QUESTIONS
+from gym.propara.bootstrap import Comparison, Floats, compare_matrices, matrix_of
 from gym.propara.models import Submission
 
 
@@ -48,9 +45,8 @@ def compare_submissions(first: Submission, second: Submission) -> Compared:
 
 
 def _matrix(submission: Submission) -> Floats:
-    rows = []
-    for row in submission.report["processes"]:
+    rows = submission.report["processes"]
+    for row in rows:
         if row["scores"] is None:
             raise ValueError(f"Process {row['id']} has no score.")
-        rows.append([value for name in QUESTIONS for value in row["scores"][name]])
-    return np.array(rows, dtype=np.float64)
+    return matrix_of(row["scores"] for row in rows)

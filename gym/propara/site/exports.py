@@ -8,13 +8,11 @@ from typing import Any
 from django.http import HttpResponse
 
 from gym.exports import csv_download, download, json_download
-from gym.propara import render
-from gym.propara.averages import harmonic
-from gym.propara.matching import QUESTIONS
+from gym.propara import reference_output
 from gym.propara.mistakes import label
 from gym.propara.models import Submission
 from gym.propara.report import Report, evaluate
-from gym.propara.scoring import QuestionScore
+from gym.propara.scoring import QUESTIONS, QuestionScore, overall
 
 
 def response_of(submission: Submission, form: str) -> HttpResponse | None:
@@ -37,10 +35,12 @@ def response_of(submission: Submission, form: str) -> HttpResponse | None:
     report = evaluated(submission)
     assert report.averages is not None
     if form == "report.txt":
-        text = render.report_text(report.averages, report.n_predictions, report.n_answers)
+        text = reference_output.report_text(report.averages, report.n_predictions, report.n_answers)
         return download(text, f"{stem}-report.txt", "text/plain")
     if form == "metrics.json":
-        return download(render.metrics_json(report.averages), f"{stem}-metrics.json", "application/json")
+        return download(
+            reference_output.metrics_json(report.averages), f"{stem}-metrics.json", "application/json"
+        )
     if form == "diagnostics.txt":
         return download(diagnostics(submission, report), f"{stem}-diagnostics.txt", "text/plain")
     return None
@@ -52,20 +52,17 @@ def evaluated(submission: Submission) -> Report:
 
 
 def diagnostics(submission: Submission, report: Report) -> str:
-    """As the reference writes it; files are called by their names here."""
+    """As the reference writes it, with the name of the upload and the address of the answer set as files."""
     assert report.averages is not None
-    parts = [render.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
-    for one in report.processes:
-        assert one.scores is not None
-        scores = (*one.scores.values(),)
-        parts.append(
-            render.process_diagnostics(one.prediction, one.answer, scores, one.sentences or None)  # type: ignore[arg-type]
-        )
-    return "".join([*parts, render.overall_diagnostics(report.averages)])
+    parts = [
+        reference_output.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")
+    ]
+    parts += [reference_output.process_diagnostics(one) for one in report.processes]
+    return "".join([*parts, reference_output.overall_diagnostics(report.averages)])
 
 
 def full_report(submission: Submission) -> dict[str, Any]:
-    """Everything that is stored, with what it rests on; the samples without their texts."""
+    """Everything that is stored, with its provenance; the samples without their texts."""
     version = submission.version
     return {
         "submission": submission.key,
@@ -93,19 +90,13 @@ def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, A
     names = [question] if question else list(QUESTIONS)
     rows = []
     for row in report["processes"]:
-        told = [(label(code), n) for code, n in row["mistakes"].items()]
-        precision, recall, f1 = _over(names, row["scores"]) if row["scores"] else (None, None, row["f1"])
-        numbers = {"precision": precision, "recall": recall, "f1": f1}
-        corrected_f1 = _over(names, row["corrected"])[2]
-        rows.append({**row, **numbers, "corrected_f1": corrected_f1, "told": told})
+        labels = [(label(code), n) for code, n in row["mistakes"].items()]
+        numbers: dict[str, Any] = dict.fromkeys(("precision", "recall", "f1"))
+        if row["scores"]:
+            numbers = overall(row["scores"][name] for name in names)._asdict()
+        corrected_f1 = overall(row["corrected"][name] for name in names).f1
+        rows.append({**row, **numbers, "corrected_f1": corrected_f1, "mistake_labels": labels})
     return rows
-
-
-def _over(names: list[str], scores: dict[str, list[float]]) -> tuple[float, float, float]:
-    """Mean precision, mean recall and their F1, summed as gym.propara.digest does: equal to the last bit."""
-    precision = sum(scores[name][0] for name in names) / len(names)
-    recall = sum(scores[name][1] for name in names) / len(names)
-    return precision, recall, harmonic(precision, recall)
 
 
 def process_table(submission: Submission) -> tuple[list[str], list[list[Any]]]:
@@ -118,7 +109,7 @@ def process_table(submission: Submission) -> tuple[list[str], list[list[Any]]]:
         parts: list[Any] = []
         for name in QUESTIONS:
             pair = QuestionScore(*row["scores"][name]) if row["scores"] else None
-            parts += [*pair, harmonic(*pair)] if pair else [None, None, None]
+            parts += [*pair, pair.f1] if pair else [None, None, None]
         whole = [row["id"], row["precision"], row["recall"], row["f1"]]
         rows.append([*whole, *parts, row["corrected_f1"], row["warnings"], row["error"]])
     return header, rows

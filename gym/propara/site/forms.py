@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.propara.intake import MAX_BYTES
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site.services import About
+from gym.propara.submission_files import MAX_BYTES
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
@@ -71,7 +71,7 @@ class AboutSetForm(forms.ModelForm):
 
 
 class AboutForm(forms.ModelForm):
-    """Who says it. `about()` is what the use cases take."""
+    """Submission metadata. `about()` is what the services take."""
 
     link = forms.URLField(required=False, assume_scheme="https", help_text="Paper, code or model card.")
 

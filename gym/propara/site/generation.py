@@ -12,7 +12,7 @@ from gym.jobs import services as jobs
 from gym.propara.generate import PROMPT
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import permissions
-from gym.propara.site.services import About, check_room, describe
+from gym.propara.site.services import About, check_submission_limit, describe
 from models_registry import permissions as model_permissions
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
@@ -44,7 +44,7 @@ def queue_generation(
     if rows > MAX_STEPS and not actor.is_staff:
         raise ValidationError(f"{rows:,} steps of participants; at most {MAX_STEPS:,} are generated here.")
     with transaction.atomic():
-        check_room(actor)
+        check_submission_limit(actor)
         limits.charge(actor, rows)
         submission = Submission(
             version=version,
@@ -77,7 +77,7 @@ def queue_generation(
 
 
 def cancel_generation(submission: Submission, *, actor: User) -> None:
-    """What is answered already stays, should it be queued again."""
+    """Processes that are answered stay, in case it is queued again."""
     _require(actor, submission)
     if submission.job is not None:
         jobs.request_cancel(submission.job, actor=actor)

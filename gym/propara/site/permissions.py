@@ -20,12 +20,12 @@ def can_view(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
 
 
 def can_edit(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
-    """What is said about it, and new versions: the owner, staff and collaborators who may edit."""
+    """Edit metadata and add versions: the owner, staff and collaborators who may edit."""
     return may_edit(user, answer_set)
 
 
 def can_manage(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
-    """Who sees it, and its end: the owner and staff."""
+    """Change visibility and delete: the owner and staff."""
     return owns(user, answer_set)
 
 
@@ -34,6 +34,6 @@ def can_submit(user: User | AnonymousUser, answer_set: AnswerSet) -> bool:
 
 
 def can_steer(user: User | AnonymousUser, submission: Submission) -> bool:
-    """Agree to repairs, edit, delete: the person who submitted, and staff. Not the answer set's owner: results that
-    displease stay."""
+    """Agree to repairs, edit, delete: the person who submitted, and staff. Not the answer set's owner, who could
+    otherwise delete unwelcome results."""
     return owns(user, submission)

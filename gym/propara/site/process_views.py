@@ -1,4 +1,4 @@
-"""One process under the lens, and two systems side by side."""
+"""Pages of one process, and of two systems side by side."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from gym.propara.matching import QUESTIONS
+from gym.propara.grid import read_grids
 from gym.propara.mistakes import mistakes
 from gym.propara.models import Submission
-from gym.propara.report import ProcessReport, evaluate_one
-from gym.propara.site import compare, selectors, shown
+from gym.propara.process_report import ProcessReport, evaluate_process
+from gym.propara.scoring import QUESTIONS
+from gym.propara.site import compare, presenters, selectors
 from gym.propara.site.submission_views import visible
 from gym.propara.site.views import neighbours, sentences_of
-from gym.propara.stream import grids_of
 
 
 @require_safe
 def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
-    """Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table, questions, told,
+    """Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table, questions, events,
     mistakes, warnings, neighbours, sample, n_samples."""
     submission = scored(request, key)
     sample = _sample(request, submission)
@@ -29,11 +29,11 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
         **_head(submission, process_id),
         "process": process,
         "row": next((row for row in submission.report["processes"] if row["id"] == process_id), None),
-        "table": shown.grid_table(
+        "table": presenters.grid_table(
             process.answer_grid, process.sentences, [("prediction", process.prediction_grid)]
         ),
-        "questions": shown.questions(process),
-        "told": shown.told(process),
+        "questions": presenters.questions(process),
+        "events": presenters.events(process),
         "mistakes": mistakes(process.answer_grid, process.prediction_grid),
         "warnings": [row for row in submission.report["warnings"] if row["process_id"] == process_id],
         "sample": sample,
@@ -96,12 +96,12 @@ def compare_process(request: HttpRequest, first: str, second: str, process_id: i
         **_head(pair[0], process_id),
         "first": pair[0],
         "second": pair[1],
-        "table": shown.grid_table(reports[0].answer_grid, reports[0].sentences, others),
+        "table": presenters.grid_table(reports[0].answer_grid, reports[0].sentences, others),
         "columns": [
             (
                 one,
                 next(row for row in one.report["processes"] if row["id"] == process_id),
-                shown.questions(report),
+                presenters.questions(report),
                 mistakes(report.answer_grid, report.prediction_grid),
             )
             for one, report in zip(pair, reports, strict=True)
@@ -125,9 +125,9 @@ def process_of(submission: Submission, process_id: int, sample: int = 1) -> Proc
     version = submission.version
     if process_id not in version.process_ids:
         raise Http404("There is no such process.")
-    answers = grids_of(version.answers, "answers")
-    predictions = grids_of(submission.samples[sample - 1]["text"], "predictions")
-    return evaluate_one(answers, predictions, process_id, sentences_of(version, process_id))
+    answers = read_grids(version.answers, "answers")
+    predictions = read_grids(submission.samples[sample - 1]["text"], "predictions")
+    return evaluate_process(answers[process_id], predictions[process_id], sentences_of(version, process_id))
 
 
 def _sample(request: HttpRequest, submission: Submission) -> int:

@@ -15,12 +15,12 @@ from django.utils.text import slugify
 from gym.addresses import at_free_slug
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
-from gym.propara.answers import Answers, read_answers
-from gym.propara.digest import digest
-from gym.propara.intake import Intake, take_in
+from gym.propara.answer_files import Answers, read_answers
 from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, Submission
 from gym.propara.report import EVALUATOR, Report, evaluate
 from gym.propara.site import permissions
+from gym.propara.stored_report import digest
+from gym.propara.submission_files import Intake, take_in
 from gym.sharing.models import Collaboration
 from suites.models import Visibility
 
@@ -34,7 +34,7 @@ MAX_SUBMISSIONS = 1_000
 
 @dataclass(frozen=True)
 class About:
-    """What people say about a submission."""
+    """Submission metadata."""
 
     system: str
     description: str = ""
@@ -166,7 +166,7 @@ def submit(
     _require(permissions.can_submit(actor, version.answer_set))
     intake = take_in(data, version.answers, filename or "predictions")
     with transaction.atomic():
-        check_room(actor)
+        check_submission_limit(actor)
         submission = Submission(
             version=version,
             owner=actor,
@@ -256,7 +256,7 @@ def score(submission: Submission) -> None:
     submission.save()
 
 
-def check_room(actor: User) -> None:
+def check_submission_limit(actor: User) -> None:
     """Refuse one more submission than an account may keep; holds for simultaneous requests too."""
     actor.hold()
     kept = Submission.objects.filter(owner=actor).count()
@@ -310,7 +310,7 @@ def queue_rescore(*, actor: User) -> Job | None:
     return jobs.enqueue(RESCORE, {}, owner=actor, title=f"ProPara: score {n} submissions again", total=n)
 
 
-# --- accounts that go ---
+# --- deleted accounts ---
 
 
 def kept_sets(user: User) -> Any:
@@ -333,10 +333,10 @@ def doomed_submissions(user: User) -> Any:
     return Submission.objects.filter(hidden | gone, owner=user)
 
 
-def farewell(user: User, heir: User) -> None:
-    """What becomes of somebody's answer sets and submissions when the account goes. Call inside a transaction.
+def delete_or_hand_over(user: User, heir: User) -> None:
+    """Delete or hand over the answer sets and submissions of an account that is deleted. Call inside a transaction.
 
-    What only they could see goes with them; what others rely on stays, submissions without a name.
+    What only the account could see is deleted. What others rely on goes to the heir, submissions lose their owner.
     """
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))

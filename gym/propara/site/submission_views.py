@@ -1,4 +1,4 @@
-"""Pages of submissions: hand in, agree to repairs, scores, one process, two systems side by side."""
+"""Pages of submissions: hand in, generate, agree to repairs, scores, edit, downloads."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
-from gym.propara.digest import digest
 from gym.propara.errors import ProParaError
-from gym.propara.flags import CODES as WARNING_CODES
 from gym.propara.grid import ACTIONS
-from gym.propara.intake import KINDS
-from gym.propara.matching import QUESTIONS
 from gym.propara.mistakes import CODES as MISTAKE_CODES
 from gym.propara.mistakes import label
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.report import EVALUATOR
+from gym.propara.scoring import QUESTIONS
 from gym.propara.site import exports, generation, permissions, selectors, services
-from gym.propara.site.drawn import confusion_figure
+from gym.propara.site.charts import confusion_figure
 from gym.propara.site.forms import AboutForm, GenerateForm, SubmitForm
-from gym.propara.site.views import form_status, problems_of, version_of, where_of
+from gym.propara.site.views import form_status, problems_of, version_of
+from gym.propara.stored_report import digest
+from gym.propara.submission_files import KINDS
+from gym.propara.submission_warnings import CODES as WARNING_CODES
 from gym.results.figures import Figure
 
 STOP_POLLING = 286
@@ -82,10 +82,7 @@ def generate(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Scores, or what it waits for. See `_scored` for the context of scored ones."""
     submission = visible(request, key)
-    context: dict[str, Any] = {
-        **_about(request, submission),
-        "repairs": [{**row, "where": where_of("", row["line"], row["column"])} for row in submission.repairs],
-    }
+    context = {**_about(request, submission), "repairs": submission.repairs}
     if submission.is_scored:
         context |= _scored(request, submission)
     return render(request, "propara/submission.html", context)

@@ -16,14 +16,14 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.exports import download
 from gym.propara import convert, prompts
 from gym.propara.errors import ProParaError
+from gym.propara.grid import read_grids
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.report import EVALUATOR
 from gym.propara.sentences import read_sentences
 from gym.propara.site import permissions, selectors, services
-from gym.propara.site.drawn import board_figure
+from gym.propara.site.charts import board_figure
 from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
-from gym.propara.site.shown import grid_table
-from gym.propara.stream import grids_of
+from gym.propara.site.presenters import grid_table
 from gym.results.figures import Figure
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
@@ -79,7 +79,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
     rows = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
     board = selectors.leaderboard(rows, sort)
     mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
-    grids = grids_of(version.answers, "answers")
+    grids = read_grids(version.answers, "answers")
     context = {
         "answer_set": answer_set,
         "version": version,
@@ -128,7 +128,7 @@ def _first_sentences(version: AnswerSetVersion, grids: Any) -> list[dict[str, An
 def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -> HttpResponse:
     """The answers about one process. Context: version, process_id, table, neighbours."""
     version = version_of(request, slug, number)
-    grids = grids_of(version.answers, "answers")
+    grids = read_grids(version.answers, "answers")
     if process_id not in grids:
         raise Http404("There is no such process.")
     context = {
@@ -215,7 +215,7 @@ def download_of(version: AnswerSetVersion, form: str) -> str | None:
         return version.answers
     if form == "sentences.tsv":
         return version.sentences or None
-    grids = grids_of(version.answers, "answers")
+    grids = read_grids(version.answers, "answers")
     if form == "template.tsv":
         return convert.template(grids)
     if form == "answers.json":
@@ -260,15 +260,7 @@ def problems_of(error: ProParaError) -> list[dict[str, Any]]:
     """For includes/problems.html: message, hint, where."""
     if not error.problems:
         return [{"message": str(error), "hint": "", "where": ""}]
-    return [
-        {"message": one.message, "hint": one.hint, "where": where_of(one.file, one.line, one.column)}
-        for one in error.problems
-    ]
-
-
-def where_of(file: str, line: int, column: int) -> str:
-    place = f"{file}, line {line}" if line else file
-    return f"{place}, column {column}" if column else place
+    return [{"message": one.message, "hint": one.hint, "where": one.place} for one in error.problems]
 
 
 def form_status(request: HttpRequest) -> int:

@@ -10,12 +10,11 @@ from rest_framework.response import Response
 from gym.api.base import renderers
 from gym.api.formats import CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import operation
-from gym.evaluations.api.results import tables
+from gym.evaluations.api.results import TABLES
 from gym.results import board_tables
-from gym.results.api import examples
 from gym.results.api.paging import HeadedList
-from gym.results.api.sent import BoardQuery, not_there, options_of
-from gym.results.api.shown import BoardSerializer
+from gym.results.api.query_parameters import BoardQuery, not_there, options_of
+from gym.results.api.serializers import BoardSerializer
 from gym.results.collections import revisions_of, visible_collections
 from gym.results.leaderboard import Board, leaderboard
 
@@ -26,13 +25,7 @@ MAX_CELLS = 10_000
 class Leaderboard(HeadedList):
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
-    @operation(
-        "Read the leaderboard",
-        answers=BoardSerializer,
-        query=BoardQuery,
-        example=examples.BOARD,
-        media=tables(board_tables.LONG_HEADER),
-    )
+    @operation("Read the leaderboard", answers=BoardSerializer, query=BoardQuery, media=TABLES)
     def get(self, request: Request) -> Response:
         """Models on the newest frozen revisions of the suites that are listed for you, best SG score first: the page's
         numbers under the page's choices. A page has at most 10,000 cells, so that it may hold fewer models than

@@ -9,57 +9,35 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpResponse
 from django.urls import path
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
-from gym.api.errors import Refusal, Trouble, answers, invalid
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
-from gym.api.operations import TEXT, operation
+from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Body, Query
 from gym.results import collection_views, collections
-from gym.results.api import downloads
 from gym.results.exports.refusal import Refused
 from gym.results.leaderboard import leaderboard
 from gym.results.models import Collection
 from gym.results.options import MAX_NAMES, Options
 from gym.results.rules import EACH, RULES, rule_of
-from gym.results.services import queue_missing
+from gym.results.services import Queued, queue_missing
 from gym.sharing.api import people_api
 from suites.models import SuiteRevision
 
-SLUG = {"slug": "long-distance"}
-ENTRY = {
-    "suite": "agreement_orc",
-    "title": "Agreement across relatives",
-    "owner": "alice",
-    "revision": 2,
-    "sha256": "9f86" * 16,
-    "same_name": ["agreement_orc-2"],
-}
-COLLECTION: dict[str, Any] = {
-    "slug": "long-distance",
-    "title": "Long-distance dependencies",
-    "description": "",
-    "reference": "",
-    "owner": "alice",
-    "created": "2026-03-01T09:00:00Z",
-    "published_at": None,
-    "sha256": "",
-    "n_suites": 1,
-}
-DETAIL = COLLECTION | {"suites": [ENTRY]}
-NEW = {"slug": "long-distance", "title": "Long-distance dependencies", "suites": [{"suite": "agreement_orc"}]}
 MAX_REVISION = 2**31 - 1
 
 
 @answers(Refused)
-def _refused(error: Refused) -> Refusal:
+def _refused(error: Refused) -> ApiProblem:
     """The thing is there, but this format cannot say it."""
-    return Refusal(409, str(error), "cannot-be-said")
+    return ApiProblem(409, str(error), "cannot-be-said")
 
 
 class CollectionSerializer(serializers.ModelSerializer):
@@ -68,7 +46,10 @@ class CollectionSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Collection
-        fields = list(COLLECTION)
+        fields = [
+            "slug", "title", "description", "reference", "owner", "created", "published_at", "sha256",
+            "n_suites",
+        ]  # fmt: skip
         read_only_fields = fields
 
 
@@ -83,7 +64,7 @@ class CollectionEntrySerializer(serializers.ModelSerializer):
 
     class Meta:
         model = SuiteRevision
-        fields = list(ENTRY)
+        fields = ["suite", "title", "owner", "revision", "sha256", "same_name"]
         read_only_fields = fields
 
     def get_same_name(self, revision: SuiteRevision) -> list[str]:
@@ -91,11 +72,18 @@ class CollectionEntrySerializer(serializers.ModelSerializer):
 
 
 class CollectionDetailSerializer(CollectionSerializer):
-    suites = CollectionEntrySerializer(many=True, help_text="in the collection's order")
+    suites = serializers.SerializerMethodField(help_text="in the collection's order")
 
     class Meta(CollectionSerializer.Meta):
-        fields = list(DETAIL)
+        fields = [*CollectionSerializer.Meta.fields, "suites"]
         read_only_fields = fields
+
+    @extend_schema_field(CollectionEntrySerializer(many=True))
+    def get_suites(self, collection: Collection) -> Any:
+        user = self.context["request"].user
+        revisions = collections.revisions_of(collection, user)
+        context = {"same_name": collections.same_name(user, revisions)}
+        return CollectionEntrySerializer(revisions, many=True, context=context).data
 
 
 class CollectionEntryBody(Body):
@@ -133,10 +121,13 @@ class MissingBody(Body):
 
 
 class MissingSerializer(serializers.Serializer):
-    runs = serializers.ListField(child=serializers.CharField(), help_text="keys of the runs queued now")
+    runs = serializers.SerializerMethodField(help_text="keys of the runs queued now")
     waiting = serializers.IntegerField(help_text="were under way already")
     left = serializers.IntegerField(help_text="ask again when these are done")
     stopped = serializers.CharField(allow_blank=True, help_text="why not all of them could be queued")
+
+    def get_runs(self, queued: Queued) -> list[str]:
+        return [run.key for run in queued.runs]
 
 
 class RuleChoice(Query):
@@ -164,7 +155,7 @@ def rows_of(request: Request) -> QuerySet[Collection]:
 
 
 def collection_of(request: Request, slug: str) -> Collection:
-    return one(rows_of(request), slug=slug)
+    return get_or_404(rows_of(request), slug=slug)
 
 
 def changeable(request: Request, slug: str) -> Collection:
@@ -175,97 +166,77 @@ def changeable(request: Request, slug: str) -> Collection:
 
 
 def shown(request: Request, slug: str) -> dict[str, Any]:
-    collection = collection_of(request, slug)
-    revisions = collections.revisions_of(collection, request.user)
-    data: dict[str, Any] = dict(CollectionSerializer(collection).data)
-    context = {"same_name": collections.same_name(request.user, revisions)}
-    return data | {"suites": CollectionEntrySerializer(revisions, many=True, context=context).data}
+    context = {"request": request}
+    return dict(CollectionDetailSerializer(collection_of(request, slug), context=context).data)
 
 
 def found(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
     revision = collections.frozen_revision(request.user, entry["suite"], entry.get("revision"))
     if revision is None:
         why = collections.why_not_found(request.user, entry["suite"], entry.get("revision"))
-        raise invalid(Trouble(where, why))
+        raise invalid(FieldError(where, why))
     return revision
 
 
 def all_found(request: Request, entries: list[dict[str, Any]]) -> list[SuiteRevision]:
     """In their order, each once; every one that is not there is named."""
     revisions: dict[int, SuiteRevision] = {}
-    troubles: list[Trouble] = []
+    field_errors: list[FieldError] = []
     for place, entry in enumerate(entries):
         try:
             revision = found(request, entry, f"$.suites[{place}]")
-        except Refusal as refusal:
-            troubles += refusal.troubles
+        except ApiProblem as problem:
+            field_errors += problem.field_errors
         else:
             revisions.setdefault(revision.pk, revision)
-    if troubles:
-        raise invalid(*troubles)
+    if field_errors:
+        raise invalid(*field_errors)
     return list(revisions.values())
 
 
 class CollectionList(ListView):
     filterset_class = CollectionFilter
 
-    @operation("List collections", answers=CollectionSerializer, many=True, example=COLLECTION)
+    @operation("List collections", answers=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Published ones, and your own."""
         return self.page(rows_of(request).order_by("title"), CollectionSerializer)
 
-    @operation(
-        "Make a collection",
-        takes=NewCollection,
-        sends=NEW,
-        answers=CollectionDetailSerializer,
-        status=201,
-        example=DETAIL,
-    )
+    @operation("Make a collection", takes=NewCollection, answers=CollectionDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
         """Yours alone until it is published; its suites are frozen revisions that you may see."""
-        given = self.given()
+        body = self.body()
         made = collections.make_collection(
             actor=request.user,
-            slug=given["slug"],
-            title=given["title"],
-            description=given.get("description", ""),
-            reference=given.get("reference", ""),
-            revisions=all_found(request, given.get("suites", [])),
+            slug=body["slug"],
+            title=body["title"],
+            description=body.get("description", ""),
+            reference=body.get("reference", ""),
+            revisions=all_found(request, body.get("suites", [])),
         )
         place = reverse("api-collection", args=[made.slug], request=request)
         return Response(shown(request, made.slug), status=201, headers={"Location": place})
 
 
 class CollectionDetail(ApiView):
-    path_examples = SLUG
-
-    @operation("Read a collection", answers=CollectionDetailSerializer, example=DETAIL)
+    @operation("Read a collection", answers=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its words and those of its suites that you may see. Its leaderboard is `leaderboard/?collection=`."""
         return Response(shown(request, slug))
 
-    @operation(
-        "Change a collection",
-        takes=CollectionCard,
-        sends={"title": "Dependencies", "suites": [{"suite": "agreement_orc", "revision": 2}]},
-        answers=CollectionDetailSerializer,
-        example=DETAIL,
-        also=[412],
-    )
+    @operation("Change a collection", takes=CollectionCard, answers=CollectionDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed. Not once it is published."""
         collection = changeable(request, slug)
-        given = self.given()
-        revisions = all_found(request, given["suites"]) if "suites" in given else None
-        with held(request, collection, lambda: shown(request, slug)):
+        body = self.body()
+        revisions = all_found(request, body["suites"]) if "suites" in body else None
+        with locked(collection):
             card = {
-                name: given.get(name, getattr(collection, name))
+                name: body.get(name, getattr(collection, name))
                 for name in ("title", "description", "reference")
             }
             collections.change_collection(collection, actor=request.user, revisions=revisions, **card)
-            data = shown(request, slug)
-        return Response(data, headers={"ETag": etag_of(data)})
+        return Response(shown(request, slug))
 
     @operation("Delete a collection", status=204)
     def delete(self, request: Request, slug: str) -> Response:
@@ -275,42 +246,34 @@ class CollectionDetail(ApiView):
 
 
 class CollectionEntries(ApiView):
-    path_examples = SLUG
-
     @operation(
         "Add a revision to a collection",
         takes=CollectionEntryBody,
-        sends={"suite": "agreement_orc", "revision": 2},
         answers=CollectionDetailSerializer,
         status=201,
-        example=DETAIL,
     )
     def post(self, request: Request, slug: str) -> Response:
         """At the end; one that is there already stays where it is."""
         collection = changeable(request, slug)
-        revision = found(request, self.given(), "$.suite")
+        revision = found(request, self.body(), "$.suite")
         collections.add_revision(collection, revision, actor=request.user)
         place = reverse("api-collection", args=[slug], request=request)
         return Response(shown(request, slug), status=201, headers={"Location": place})
 
 
 class CollectionEntry(ApiView):
-    path_examples = SLUG | {"suite": "agreement_orc"}
-
     @operation("Take a revision out of a collection", status=204)
     def delete(self, request: Request, slug: str, suite: str, number: int) -> Response:
         """The suite is as it was."""
         collection = changeable(request, slug)
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
-        revision = one(revisions, suite__slug=suite, number=number)
+        revision = get_or_404(revisions, suite__slug=suite, number=number)
         collections.remove_revision(collection, revision, actor=request.user)
         return Response(status=204)
 
 
 class CollectionPublish(ApiView):
-    path_examples = SLUG
-
-    @operation("Publish a collection", answers=CollectionDetailSerializer, example=DETAIL)
+    @operation("Publish a collection", answers=CollectionDetailSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Everybody sees it from now on, and it never changes again; all its suites have to be public."""
         collections.publish_collection(changeable(request, slug), actor=request.user)
@@ -319,19 +282,17 @@ class CollectionPublish(ApiView):
 
 class CollectionFile(ApiView):
     content_negotiation_class = AddressDecides
-    path_examples = SLUG | {"form": "csv"}
 
     @operation(
         "Export a collection",
         answers={"type": "object", "description": "its leaderboard in JSON"},
         query=RuleChoice,
-        example={"rule": "each", "rows": []},
         media={
-            "text/csv": (TEXT, "rule,model,SG score\n"),
-            "text/markdown": (TEXT, "| model | SG score |\n"),
-            "application/x-tex": (TEXT, "\\begin{tabular}{lr}\n"),
-            "application/x-bibtex": (TEXT, "@misc{long-distance,\n}\n"),
-            "application/zip": (downloads.BINARY, ""),
+            "text/csv": TEXT,
+            "text/markdown": TEXT,
+            "application/x-tex": TEXT,
+            "application/x-bibtex": TEXT,
+            "application/zip": BINARY,
         },
         also=[413],
     )
@@ -347,47 +308,38 @@ class CollectionFile(ApiView):
 class RunMissing(ApiView):
     token_scope = Scope.RUN
 
-    @operation(
-        "Run what a leaderboard lacks",
-        takes=MissingBody,
-        sends={"collection": "long-distance", "models": ["demo-gpt2"]},
-        answers=MissingSerializer,
-        status=201,
-        example={"runs": ["3f2a9c1d5e7b8a604c21"], "waiting": 0, "left": 0, "stopped": ""},
-    )
+    @operation("Run what a leaderboard lacks", takes=MissingBody, answers=MissingSerializer, status=201)
     def post(self, request: Request) -> Response:
         """Models on the newest frozen revisions of suites, or on those of a collection, where there is no result and
         none is under way; at most 100 runs at a time."""
-        given = self.given()
+        body = self.body()
         options = Options(
-            suites=tuple(dict.fromkeys(given.get("suites", ()))),
-            models=tuple(dict.fromkeys(given.get("models", ()))),
+            suites=tuple(dict.fromkeys(body.get("suites", ()))),
+            models=tuple(dict.fromkeys(body.get("models", ()))),
         )
         revisions = None
-        if "collection" in given:
-            revisions = collections.revisions_of(collection_of(request, given["collection"]), request.user)
+        if "collection" in body:
+            revisions = collections.revisions_of(collection_of(request, body["collection"]), request.user)
         board = leaderboard(request.user, options, revisions)
         if board.unknown:
             raise invalid(
                 *(
-                    Trouble(
+                    FieldError(
                         "$.models" if name in options.models else "$.suites", f"There is no “{name}” here."
                     )
                     for name in board.unknown
                 )
             )
-        queued = queue_missing(board, actor=request.user)
-        data = {name: getattr(queued, name) for name in ("waiting", "left", "stopped")}
-        data["runs"] = [run.key for run in queued.runs]
+        queued = MissingSerializer(queue_missing(board, actor=request.user))
         place = reverse("api-runs", request=request)
-        return Response(data, status=201, headers={"Location": place})
+        return Response(queued.data, status=201, headers={"Location": place})
 
 
 _ONE = "collections/<slug:slug>/"
 urlpatterns = [
     path("collections/", CollectionList.as_view(), name="api-collections"),
     path(_ONE, CollectionDetail.as_view(), name="api-collection"),
-    *people_api(collection_views.ROOM, _ONE, **SLUG),
+    *people_api(collection_views.ROOM, _ONE),
     path(f"{_ONE}publish/", CollectionPublish.as_view(), name="api-collection-publish"),
     path(f"{_ONE}suites/", CollectionEntries.as_view(), name="api-collection-suites"),
     path(f"{_ONE}suites/<slug:suite>/<int:number>/", CollectionEntry.as_view(), name="api-collection-suite"),

@@ -7,15 +7,12 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import ApiView, one
-from gym.api.errors import Trouble, invalid
+from gym.api.base import ApiView, get_or_404
+from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
-from gym.evaluations.report import OUTCOME_NAMES
 from gym.results import comparisons
-from gym.results.alike import Unlike
-from gym.results.api import examples
 from gym.results.api.paging import HeadedList
-from gym.results.api.sent import (
+from gym.results.api.query_parameters import (
     CompareItemsQuery,
     CompareModelsQuery,
     CompareSuiteQuery,
@@ -23,12 +20,19 @@ from gym.results.api.sent import (
     not_there,
     numbers_of,
 )
-from gym.results.api.shown import ComparedItemsSerializer, ComparedModelsSerializer, ComparisonSerializer
-from gym.results.board_tables import rule_json
-from gym.results.compare import MAX_SIDES, ItemRow, Pair, Side, SuiteRow, Total, tests_in_words
+from gym.results.api.serializers import (
+    ComparedItemSerializer,
+    ComparedItemsHead,
+    ComparedItemsSerializer,
+    ComparedModelsHead,
+    ComparedModelsSerializer,
+    ComparedSuiteSerializer,
+    ComparisonSerializer,
+)
+from gym.results.compare import MAX_SIDES, Pair, tests_in_words
 from gym.results.comparisons import OnASuite
 from gym.results.rules import RULES, Rule
-from gym.results.stats import CORRECTIONS, Correction, Difference
+from gym.results.stats import CORRECTIONS, Correction
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
@@ -39,7 +43,6 @@ class Models(HeadedList):
         "Compare models on all suites",
         answers=ComparedModelsSerializer,
         query=CompareModelsQuery,
-        example=examples.COMPARED,
         name="compare_models",
     )
     def get(self, request: Request) -> Response:
@@ -48,7 +51,7 @@ class Models(HeadedList):
         in what the runs differ besides the model."""
         models, _ = _models(request, self.query)
         if len(models) < 2:
-            raise invalid(Trouble("?model", "This compares two to five models.", "Write a,b"))
+            raise invalid(FieldError("?model", "This compares two to five models.", "Write a,b"))
         rule, correction = _choices(self.query)
         found = comparisons.on_all_suites(
             request.user,
@@ -61,15 +64,15 @@ class Models(HeadedList):
         if found.unknown:
             raise not_there(("suite", name) for name in found.unknown)
         head = {
-            "rule": rule_json(rule),
+            "rule": rule,
             "note": _note(rule, correction, found.pairs, "comparisons"),
             "correction": correction.label,
-            "models": [{"model": model.slug, "name": model.name} for model in models],
-            "totals": [_total(total) for total in found.totals],
-            "missing": [gap.as_json() for gap in found.gaps],
+            "models": models,
+            "totals": found.totals,
+            "missing": found.gaps,
         }
         most = max(1, 100 // (len(models) - 1))
-        return self.headed(head, found.rows, lambda page: [_suite_row(row) for row in page], most=most)
+        return self.headed(ComparedModelsHead(head).data, found.rows, ComparedSuiteSerializer, most=most)
 
 
 class OnSuite(ApiView):
@@ -77,7 +80,6 @@ class OnSuite(ApiView):
         "Compare models or revisions on a suite",
         answers=ComparisonSerializer,
         query=CompareSuiteQuery,
-        example=examples.COMPARISON,
         name="compare_on_suite",
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -86,31 +88,19 @@ class OnSuite(ApiView):
         has no results, `unlike` in what the runs differ besides model and revision."""
         suite, found = _on_a_suite(request, slug, self.query)
         rule, correction = _choices(self.query)
-        return Response(
-            {
-                "suite": suite.slug,
-                "title": suite.title,
-                "rule": rule_json(rule),
-                "note": _note(rule, correction, found.pairs, "pairs"),
-                "correction": correction.label,
-                "sides": [_side(side) for side in found.sides],
-                "unlike": _unlike(found.unlike),
-                "not_run": found.not_run,
-                "missing": [gap.as_json() for gap in found.gaps],
-                "pairs": [_pair(pair, found.sides) for pair in found.pairs],
-                "n_items": len(found.items),
-                "n_differ": found.n_differ,
-            }
-        )
+        data = {
+            "suite": suite,
+            "rule": rule,
+            "note": _note(rule, correction, found.pairs, "pairs"),
+            "correction": correction.label,
+            "found": found,
+        }
+        return Response(ComparisonSerializer(data, context={"sides": found.sides}).data)
 
 
 class Items(HeadedList):
     @operation(
-        "Compare item by item",
-        answers=ComparedItemsSerializer,
-        query=CompareItemsQuery,
-        example=examples.COMPARED_ITEMS,
-        name="compare_items",
+        "Compare item by item", answers=ComparedItemsSerializer, query=CompareItemsQuery, name="compare_items"
     )
     def get(self, request: Request, slug: str) -> Response:
         """What each item counts under each run and by how many bits its predictions hold; with `only=differ` the items
@@ -118,22 +108,18 @@ class Items(HeadedList):
         _, found = _on_a_suite(request, slug, self.query)
         rule, _ = _choices(self.query)
         rows = [row for row in found.items if row.differs] if "only" in self.query else found.items
-        head = {
-            "rule": rule_json(rule),
-            "sides": [_side(side) for side in found.sides],
-            "unlike": _unlike(found.unlike),
-        }
-        return self.headed(head, rows, lambda page: [_item(row) for row in page])
+        head = {"rule": rule, "sides": found.sides, "unlike": found.unlike}
+        return self.headed(ComparedItemsHead(head).data, rows, ComparedItemSerializer)
 
 
-def _models(request: Request, given: dict[str, Any]) -> tuple[list[RegisteredModel], RegisteredModel | None]:
+def _models(request: Request, query: dict[str, Any]) -> tuple[list[RegisteredModel], RegisteredModel | None]:
     """The baseline, if one is named, before the others, and once more by itself."""
-    names = names_of(given, "model")
+    names = names_of(query, "model")
     if len(names) > MAX_SIDES:
-        raise invalid(Trouble("?model", f"These are {len(names)} models; at most {MAX_SIDES}."))
-    base = given.get("base")
+        raise invalid(FieldError("?model", f"These are {len(names)} models; at most {MAX_SIDES}."))
+    base = query.get("base")
     if base and base not in names:
-        raise invalid(Trouble("?base", f"“{base}” is none of the models.", "Name it in ?model, too."))
+        raise invalid(FieldError("?base", f"“{base}” is none of the models.", "Name it in ?model, too."))
     models = comparisons.models_named(request.user, sorted(names, key=lambda name: name != base))
     missing = [name for name in names if name not in {model.slug for model in models}]
     if missing:
@@ -141,23 +127,23 @@ def _models(request: Request, given: dict[str, Any]) -> tuple[list[RegisteredMod
     return models, models[0] if base else None
 
 
-def _choices(given: dict[str, Any]) -> tuple[Rule, Correction]:
-    return RULES[given["rule"]], CORRECTIONS[given["correction"]]
+def _choices(query: dict[str, Any]) -> tuple[Rule, Correction]:
+    return RULES[query["rule"]], CORRECTIONS[query["correction"]]
 
 
-def _on_a_suite(request: Request, slug: str, given: dict[str, Any]) -> tuple[Suite, OnASuite]:
-    suite = one(visible_suites(request.user), slug=slug)
-    (models, baseline), numbers = _models(request, given), numbers_of(given)
+def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Suite, OnASuite]:
+    suite = get_or_404(visible_suites(request.user), slug=slug)
+    (models, baseline), numbers = _models(request, query), numbers_of(query)
     revisions = comparisons.chosen_revisions(suite, numbers)
     if missing := set(numbers) - {row.number for row in revisions}:
         raise not_there(("r", str(number)) for number in sorted(missing))
     if not revisions:
-        raise invalid(Trouble("?r", "This suite has no frozen revision, and so no results."))
-    found = comparisons.on_a_suite(request.user, revisions, models, *_choices(given), baseline=baseline)
+        raise invalid(FieldError("?r", "This suite has no frozen revision, and so no results."))
+    found = comparisons.on_a_suite(request.user, revisions, models, *_choices(query), baseline=baseline)
     if found.left_out:
         n = len(found.sides) + len(found.left_out)
         hint = f"Without {'; '.join(found.left_out)} it fits."
-        raise invalid(Trouble("?model", f"These are {n} runs; at most {MAX_SIDES} are compared.", hint))
+        raise invalid(FieldError("?model", f"These are {n} runs; at most {MAX_SIDES} are compared.", hint))
     return suite, found
 
 
@@ -168,96 +154,3 @@ def _note(rule: Rule, correction: Correction, pairs: list[Pair], many: str) -> s
         f"{len(pairs)} {many} by the method of {correction.label}, which keeps {correction.keeps} below p. "
         "Ties count as failed."
     )
-
-
-def _unlike(rows: list[Unlike]) -> list[dict[str, Any]]:
-    return [{"fact": row.key, "values": list(row.values)} for row in rows]
-
-
-def _total(total: Total) -> dict[str, Any]:
-    return {
-        "model": total.model.slug,
-        "name": total.model.name,
-        "difference": _difference(total.difference),
-        "suites_both": total.n_suites,
-    }
-
-
-def _difference(found: Difference) -> dict[str, Any]:
-    interval = None if found.low is None else [found.low, found.high]
-    return {"n": found.n, "mean": found.mean, "interval": interval, "effect": found.effect}
-
-
-def _test(pair: Pair) -> dict[str, Any]:
-    test = pair.test
-    return {
-        "method": pair.method.key,
-        "only_first": test.only_first,
-        "only_second": test.only_second,
-        "p": test.p,
-        "p_corrected": pair.p_corrected,
-    }
-
-
-def _suite_row(row: SuiteRow) -> dict[str, Any]:
-    return {
-        "suite": row.revision.suite.slug,
-        "title": row.revision.suite.title,
-        "revision": row.revision.number,
-        "sha256": row.revision.sha256,
-        "rates": [_rate(side) if side else None for side in row.sides],
-        "against_baseline": [
-            {"difference": _difference(pair.rate), "test": _test(pair)} if pair else None
-            for pair in row.pairs
-        ],
-        "unlike": _unlike(row.unlike),
-    }
-
-
-def _rate(side: Side) -> dict[str, Any]:
-    limits = side.scored
-    return {
-        "run": side.run.key,
-        "rate": side.rate,
-        "interval": None if limits.low is None else [limits.low, limits.high],
-        "n_items": limits.n,
-    }
-
-
-def _side(side: Side) -> dict[str, Any]:
-    return {
-        "model": side.run.model.slug,
-        "name": side.run.model.name,
-        "label": side.label,
-        "revision": side.run.revision.number,
-        **_rate(side),
-        "score_kind": side.run.score_kind,
-        "policy": side.run.policy,
-    }
-
-
-def _pair(pair: Pair, sides: list[Side]) -> dict[str, Any]:
-    return {
-        "first": sides.index(pair.first),
-        "second": sides.index(pair.second),
-        "rate": _difference(pair.rate),
-        "test": _test(pair),
-        "margin": _difference(pair.margin) if pair.margin is not None else None,
-    }
-
-
-def _item(row: ItemRow) -> dict[str, Any]:
-    return {
-        "item": row.item,
-        "differs": row.differs,
-        "sides": [
-            {
-                "outcomes": [OUTCOME_NAMES[code] for code in cell[0]],
-                "counts": cell[1],
-                "margin_bits": cell[2],
-            }
-            if cell
-            else None
-            for cell in row.cells
-        ],
-    }

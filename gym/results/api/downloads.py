@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from gym.api.base import AddressDecides, ApiView
-from gym.api.errors import Refusal, Trouble, answers
-from gym.api.operations import TEXT, operation
+from gym.api.errors import ApiProblem, FieldError, answers
+from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
 from gym.lmchallenge.tokens import FILTER_WORDS
 from gym.results import export_views, figure_views
@@ -24,11 +24,10 @@ from gym.results.stats import CORRECTIONS
 
 
 @answers(TooMuch)
-def _too_much(error: TooMuch) -> Refusal:
-    return Refusal(413, str(error), "too-large", [Trouble("?", str(error), error.hint)])
+def _too_much(error: TooMuch) -> ApiProblem:
+    return ApiProblem(413, str(error), "too-large", [FieldError("?", str(error), error.hint)])
 
 
-BINARY = {"type": "string", "format": "binary"}
 MAX_REVISION = 2**31 - 1
 
 
@@ -46,14 +45,13 @@ class TableQuery(Query):
 
 class TableFile(ApiView):
     content_negotiation_class = AddressDecides
-    path_examples = {"what": "scores", "form": "csv"}
 
     @operation(
         "Export results of many runs",
         query=TableQuery,
         media={
-            "text/csv": (TEXT, "suite,revision,model,rule,n_items,rate\n"),
-            "application/vnd.apache.parquet": (BINARY, ""),
+            "text/csv": TEXT,
+            "application/vnd.apache.parquet": BINARY,
         },
         also=[413],
     )
@@ -63,8 +61,8 @@ class TableFile(ApiView):
         limit."""
         if what not in FRAMES or form not in {"csv", "parquet"}:
             raise Http404
-        given = {name: str(value) for name, value in self.query.items() if name != "all"}
-        return export_views.table_file(request.user, what, form, given, every=self.query.get("all", False))
+        query = {name: str(value) for name, value in self.query.items() if name != "all"}
+        return export_views.table_file(request.user, what, form, query, every=self.query.get("all", False))
 
 
 class EvaluatedFile(ApiView):
@@ -76,7 +74,6 @@ class EvaluatedFile(ApiView):
             "type": "object",
             "description": "the suite with metric_value in each region and meta.model",
         },
-        example={"meta": {"name": "agreement_orc", "metric": "sum", "model": "Demo GPT-2"}, "items": []},
     )
     def get(self, request: Request, key: str) -> HttpResponse:
         """As syntaxgym-core writes it; 409 when the run does not hold what that takes."""
@@ -155,18 +152,16 @@ class FigureQuery(Query):
 
 class FigureFile(ApiView):
     content_negotiation_class = AddressDecides
-    path_examples = {"kind": "suite-models", "form": "svg"}
 
     @operation(
         "Draw a figure",
         answers={"type": "object", "description": "its numbers in JSON"},
         query=FigureQuery,
-        example={"kind": "suite-models", "title": "Pass rates", "note": "", "columns": ["model"], "rows": []},
         media={
-            "text/csv": (TEXT, "model,rule,n_items,passed\n"),
-            "image/svg+xml": (TEXT, "<svg/>"),
-            "image/png": (BINARY, ""),
-            "application/pdf": (BINARY, ""),
+            "text/csv": TEXT,
+            "image/svg+xml": TEXT,
+            "image/png": BINARY,
+            "application/pdf": BINARY,
         },
     )
     def get(self, request: Request, kind: str, form: str) -> HttpResponse:

@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 
 from gym.api.base import ListView
 from gym.api.paging import LIMIT, MAX_LIMIT, Pages, limit_of
@@ -49,7 +50,7 @@ class HeadedList(ListView):
         self,
         head: dict[str, Any],
         rows: Sequence[Any],
-        shown: Callable[[list[Any]], Any],
+        shown: type[BaseSerializer] | Callable[[list[Any]], Any],
         most: int = MAX_LIMIT,
     ) -> Response:
         """`most`: rows of a page, whatever ?limit= says."""

@@ -9,7 +9,7 @@ from django.utils import timezone
 from gym.results.citing import bibtex
 from suites.models import SuiteRevision
 from suites.permissions import may_know_owner
-from suites.shown import ANONYMOUS, author_name
+from suites.presenters import ANONYMOUS, author_name
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser

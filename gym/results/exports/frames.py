@@ -16,7 +16,7 @@ from gym.results.scores import chance_p, margin_of
 TEXT, WHOLE, REAL, YES_NO = "string", "int64", "float64", "bool"
 CONTEXT = (
     ("run", TEXT), ("suite", TEXT), ("revision", WHOLE), ("suite_sha256", TEXT), ("model", TEXT), ("source", TEXT),
-    ("score_kind", TEXT),
+    ("score_kind", TEXT), ("whitespace", TEXT),
 )  # fmt: skip
 POLICY = (("bos", TEXT), ("eos", TEXT), ("join", TEXT), ("metric", TEXT))
 Row = tuple[Any, ...]
@@ -37,7 +37,10 @@ class Frame:
 def _context(run: SuiteRun) -> Row:
     revision = run.revision
     kind = run.score_kind if run.has_surprisals else None
-    return run.key, revision.suite.slug, revision.number, revision.sha256, run.model.slug, run.source, kind
+    return (
+        run.key, revision.suite.slug, revision.number, revision.sha256, run.model.slug, run.source, kind,
+        run.whitespace or None,
+    )  # fmt: skip
 
 
 def _policy(run: SuiteRun) -> Row:
@@ -52,22 +55,21 @@ def _sentences(run: SuiteRun, *fields: str) -> Iterator[tuple[Any, ...]]:
 
 def _regions(run: SuiteRun) -> Iterator[Row]:
     names = run.revision.region_names
-    fields = ("sentence__contents", "regions", "corrected", "pending", "tokens")
-    for item, condition, contents, regions, corrected, pending, tokens in _sentences(run, *fields):
-        beside = corrected or [None] * len(contents)
-        waits = {tokens[number][5] for number in pending}
-        cells = zip(names, contents, regions, beside, strict=True)
-        for number, (name, content, bits, other) in enumerate(cells):
-            yield item, condition, number + 1, name, content, bits, other, number in waits
+    fields = ("sentence__contents", "regions", "not_computed", "tokens")
+    for item, condition, contents, regions, not_computed, tokens in _sentences(run, *fields):
+        skipped = report.skipped_regions(tokens, not_computed)
+        cells = zip(names, contents, regions, strict=True)
+        for number, (name, content, bits) in enumerate(cells):
+            yield item, condition, number + 1, name, content, bits, number in skipped
 
 
 def _tokens(run: SuiteRun) -> Iterator[Row]:
-    for item, condition, tokens, pending in _sentences(run, "tokens", "pending"):
+    for item, condition, tokens, not_computed in _sentences(run, "tokens", "not_computed"):
         for number, (token, token_id, start, end, bits, region, straddles) in enumerate(tokens):
             place = region + 1 if isinstance(region, int) and region >= 0 else None
             yield (
                 item, condition, number + 1, token, token_id, start, end, place, bool(straddles), place is None, bits,
-                number in pending,
+                number in not_computed,
             )  # fmt: skip
 
 
@@ -106,7 +108,7 @@ FRAMES: dict[str, Frame] = {
     "regions": Frame(
         (
             ("item_number", WHOLE), ("condition_name", TEXT), ("region_number", WHOLE), ("region_name", TEXT),
-            ("content", TEXT), ("surprisal_bits", REAL), ("corrected_bits", REAL), ("pending", YES_NO),
+            ("content", TEXT), ("surprisal_bits", REAL), ("not_computed", YES_NO),
         ),
         _regions,
     ),
@@ -114,7 +116,7 @@ FRAMES: dict[str, Frame] = {
         (
             ("item_number", WHOLE), ("condition_name", TEXT), ("token_number", WHOLE), ("token", TEXT),
             ("token_id", WHOLE), ("start_character", WHOLE), ("end_character", WHOLE), ("region_number", WHOLE),
-            ("straddles_regions", YES_NO), ("special", YES_NO), ("surprisal_bits", REAL), ("pending", YES_NO),
+            ("straddles_regions", YES_NO), ("special", YES_NO), ("surprisal_bits", REAL), ("not_computed", YES_NO),
         ),
         _tokens,
     ),

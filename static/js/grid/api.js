@@ -1,10 +1,9 @@
-/* JSON to and from the server. A refusal is an ApiError with its status; no answer at all has status 0. */
+/* The REST API as the sheet uses it. A problem is an ApiError with its status; no answer at all has status 0. */
 
 export class ApiError extends Error {
-  constructor(status, message, body = null) {
+  constructor(status, message) {
     super(message);
     this.status = status;
-    this.body = body;
   }
 }
 
@@ -14,7 +13,7 @@ function csrfToken() {
   return cookie ?? document.querySelector("input[name=csrfmiddlewaretoken]")?.value ?? "";
 }
 
-export async function call(method, url, body, { signal, keepalive = false } = {}) {
+export async function call(method, url, body, { signal } = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
@@ -25,9 +24,7 @@ export async function call(method, url, body, { signal, keepalive = false } = {}
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
-      keepalive,
       credentials: "same-origin",
-      redirect: "manual",
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -40,31 +37,37 @@ export async function call(method, url, body, { signal, keepalive = false } = {}
   } catch {
     /* a page, not data */
   }
-  if (answer.type === "opaqueredirect") throw new ApiError(401, "you are signed out");
-  if (answer.status >= 400 && answer.status !== 409) {
-    throw new ApiError(answer.status, data?.message ?? data?.detail ?? data?.error ?? `the server answered ${answer.status}`, data);
+  if (answer.status >= 400 && data?.code !== "edit-conflict") {
+    throw new ApiError(answer.status, data?.detail ?? `the server answered ${answer.status}`);
   }
-  return { status: answer.status, data };
+  const etag = answer.headers.get("ETag")?.replace(/^W\//, ""); // a proxy that packs the answer makes it a weak one
+  return { status: answer.status, data, etag };
 }
 
 const PAGE = 500;
 
-/* The whole draft, page by page. onPage(draft, rows) hears each; the first brings everything but the later rows.
-   When somebody changes the draft meanwhile, it begins anew. */
-export async function loadDraft(url, onPage = () => {}) {
+/* The whole draft, page by page; one is opened when there is none any more. onPage(draft, rows) hears each page. When
+   somebody changes the draft meanwhile, it begins anew. `known`: everything but the rows, as it came with the page. */
+export async function loadDraft({ draft, cells }, onPage = () => {}, known = null) {
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const { data: first } = await call("GET", `${url}?offset=0&limit=${PAGE}`);
-    const rows = [...first.rows];
-    onPage(first, first.rows);
-    let steady = true;
-    while (rows.length < first.n_rows && steady) {
-      const { data } = await call("GET", `${url}?offset=${rows.length}&limit=${PAGE}`);
-      steady = data.version === first.version && data.rows.length > 0;
-      if (!steady) break;
-      rows.push(...data.rows);
-      onPage(first, data.rows);
+    const head = known && attempt === 0 ? { data: known, etag: `"v${known.version}"` } : call("GET", draft);
+    const both = Promise.all([head, call("GET", `${cells}?limit=${PAGE}`)]);
+    const found = await both.catch((error) => {
+      if (error.status !== 404 || attempt) throw error;
+    });
+    if (!found) {
+      await call("POST", draft);
+      continue;
     }
-    if (steady) return { ...first, rows };
+    const [{ data: first, etag }] = found;
+    let page = found[1];
+    const rows = [];
+    while (page.etag === etag) {
+      rows.push(...page.data.results);
+      onPage(first, page.data.results);
+      if (!page.data.next) return { ...first, rows };
+      page = await call("GET", cells + new URL(page.data.next).search);
+    }
   }
   throw new ApiError(0, "somebody changes this suite faster than it can be read");
 }

@@ -16,9 +16,11 @@ function withFormulas(doc, change) {
 // --- texts -------------------------------------------------------------------------------------------------------
 const change = (doc, item, condition, region, text) => [item, condition, region, doc.cell(item, condition, region), tidy(text)];
 
-export function setCell(doc, r, c, text) {
+/* `seen`: what the cell held when the person began to type; somebody else's text may have come in since. */
+export function setCell(doc, r, c, text, seen) {
   const { item, condition } = doc.place(r);
-  return entry("edit", [{ op: "set_cells", cells: [change(doc, item, condition, c + 1, text)] }]);
+  const [place, name, region, old, tidied] = change(doc, item, condition, c + 1, text);
+  return entry("edit", [{ op: "set_cells", cells: [[place, name, region, seen ?? old, tidied]] }]);
 }
 
 function everyCell(doc, rect, textOf) {

@@ -61,15 +61,15 @@ export class Editor {
     this.view.repaintAll();
   }
 
-  async load(url) {
+  async load(endpoints, known) {
     this.setLocked(true);
     let seen = null;
-    const draft = await loadDraft(url, (first, rows) => {
+    const draft = await loadDraft(endpoints, (first, rows) => {
       if (seen !== first) {
         seen = first;
         this.setDocument({ ...first, rows });
       } else this.addRows(rows);
-    });
+    }, known);
     this.setLocked(false);
     return draft;
   }
@@ -176,7 +176,7 @@ export class Editor {
   }
 
   /* Takes what was typed into the active cell. False: refused. */
-  commitCell(text) {
+  commitCell(text, seen) {
     const { r, c } = this.selection;
     const { doc } = this;
     let entry = null;
@@ -190,7 +190,7 @@ export class Editor {
         }
         entry = commands.renumberItem(doc, item, Number(text));
       } else if (c === CONDITION) entry = commands.renameCondition(doc, condition, text);
-      else if (c < doc.regions.length) entry = commands.setCell(doc, r, c, text);
+      else if (c < doc.regions.length) entry = commands.setCell(doc, r, c, text, seen);
     }
     if (!entry?.ops.length || !this.mayEdit()) {
       this.view.place(this.view.hasFocus);
@@ -248,6 +248,11 @@ export class Editor {
     const at = r >= 0 && r < this.doc.nRows ? this.doc.place(r) : {};
     const region = c >= 0 && c < this.doc.regions.length ? c + 1 : undefined;
     return { r, c, ...at, region };
+  }
+
+  textHere() {
+    const { item, condition, region } = this.here();
+    return this.doc.cell(item, condition, region);
   }
 
   chosenItems() {

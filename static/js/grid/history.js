@@ -58,6 +58,11 @@ export class History {
     return entry;
   }
 
+  clear() {
+    this.done = [];
+    this.undone = [];
+  }
+
   get canUndo() {
     return this.done.length > 0;
   }

@@ -23,6 +23,7 @@ export class Keyboard {
   begin(kind, caretAtEnd = false) {
     if (this.editing || this.view.input.readOnly) return this.editing !== null;
     this.editing = kind;
+    this.seen = this.editor.textHere();
     const { input, box } = this.view;
     box.classList.add("is-editing");
     if (caretAtEnd) input.setSelectionRange(input.value.length, input.value.length);
@@ -59,7 +60,7 @@ export class Keyboard {
     if (!this.editing) return true;
     const { value } = this.view.input;
     this.stop();
-    if (this.editor.commitCell(value)) return true;
+    if (this.editor.commitCell(value, this.seen)) return true;
     if (focus) {
       this.view.input.value = value;
       this.begin("opened");

@@ -15,11 +15,11 @@ export class LintPanel {
     this.later = debounce(700, () => this.ask());
   }
 
-  async ask(body = {}) {
+  async ask(finding) {
     this.controller?.abort();
     this.controller = new AbortController();
     try {
-      const { data } = await call("POST", this.url, body, { signal: this.controller.signal });
+      const { data } = await call(finding ? "POST" : "GET", this.url, finding, { signal: this.controller.signal });
       this.take(data);
       return true;
     } catch (error) {
@@ -87,7 +87,7 @@ export class LintPanel {
   }
 
   async ignore({ code, where }, reason) {
-    if (await this.ask({ ignore: { code, where, reason } })) announce(reason ? "put aside" : "shown again");
+    if (await this.ask({ code, where, reason })) announce(reason ? "put aside" : "shown again");
   }
 
   /* The first click leads to the first cell, the next one to the second. */

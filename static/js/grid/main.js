@@ -5,17 +5,17 @@ import { announce, counted } from "./dom.js";
 import { Editor } from "./editor.js";
 import { LintPanel } from "./lint.js";
 import { attachMenus } from "./menus.js";
-import { openMerge, rebase, takeMine } from "./merge.js";
-import { GridDocument } from "./model.js";
+import { openMerge, takeMine } from "./merge.js";
 import { drawPlot } from "./plot.js";
 import { PredictionsPanel } from "./predictions.js";
 import { Preview } from "./preview.js";
-import { SaveQueue, unrepeated } from "./save.js";
+import { SaveQueue, bodyOf, conflictsOf, together, undone } from "./save.js";
 import { LocalStore } from "./store.js";
 
 const root = document.querySelector("[data-grid-editor]");
 const find = (name) => root.querySelector(`[data-${name}]`);
-const endpoints = JSON.parse(document.querySelector("#grid-endpoints").textContent);
+const given = (name) => JSON.parse(document.querySelector(`#grid-${name}`).textContent);
+const endpoints = given("endpoints");
 
 const STATES = {
   loading: "Reading …",
@@ -42,7 +42,7 @@ const editor = new Editor({
   menu: find("context-menu"),
   title: `Sentences of ${root.dataset.title}`,
   hooks: {
-    onEdit: (ops) => save.push(ops),
+    onEdit: (ops) => save.push(ops, editor.doc.regions),
     onChange: (ops, scoresStand) => changed(ops, scoresStand),
     onMessage: (text, look) => {
       message.textContent = text;
@@ -52,7 +52,7 @@ const editor = new Editor({
   },
 });
 const store = new LocalStore(root.dataset.suite, root.dataset.user);
-const save = new SaveQueue({ url: endpoints.draft, version: 0, store, onState: stateChanged, onDiverged: readAnew });
+const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: readAnew });
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint });
 const preview = new Preview({
@@ -96,24 +96,17 @@ function stateChanged(state, detail) {
 }
 
 // --- somebody else's changes -----------------------------------------------------------------------------------
-let tries = 0;
-
-/* Edits made while the draft was on its way go first, so that the server carries them over; if there is no end of
-   them, they are put onto the newer draft here. */
+/* What is typed while the draft is on its way is saved first, and then it is read again. */
 async function readAnew() {
-  const draft = await loadDraft(endpoints.draft);
-  tries += 1;
-  if (save.pending.length && tries < 4) {
-    await save.flush();
-    return;
-  }
-  tries = 0;
-  const doc = new GridDocument(draft);
-  const { kept, conflicts } = rebase(doc, save.pending);
-  save.conflicts.push(...conflicts);
-  editor.setDocument(doc.toJSON());
+  const draft = await loadDraft(endpoints);
+  const moved = save.refused || draft.structure > save.version;
+  if (moved) editor.keyboard.commit(); // what is being typed belongs to a cell of the draft as it was
+  predictions.commit();
+  if (save.unsaved || draft.version < save.version) return;
+  if (moved) editor.history.clear(); // its steps name places by their numbers
+  editor.setDocument(draft);
   changed([{ op: "draft" }], false);
-  save.rebased(draft.version, kept);
+  save.caughtUp(draft.version);
   if (save.conflicts.length) showMerge();
   else announce("somebody else's changes came in");
 }
@@ -221,16 +214,17 @@ async function sendKept() {
     found.push(...(record.conflicts ?? []));
     if (!record.edits?.length) continue;
     try {
-      const { status: code, data } = await call("PATCH", endpoints.draft, { version: record.version, edits: record.edits });
-      if (code === 409) found.push(...(data.conflicts ?? []));
+      const { data } = await call("PATCH", endpoints.cells, bodyOf(record.version, record.edits));
+      found.push(...conflictsOf(data, record.edits));
       edits += record.edits.length;
     } catch (error) {
       if (!error.status) throw error;
-      found.push({ what: "structure", message: `Edits of an earlier visit were refused: ${error.message}`, ops: record.edits.flatMap((one) => one.ops) });
+      const message = `Edits of an earlier visit were refused: ${error.message}`;
+      found.push(...record.edits.flatMap((edit) => undone(edit, { message })));
     }
   }
   if (edits) editor.say(`${counted(edits, "edit")} of an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
-  return unrepeated(found);
+  return together(found);
 }
 
 async function start() {
@@ -238,7 +232,7 @@ async function start() {
   showState("loading");
   try {
     const conflicts = await sendKept();
-    const draft = await editor.load(endpoints.draft);
+    const draft = await editor.load(endpoints, given("draft"));
     save.version = draft.version;
     save.conflicts = conflicts;
     save.keep();

@@ -1,60 +1,21 @@
 /* Two people, one draft: what did not fit is shown with both values; nothing of either is lost. */
 
-import { applyOps, refresh } from "./model.js";
+import { refresh } from "./model.js";
 import { h } from "./dom.js";
 
-/* Edits of this page, done again on the newer document. Cells that hold something else now, and ops that no longer
-   fit, come back as conflicts. */
-export function rebase(doc, edits) {
-  const kept = [];
-  const conflicts = [];
-  for (const edit of edits) {
-    const ops = [];
-    edit.ops.forEach((op, index) => {
-      const fitting = op.op === "set_cells" ? fitCells(doc, op, edit, index, conflicts) : fitPredictions(doc, op, edit, index, conflicts);
-      if (!fitting) return;
-      try {
-        applyOps(doc, [fitting]);
-        ops.push(fitting);
-      } catch (error) {
-        conflicts.push({ edit: edit.id, op: index, what: "structure", message: error.message, ops: [op] });
-      }
-    });
-    if (ops.length) kept.push({ ...edit, ops });
-  }
-  return { kept, conflicts };
+/* The number of the region that a conflict is about, as the draft is now; 0 when it, its item or its condition is gone. */
+function regionOf(doc, { item, condition, region, name }) {
+  const places = doc.regions.flatMap((one, k) => (one === name ? [k + 1] : []));
+  const found = places.includes(region) ? region : places.length === 1 ? places[0] : 0;
+  return doc.cell(item, condition, found) === undefined ? 0 : found;
 }
 
-function fitCells(doc, op, edit, index, conflicts) {
-  const cells = [];
-  for (const [item, condition, region, old, yours] of op.cells) {
-    const theirs = doc.cell(item, condition, region);
-    if (theirs === yours) continue;
-    if (theirs === old) cells.push([item, condition, region, old, yours]);
-    else if (theirs === undefined) {
-      conflicts.push({ edit: edit.id, op: index, what: "structure", message: `Item ${item}, ${condition}, region ${region} is gone.`, ops: [{ ...op, cells: [[item, condition, region, old, yours]] }] });
-    } else conflicts.push({ edit: edit.id, op: index, what: "cell", item, condition, region, old, yours, theirs });
-  }
-  return cells.length ? { op: "set_cells", cells } : null;
-}
-
-function fitPredictions(doc, op, edit, index, conflicts) {
-  if (op.op !== "set_predictions") return op;
-  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-  if (same(doc.predictions, op.predictions)) return null;
-  if (op.old === undefined || same(doc.predictions, op.old)) return op;
-  conflicts.push({ edit: edit.id, op: index, what: "predictions", old: op.old, yours: op.predictions, theirs: doc.predictions });
-  return null;
-}
+const theirsOf = (doc, one) => (one.what === "predictions" ? doc.predictions : doc.cell(one.item, one.condition, regionOf(doc, one)));
 
 /* The op that puts "yours" in place of what stands now. */
-export function takeMine(doc, conflict) {
-  if (conflict.what === "cell") {
-    const { item, condition, region, yours } = conflict;
-    return refresh(doc, { op: "set_cells", cells: [[item, condition, region, "", yours]] });
-  }
-  if (conflict.what === "predictions") return refresh(doc, { op: "set_predictions", predictions: conflict.yours });
-  return null;
+export function takeMine(doc, one) {
+  if (one.what === "cell") return refresh(doc, { op: "set_cells", cells: [[one.item, one.condition, regionOf(doc, one), "", one.yours]] });
+  return refresh(doc, { op: "set_predictions", predictions: one.yours });
 }
 
 const asText = (value) => {
@@ -62,26 +23,28 @@ const asText = (value) => {
   return value === "" || value === undefined || value === null ? "∅" : String(value);
 };
 
-function whereOf(doc, one) {
+function whereOf(one) {
   if (one.what === "predictions") return "Predictions";
-  return `Item ${one.item}, ${one.condition}, ${doc.regions[one.region - 1] ?? `region ${one.region}`}`;
+  return `Item ${one.item}, ${one.condition}, ${one.name ?? `region ${one.region}`}`;
 }
 
 /* Shows the dialog. `me` is the name of the person here; choose(list of {conflict, mine}) is called once, with every choice. */
 export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
-  const both = conflicts.filter((one) => (one.what === "cell" && one.theirs !== null) || one.what === "predictions");
+  const both = conflicts.filter((one) => one.what !== "edit" && theirsOf(doc, one) !== undefined);
   const lost = conflicts.filter((one) => !both.includes(one));
   const who = [...new Set(conflicts.map((one) => (one.by === me ? "you, in another tab," : one.by)).filter(Boolean))].join(" and ") || "somebody else";
   const choices = new Map();
   const rows = both.map((one, k) => {
+    const theirs = theirsOf(doc, one);
+    const untouched = asText(theirs) === asText(one.old); // only items, conditions or regions changed
     const option = (mine, text) => {
       const id = `merge-${k}-${mine ? "mine" : "theirs"}`;
-      const radio = h("input", { type: "radio", class: "form-check-input", name: `merge-${k}`, id, checked: !mine, onchange: () => choices.set(one, mine) });
+      const radio = h("input", { type: "radio", class: "form-check-input", name: `merge-${k}`, id, checked: mine === untouched, onchange: () => choices.set(one, mine) });
       return h("td", {}, h("span", { class: "merge-choice" }, radio, h("label", { for: id, class: "merge-text", text: asText(text) })));
     };
-    choices.set(one, false);
-    return h("tr", {}, h("th", { scope: "row", text: whereOf(doc, one) }), h("td", { class: "quiet merge-text", text: asText(one.old) }), option(false, one.theirs), option(true, one.yours));
+    choices.set(one, untouched);
+    return h("tr", {}, h("th", { scope: "row", text: whereOf(one) }), h("td", { class: "quiet merge-text", text: asText(one.old) }), option(false, theirs), option(true, one.yours));
   });
   const all = (mine) => {
     for (const radio of body.querySelectorAll(`input[id$="-${mine ? "mine" : "theirs"}"]`)) {
@@ -89,7 +52,7 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
       radio.dispatchEvent(new Event("change"));
     }
   };
-  const parts = [h("p", { text: `While you were editing, ${who} changed the same places. Theirs are in the draft now; yours are kept here.` })];
+  const parts = [h("p", { text: `While you were editing, ${who} changed this suite, too. Theirs is in the draft now; yours is kept here.` })];
   if (rows.length) {
     const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map((text) => h("th", { scope: "col", text }));
     parts.push(
@@ -108,13 +71,12 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
 }
 
 function lostText(one) {
-  if (one.message) return one.message;
-  if (one.what !== "cell") return "An edit no longer fits.";
-  return `Item ${one.item}, ${one.condition}, region ${one.region} is not there any more; you wrote “${one.yours}”.`;
+  if (one.what !== "cell") return one.message || "An edit no longer fits.";
+  return `${whereOf(one)} is not there any more; you wrote “${one.yours}”.`;
 }
 
 function lostPart(lost) {
-  const text = lost.map((one) => JSON.stringify(one.ops ?? one.yours ?? one.op)).join("\n");
+  const text = lost.map((one) => JSON.stringify(one.ops ?? one.yours)).join("\n");
   return [
     h("h3", { text: "Could not be done any more" }),
     h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: lostText(one) }))),

@@ -21,6 +21,12 @@ export class PredictionsPanel {
     this.cards = [];
     this.serial = 0;
     this.answers = new Map();
+    this.commits = [];
+  }
+
+  /* Takes over what stands in the fields now. */
+  commit() {
+    for (const commit of this.commits) commit();
   }
 
   get doc() {
@@ -110,6 +116,7 @@ export class PredictionsPanel {
       if (!this.editor.mayEdit()) return;
       this.change(`prediction ${k + 1}: ${field}`, (list) => (list[k][field] = input.value), visit);
     };
+    this.commits.push(commit);
     const later = debounce(COMMIT, commit);
     input.addEventListener("focus", () => {
       visits += 1;

@@ -6,6 +6,7 @@ import { debounce } from "./dom.js";
 
 const DEBOUNCE = 80;
 const ROWS_AT_ONCE = 96;
+const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // places in OUTCOMES of dom.js
 
 export class Preview {
   /* hooks: onResult(items), onState(text, look), visibleItems() */
@@ -91,8 +92,8 @@ export class Preview {
     const controller = new AbortController();
     this.controller?.abort();
     this.controller = controller;
-    const rows = items.flatMap((item) => doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })));
-    const body = { model: this.model, rows, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula), items };
+    const sentences = items.flatMap((item) => doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })));
+    const body = { model: this.model, sentences, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula) };
     this.onState("scoring …", "busy");
     try {
       const data = await this._wait(body, controller.signal);
@@ -122,7 +123,9 @@ export class Preview {
     else this.onState(this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date", "");
   }
 
+  /* Asks again until the scores are there: soon at first, then less and less often. */
   async _wait(body, signal) {
+    const begun = performance.now();
     for (;;) {
       const { status, data } = await call("POST", this.url, body, { signal });
       if (status !== 202) return data;
@@ -130,8 +133,9 @@ export class Preview {
         const last = data.load_seconds ? ` (${Math.max(1, Math.round(data.load_seconds))} s last time)` : "";
         this.onState(`the model is being loaded${last} …`, "busy");
       } else this.onState("scoring …", "busy");
+      const waited = performance.now() - begun;
       await new Promise((done, fail) => {
-        const timer = setTimeout(done, data.retry_after_ms ?? 100);
+        const timer = setTimeout(done, waited < 1000 ? 40 : waited < 5000 ? 250 : 1000);
         signal.addEventListener("abort", () => {
           clearTimeout(timer);
           fail(new DOMException("stale", "AbortError"));
@@ -147,9 +151,11 @@ export class Preview {
       if (!this.scores.has(item)) this.scores.set(item, new Map());
       this.scores.get(item).set(condition, { bits, total });
     }
-    items.forEach((item, k) => {
-      this.results.set(item, (data.outcomes ?? []).map((codes, p) => ({ code: codes?.[k] ?? 3, margin: data.margins?.[p]?.[k], close: data.too_close?.[p]?.[k] === true })));
-    });
+    const n = this.getDoc().predictions.length;
+    for (const item of items) this.results.set(item, Array.from({ length: n }, () => ({ code: CODES["not evaluable"], margin: null, close: false })));
+    for (const { item, prediction, outcome, margin, too_close: close } of data.outcomes) {
+      this.results.get(item)[prediction] = { code: CODES[outcome], margin, close };
+    }
   }
 
   /* Mean bits of every region in every condition over the items scored so far. */

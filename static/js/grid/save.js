@@ -1,8 +1,8 @@
 /* The queue of edits on their way to the server. One PATCH at a time; what fails is sent again with the same ids.
 
-   When somebody else wrote meanwhile, edits that wait were made on a draft that the server no longer has. They are sent
-   with the version they were made on and with all edits since (`trail`), so that the server can carry them over; then
-   the draft is read anew. */
+   Edits are compared and set: they are done if items, conditions and regions are still those of `version`, and a cell is
+   written if it holds the text that the person saw. The rest becomes conflicts, which keep what was typed, and the draft
+   is read anew. */
 
 import { call } from "./api.js";
 
@@ -13,27 +13,48 @@ const PAUSES = [1000, 2000, 4000, 8000, 15_000];
 
 const newId = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) => (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
 
-/* The server tells the conflicts of an edit again when the edit is sent again. */
-export function unrepeated(conflicts) {
-  const seen = new Set();
-  return conflicts.filter(({ edit, op, what, item, condition, region, message }) => {
-    const key = JSON.stringify([edit, op, what, item, condition, region, item === undefined ? message : ""]);
-    return edit === undefined || (!seen.has(key) && seen.add(key));
+/* An edit that was not done: its cells and predictions with what was typed, the rest for copying. `regions` are the names
+   at the time of the edit: their numbers may mean others now. */
+export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
+  return ops.flatMap((op) => {
+    if (op.op === "set_cells") return op.cells.map(([item, condition, region, old, yours]) => ({ what: "cell", item, condition, region, name: regions[region - 1], old, yours, by }));
+    if (op.op === "set_predictions") return [{ what: "predictions", old: op.old, yours: op.predictions, by }];
+    return [{ what: "edit", message, ops: [op], by }];
   });
 }
 
+/* What the server answered about these edits, as conflicts to be shown. */
+export function conflictsOf({ conflicts = [] }, edits) {
+  return conflicts.flatMap((one) => {
+    const edit = edits.find(({ id }) => id === one.edit);
+    return one.what === "cell" ? [{ ...one, name: edit.regions?.[one.region - 1] }] : undone(edit, one);
+  });
+}
+
+/* Of two conflicts over one place the later one holds what the person wants now. */
+export function together(conflicts) {
+  const found = new Map();
+  for (const one of conflicts) {
+    const place = one.what === "edit" ? one : JSON.stringify([one.what, one.item, one.condition, one.name ?? one.region]);
+    found.set(place, { ...one, old: found.get(place)?.old ?? one.old });
+  }
+  return [...found.values()];
+}
+
+export const bodyOf = (version, edits) => ({ version, edits: edits.map(({ id, ops }) => ({ id, ops })) });
+
 export class SaveQueue {
-  /* hooks: onState(state, detail); onDiverged() reads the draft anew and calls rebased(); send(body) for tests */
-  constructor({ url, version, store, onState = () => {}, onDiverged = async () => {}, send = null }) {
+  /* hooks: onState(state, detail); onDiverged() reads the draft anew and calls caughtUp() */
+  constructor({ url, version, store, onState = () => {}, onDiverged = async () => {} }) {
     this.url = url;
     this.version = version;
     this.store = store;
     this.onState = onState;
     this.onDiverged = onDiverged;
-    this.send = send ?? ((body) => call("PATCH", url, body));
     this.pending = [];
     this.flying = [];
-    this.trail = [];
+    this.behind = false; // the server has edits of somebody else, or has not done ours
+    this.refused = false;
     this.conflicts = [];
     this.fails = 0;
     this.state = "saved";
@@ -45,8 +66,8 @@ export class SaveQueue {
     return this.pending.length + this.flying.length;
   }
 
-  push(ops) {
-    const edit = { id: newId(), ops };
+  push(ops, regions) {
+    const edit = { id: newId(), ops, regions: [...regions] };
     this.pending.push(edit);
     this.keep();
     if (this.state === "saved") this.setState("saving");
@@ -55,7 +76,7 @@ export class SaveQueue {
   }
 
   keep() {
-    this.store?.keep({ version: this.version, edits: this.unsaved ? [...this.trail, ...this.flying, ...this.pending] : [], conflicts: this.conflicts });
+    this.store?.keep({ version: this.version, edits: [...this.flying, ...this.pending], conflicts: this.conflicts });
   }
 
   setState(state, detail = "") {
@@ -85,7 +106,7 @@ export class SaveQueue {
     if (this.state !== "offline") this.setState("saving");
     let answer;
     try {
-      answer = await this.send({ version: this.version, edits: [...this.trail, ...this.flying] });
+      answer = await call("PATCH", this.url, bodyOf(this.version, this.flying));
     } catch (error) {
       this.pending = [...this.flying, ...this.pending];
       this.flying = [];
@@ -94,18 +115,28 @@ export class SaveQueue {
       return;
     }
     this.fails = 0;
-    this.conflicts = unrepeated([...this.conflicts, ...(answer.data.conflicts ?? [])]);
-    const alone = answer.status === 200 && !this.trail.length && answer.data.version === this.version + this.flying.length;
-    if (!alone) this.trail.push(...this.flying);
-    else this.version = answer.data.version;
-    this.flying = [];
+    this.take(answer.data);
     this.keep();
     if (this.pending.length) {
       this.setState("saving");
-      if (alone) this.soon();
-      else await this.flush();
-    } else if (alone) this.settle();
-    else await this.catchUp();
+      this.soon();
+    } else if (this.behind) await this.catchUp();
+    else this.settle();
+  }
+
+  /* After a refusal, what waits was made on what was refused. */
+  take(data) {
+    const sent = this.flying;
+    this.flying = [];
+    const found = conflictsOf(data, sent);
+    const refused = data.conflicts?.some((one) => one.what === "edit");
+    if (refused) {
+      found.push(...this.pending.splice(0).flatMap((edit) => undone(edit)));
+      this.refused = true;
+    }
+    if (found.length || data.version !== this.version + sent.length) this.behind = true;
+    if (!refused) this.version = data.version;
+    this.conflicts = together([...this.conflicts, ...found]);
   }
 
   async catchUp() {
@@ -116,14 +147,12 @@ export class SaveQueue {
     }
   }
 
-  /* The draft was read anew, and `pending` are the edits that still wait, as they are to be done on it. */
-  rebased(version, pending = []) {
+  /* The draft was read anew, with all that was sent. */
+  caughtUp(version) {
     this.version = version;
-    this.trail = [];
-    this.pending = pending;
+    this.behind = this.refused = false;
     this.keep();
-    if (pending.length) this.soon();
-    else this.settle();
+    this.settle();
   }
 
   failed(error) {
@@ -140,7 +169,7 @@ export class SaveQueue {
   }
 
   again() {
-    if (this.trail.length && !this.unsaved) this.catchUp();
+    if (this.behind && !this.unsaved) this.catchUp();
     else this.flush();
   }
 

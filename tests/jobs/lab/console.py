@@ -15,8 +15,8 @@ django.setup()
 import dramatiq  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
-from gym.jobs import broker, selectors, services  # noqa: E402
-from gym.jobs.models import Job, Message  # noqa: E402
+from gym.jobs import broker, fairness, selectors, services  # noqa: E402
+from gym.jobs.models import Job  # noqa: E402
 from tests.jobs.lab.models import Chunk, Receipt  # noqa: E402
 
 
@@ -75,11 +75,8 @@ def lose_messages(queue: str) -> None:
 
 
 def ready(queue: str) -> int:
-    return broker.ready_messages(queue)
-
-
-def dead_messages() -> int:
-    return Message.objects.filter(dead_at__isnull=False).count()
+    """Messages, or without them jobs, that a worker could take now."""
+    return broker.ready_messages(queue) if broker.needs_messages() else fairness.ready(queue).count()
 
 
 def workers() -> list[list[Any]]:
@@ -87,7 +84,7 @@ def workers() -> list[list[Any]]:
 
 
 def clear() -> None:
-    for model in (Chunk, Receipt, Message, Job):
+    for model in (Chunk, Receipt, Job):
         model.objects.all().delete()
 
 

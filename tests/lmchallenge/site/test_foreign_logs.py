@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from gym.lmchallenge import logs
 from gym.lmchallenge.errors import LogError
-from gym.lmchallenge.mixing import Mix, Tokens
+from gym.lmchallenge.interpolation import Mix, Tokens
+from gym.lmchallenge.log_decoder import read_lines, read_rows
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import shown, storage
+from gym.lmchallenge.site import presenters, storage
 from gym.lmchallenge.site.downloads import offered
 from gym.lmchallenge.site.storage import PRIVACY, reduced
 from tests.lmchallenge.site.worlds import make_corpus, play, run_alone, upload
@@ -60,14 +61,18 @@ ROWS = st.sampled_from(["wp", "tc", "ic"]).flatmap(
 def test_whatever_a_log_may_hold_can_be_shown(row, keep):
     line = json.dumps(row).encode()
     try:
-        ((_, found),) = logs.read([line + b"\n"])
-        entries = found.get("inputCorrections")
-        if entries is not None:
-            Tokens.of(entries)  # as counting does, before anything is shown
+        ((_, found),) = read_rows([line + b"\n"])
+        ((_, decoded),) = read_lines([line + b"\n"])
+        if decoded.game == "ic":  # as counting does, before anything is shown
+            Tokens.of(
+                [entry.candidates for entry in decoded.entries], [entry.score for entry in decoded.entries]
+            )
     except LogError:
         return
-    mix = Mix(0.5, -1.0) if entries is not None else None
-    pieces = list(shown.pieces(shown.spans(found, keep, mix, "corrected", shown.MOST_STARS), mix, None))
+    mix = Mix(0.5, -1.0) if decoded.game == "ic" else None
+    pieces = list(
+        presenters.pieces(presenters.spans(decoded, keep, mix, "corrected", presenters.MOST_STARS), mix, None)
+    )
     assert sum(len(piece.words) for piece in pieces) < 20_000
     for form in PRIVACY:
         logs.line_of(reduced(found, form))
@@ -147,7 +152,7 @@ PAIRS = {"score": [-1, -2], "candidates": CANDIDATES}
 )
 def test_a_log_in_lengths_holds_no_word(entry):
     row = {"inputCorrections": [{**entry, **PAIRS}]}
-    ((_, read),) = logs.read([json.dumps(row).encode()])
+    ((_, read),) = read_rows([json.dumps(row).encode()])
     assert reduced(read, "lengths")["inputCorrections"] == [
         {"targetChars": 1, "verbatimMatch": False, "score": [-1, -2], "candidates": [[-1, -2], [-3, None]]}
     ]

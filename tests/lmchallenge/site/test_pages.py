@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site import services
+from gym.lmchallenge.site import services, storage
 from gym.lmchallenge.site.storage import reduced
 from tests.lmchallenge.site.worlds import LOG, TEXT, USERS, make_corpus, play, upload
 
@@ -240,9 +240,7 @@ def test_what_cannot_be_tested_is_said_to_be_so(client, people):
 
 
 def rows_of(game: Game) -> list[dict]:
-    from gym.lmchallenge.site import storage
-
-    return [row for _, row in storage.rows_of(game)]
+    return [json.loads(line) for line in storage.log_lines(game)]
 
 
 def test_downloads_say_what_is_kept(client, people):
@@ -303,7 +301,7 @@ def test_lists_take_as_many_queries_with_many_games_as_with_one(
 
 
 def test_an_account_that_goes_takes_what_only_it_could_see(people):
-    from gym.accounts.farewell import delete_account
+    from gym.accounts.account_deletion import delete_account
 
     public = make_corpus(people.alice, slug="public")
     make_corpus(people.alice, slug="mine", visibility="private")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from gym.evaluations import limits
 from gym.jobs.models import State
 from gym.jobs.testing import run_pending
-from gym.lmchallenge import readers, stats
+from gym.lmchallenge import interpolation, stats
 from gym.lmchallenge.adaptive import AdaptivePlayer
 from gym.lmchallenge.games import GameOptions
 from gym.lmchallenge.logs import line_of
@@ -46,8 +46,9 @@ def test_a_game_on_the_site_logs_what_the_command_line_logs(people, kind):
 def test_statistics_of_every_filter_are_those_of_the_log(people, kind):
     game = play(make_corpus(people.alice, USERS), people.alice, kind)
     for keep, found in game.statistics.items():
-        assert found["all"] == stats.of_log(storage.rows_of(game), keep=keep)
-        users = stats.of_log(storage.rows_of(game), keep=keep, partition="user") if kind != "ic" else None
+        table = storage.table_of(game, keep=keep, mixes=interpolation.grid())
+        assert found["all"] == stats.statistics(table)
+        users = stats.statistics(table, "user") if kind != "ic" else None
         if users:
             assert [{k: v for k, v in row.items() if k != "user"} for row in found["user"]] == users
     assert game.fingerprint
@@ -206,7 +207,7 @@ def test_long_logs_are_kept_in_several_chunks(people, monkeypatch):
     for first, last in [(1, 1), (5, 8), (12, 12), (3, 30)]:
         found = b"".join(storage.log_lines(game, first, last)).decode().splitlines()
         assert found == whole[first - 1 : last]
-    assert [number for number, _ in storage.rows_of(game, 5, 8)] == [5, 6, 7, 8]
+    assert [number for number, _ in storage.decoded(game, 5, 8)] == [5, 6, 7, 8]
 
 
 def test_who_may_not_read_the_text_cannot_play_on_it(people):
@@ -283,7 +284,7 @@ def test_a_reduced_log_is_what_the_game_would_have_written(people, kind):
     full = play(make_corpus(people.alice, USERS), people.alice, kind)
     private = play(make_corpus(people.alice, USERS, slug="two"), people.alice, kind, targets=False)
     assert b"".join(storage.log_in(full, "lengths")).decode() == log_of(private)
-    assert readers.read_table(storage.rows_of(private), keep="all", mixes=[]).game == kind
+    assert storage.table_of(private, keep="all").game == kind
 
 
 BATCHES = "".join(

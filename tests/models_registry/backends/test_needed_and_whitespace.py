@@ -1,10 +1,9 @@
-"""Needed tokens first, the rest later; and the two terms of the whitespace correction."""
+"""Needed tokens, and the whitespace correction."""
 
 from __future__ import annotations
 
 import copy
 import math
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from hypothesis import strategies as st
 
 from models_registry.backends import load_backend
 from models_registry.backends.causal import CausalBackend
-from models_registry.engine import ScoringPolicy, TokenScores, region_terms
+from models_registry.engine import ScoringPolicy, TokenScores
 from models_registry.engine.bounds import ERROR_BITS, margin_bound
 from models_registry.engine.needs import needed_tokens
-from models_registry.engine.whitespace import blank_sets
-from suites.regions import align, join, region_values
+from models_registry.engine.whitespace import blank_sets, corrected_scores, word_ends
+from suites.regions import join
 from tests.models_registry import tiny
 
 TOLERANCE = 5e-4
@@ -47,7 +46,7 @@ def scores(backend: CausalBackend, texts: list[str], policy: ScoringPolicy, need
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_needed_tokens_are_computed_and_all_others_are_pending(backend: CausalBackend, data: Any) -> None:
+def test_needed_tokens_are_computed_and_all_others_are_flagged(backend: CausalBackend, data: Any) -> None:
     texts = [join(parts).text for parts in SUITE] + [join(SUITE[0]).text]
     spans = [
         data.draw(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))), max_size=2))
@@ -60,32 +59,25 @@ def test_needed_tokens_are_computed_and_all_others_are_pending(backend: CausalBa
         together = [*own, *(other for t, s in zip(texts, spans, strict=True) if t == text for other in s)]
         flags = needed_tokens(one.offsets, together)
         for at, (bit, full, flag) in enumerate(zip(one.bits, all_of_it.bits, flags, strict=True)):
-            pending = bool(one.pending) and one.pending[at]
-            assert pending == (not flag and at > 0)
-            assert (bit is None) == (pending or full is None)
+            skipped = bool(one.not_computed) and one.not_computed[at]
+            assert skipped == (not flag and at > 0)
+            assert (bit is None) == (skipped or full is None)
             assert bit is None or bit == pytest.approx(full, abs=TOLERANCE)
-    rest = scores(backend, texts, policy, [one.pending_spans() for one in first])
-    for one, later, all_of_it in zip(first, rest, whole, strict=True):
-        filled = one.filled(later)
-        assert filled.complete
-        assert filled.bits[1:] == pytest.approx(all_of_it.bits[1:], abs=TOLERANCE)
 
 
-def test_a_first_token_without_a_start_token_is_unscored_and_not_pending(backend: CausalBackend) -> None:
+def test_a_first_token_without_a_start_token_is_unscored_and_not_flagged(backend: CausalBackend) -> None:
     (one,) = scores(backend, ["The keys"], ScoringPolicy(bos="never"), [[(0, 3)]])
     assert one.bits[0] is None
-    assert not one.pending[0]
-    assert one.pending[-1]
+    assert not one.not_computed[0]
+    assert one.not_computed[-1]
 
 
-def test_pending_survives_json_and_is_left_out_when_there_is_none(backend: CausalBackend) -> None:
+def test_the_flags_survive_json_and_are_left_out_when_there_are_none(backend: CausalBackend) -> None:
     (part,) = scores(backend, ["The keys"], ScoringPolicy(), [[(0, 3)]])
     (full,) = scores(backend, ["The keys"], ScoringPolicy())
     assert TokenScores.from_dict(part.to_dict()) == part
-    assert "pending" not in full.to_dict()
+    assert "not_computed" not in full.to_dict()
     assert "boundary_bits" not in full.to_dict()
-    with pytest.raises(ValueError, match="different texts"):
-        part.filled(scores(backend, ["The horse"], ScoringPolicy())[0])
 
 
 def exact_terms(backend: CausalBackend, folder: Path, text: str) -> tuple[list[float], list[float]]:
@@ -119,49 +111,74 @@ def test_boundary_bits_equal_their_float64_values(backend: CausalBackend, tiny_m
         assert TokenScores.from_dict(one.to_dict()) == one
 
 
-def test_needed_regions_bring_their_two_terms(backend: CausalBackend) -> None:
-    joined = join(SUITE[0])
-    policy = ScoringPolicy(whitespace="trailing")
-    (whole,) = scores(backend, [joined.text], policy)
-    span = joined.spans[2]
-    (part,) = scores(backend, [joined.text], policy, [[(span.start, span.end)]])
-    spans = [(each.start, each.end) for each in joined.spans]
-    assert region_terms(joined.text, spans, part)[2] == pytest.approx(
-        region_terms(joined.text, spans, whole)[2], abs=TOLERANCE
-    )
+def test_needed_tokens_are_corrected_as_with_all_tokens(backend: CausalBackend) -> None:
+    for parts in SUITE:
+        joined = join(parts)
+        policy = ScoringPolicy(whitespace="trailing")
+        (whole,) = scores(backend, [joined.text], policy)
+        for span in joined.spans:
+            (part,) = scores(backend, [joined.text], policy, [[(span.start, span.end)]])
+            known = corrected_scores(joined.text, whole).bits
+            for bit, full, waits in zip(
+                corrected_scores(joined.text, part).bits,
+                known,
+                part.not_computed or [False] * len(part),
+                strict=True,
+            ):
+                assert (bit is None) == (waits or full is None)
+                assert bit is None or bit == pytest.approx(full, abs=TOLERANCE)
 
 
 def test_corrections_telescope_to_the_sentence(backend: CausalBackend) -> None:
-    joined = join(SUITE[1])
-    (one,) = scores(backend, [joined.text], ScoringPolicy(whitespace="trailing"))
-    values = region_values(align(joined, one.offsets, one.special), one.bits, 5)
-    terms = region_terms(joined.text, [(span.start, span.end) for span in joined.spans], one)
-    assert one.boundary_bits is not None
-    for left, right in pairwise(terms):
-        assert left.after == right.before
-    corrected = sum(
-        value - (term.before or 0.0) + (term.after or 0.0)
-        for value, term in zip(values.values, terms, strict=True)
-    )
-    first, last = one.boundary_bits[0], one.boundary_bits[-1]
-    assert first is not None
-    assert last is not None
-    assert corrected == pytest.approx(values.total - first + last)
+    for parts in SUITE:
+        joined = join(parts)
+        (raw,) = scores(backend, [joined.text], ScoringPolicy(whitespace="trailing"))
+        one = corrected_scores(joined.text, raw)
+        assert one.boundary_bits is None
+        assert raw.boundary_bits is not None
+        first, last = raw.boundary_bits[0], raw.boundary_bits[-1]
+        assert first is not None
+        assert last is not None
+        known = math.fsum(bit for bit in raw.bits if bit is not None)
+        assert math.fsum(bit for bit in one.bits if bit is not None) == pytest.approx(known - first + last)
 
 
-def test_regions_without_a_word_end_have_no_term() -> None:
-    text, spans = "walked, ed", [(0, 6), (6, 7), (7, 7), (7, 10)]
+def test_the_end_token_does_not_pay_for_the_end_of_the_last_word(backend: CausalBackend) -> None:
+    (raw,) = scores(backend, ["The keys"], ScoringPolicy(eos=True, whitespace="trailing"))
+    one = corrected_scores("The keys", raw)
+    assert raw.boundary_bits is not None
+    assert one.bits[-1] == pytest.approx(raw.bits[-1] - raw.boundary_bits[-2])
+    assert one.bits[-2] == pytest.approx(raw.bits[-2] + raw.boundary_bits[-2])
+
+
+def test_only_words_that_end_move_bits() -> None:
+    text = "walked, ed"
     one = TokenScores(
         ["<s>", "walk", "ed", ",", " ed"],
         [0, 1, 2, 3, 4],
         [(0, 0), (0, 4), (4, 6), (6, 7), (7, 10)],
         [None, 1.0, 1.0, 1.0, 1.0],
         [True, False, False, False, False],
-        boundary_bits=[0.1, 0.2, 0.3, 0.4, 0.5],
+        boundary_bits=[0.125, 0.25, 0.375, 0.5, 0.75],
     )
-    assert region_terms(text, spans, one) == [(0.1, 0.0), (0.0, 0.4), (0.0, 0.0), (0.4, 0.5)]
+    assert corrected_scores(text, one).bits == [None, 0.875, 1.0, 1.5, 1.25]
     raw = TokenScores(["a"], [1], [(0, 1)], [1.0], [False])
-    assert region_terms("a", [(0, 1)], raw) == [(None, None)]
+    assert corrected_scores("a", raw).bits == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets", "ends"),
+    [
+        ("a b", [(0, 1), (1, 3)], [True, True]),  # the blank belongs to the token
+        ("a b", [(0, 1), (2, 3)], [True, True]),  # or the tokenizer leaves it out
+        ("a b", [(0, 1), (1, 2), (2, 3)], [True, False, True]),  # or it is a token of its own
+        ("a\u00a0b", [(0, 1), (1, 3)], [False, True]),  # a no-break space is text
+        ("é b", [(0, 1), (0, 1), (1, 3)], [False, True, True]),  # two tokens of one character
+        ("ab ", [(0, 1), (1, 3)], [False, True]),
+    ],
+)
+def test_where_words_end(text: str, offsets: list[tuple[int, int]], ends: list[bool]) -> None:
+    assert word_ends(text, offsets, [False] * len(offsets)) == ends
 
 
 def test_vocabularies_of_several_kinds() -> None:

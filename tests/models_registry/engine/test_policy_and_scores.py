@@ -15,7 +15,14 @@ from models_registry.engine import ScoringPolicy, TokenScores
 
 def test_defaults_and_round_trip() -> None:
     policy = ScoringPolicy()
-    assert policy.to_dict() == {"bos": "auto", "eos": False, "join": "space", "metric": "sum"}
+    assert policy.to_dict() == {
+        "bos": "auto",
+        "eos": False,
+        "join": "space",
+        "metric": "sum",
+        "whitespace": "none",
+        "tokens": "all",
+    }
     other = ScoringPolicy(bos="never", eos=True, join="natural", metric="mean")
     assert ScoringPolicy.from_dict(json.loads(json.dumps(other.to_dict()))) == other
     assert ScoringPolicy.from_dict({}) == policy
@@ -29,6 +36,7 @@ def test_defaults_and_round_trip() -> None:
         ({"join": "tabs"}, "join is 'tabs'"),
         ({"metric": "all"}, "metric is 'all'"),
         ({"eos": 1}, "eos is 1"),
+        ({"whitespace": "trailing", "metric": "mean"}, "choose metric=sum or whitespace=none"),
         ({"log_base": 2, "bos": "auto"}, "no field 'log_base'"),
     ],
 )

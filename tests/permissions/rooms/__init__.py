@@ -23,7 +23,6 @@ MEMBERS = ("in", 200, 200, 200, 200, 200)
 HIDDEN = (404, 404, 200, 200, 200, 200)
 OWNERS = (404, 404, 404, 404, 200, 200)
 EDITORS = ("in", 404, 403, 200, 200, 200)
-EDITORS_JSON = (401, 404, 403, 200, 200, 200)  # endpoints that a page talks to say 401 themselves
 EDITORS_ACT = ("in", 404, 403, 302, 302, 302)
 FILL = ("in", 400, 400, 400, 400, 400)  # who may fill in a form is told what is missing
 FILL_EDITORS = ("in", 404, 403, 400, 400, 400)

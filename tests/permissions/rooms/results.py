@@ -9,8 +9,6 @@ from tests.factories import make_model, make_revision
 from tests.permissions.rooms import FILL, HIDDEN, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
-    ("POST", "suite-preview", ["drafted"], (401, 404, 403, 400, 400, 400)),
-    ("POST", "suite-preview", ["public"], (401, 403, 403, 403, 400, 400)),
     ("GET", "run-list", [], OPEN),
     ("GET", "results-upload", [], MEMBERS),
     ("POST", "results-upload", [], FILL),

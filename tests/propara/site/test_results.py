@@ -10,11 +10,9 @@ import pytest
 from django.urls import reverse
 
 from gym.propara import evaluate
-from gym.propara.averages import harmonic
 from gym.propara.bootstrap import compare
-from gym.propara.digest import overall
 from gym.propara.models import Submission
-from gym.propara.scoring import QuestionScore
+from gym.propara.scoring import harmonic, overall
 from gym.propara.site import selectors, services
 from gym.propara.site.compare import compare_submissions
 from gym.propara.site.exports import process_rows
@@ -165,8 +163,10 @@ def test_rows_of_one_question_have_its_corrected_figure(client, pair):
     rows = client.get(f"{address}?question=moves").context["rows"]
     for row in rows:
         assert row["corrected_f1"] == harmonic(*row["corrected"]["moves"])
-    overall = {row["id"]: row["corrected_f1"] for row in pair[1].report["processes"]}
-    assert {row["id"]: row["corrected_f1"] for row in client.get(address).context["rows"]} == overall
+    over_all_questions = {row["id"]: row["corrected_f1"] for row in pair[1].report["processes"]}
+    assert {
+        row["id"]: row["corrected_f1"] for row in client.get(address).context["rows"]
+    } == over_all_questions
 
 
 def test_the_leaderboard_marks_repaired_files_and_samples(client, people):
@@ -250,7 +250,7 @@ def test_exports_have_the_stored_f1_of_a_process_to_the_last_bit():
         "conversions": [1 / 3, 0.0],
         "moves": [1 / 4, 1 / 3],
     }
-    stored = overall({name: QuestionScore(*pair) for name, pair in shown.items()})
+    stored = overall(shown.values()).f1
     row = {"id": 1, "scores": shown, "corrected": shown, "f1": stored, "mistakes": {}}
     assert f"{stored:.3f}" == "0.437"
     assert [one["f1"] for one in process_rows({"processes": [row]})] == [stored]
@@ -277,7 +277,7 @@ def test_a_change_of_the_evaluator_scores_everything_again_and_keeps_the_old_num
 
 
 def test_deleting_an_account_keeps_what_others_rely_on(client, people):
-    from gym.accounts.farewell import FORMER_MEMBER, delete_account, plan
+    from gym.accounts.account_deletion import FORMER_MEMBER, delete_account, plan
 
     kept = make_version(people.alice, slug="kept")
     make_version(people.alice, slug="gone", visibility="private")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from statistics import fmean, stdev
 
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -11,12 +12,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.propara import evaluate
-from gym.propara.digest import MAX_WARNINGS
 from gym.propara.errors import ProParaError
-from gym.propara.intake import MAX_BYTES, take_in
 from gym.propara.models import Submission
 from gym.propara.report import EVALUATOR
 from gym.propara.site import services
+from gym.propara.site.exports import samples_summary
+from gym.propara.stored_report import MAX_WARNINGS
+from gym.propara.submission_files import MAX_BYTES, take_in
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped, tsv
 
@@ -167,6 +169,10 @@ def test_answers_to_the_prompt_pack_are_scored_sample_by_sample(people):
     assert (submission.kind, submission.f1) == ("answers", 1.0)
     assert [one["f1"] == 1.0 for one in submission.samples] == [True, True, False, False]
     assert [len(one["failures"]) for one in submission.samples] == [0, 0, 1, 1]
+    found = samples_summary(submission)
+    assert found["f1_mean"] == pytest.approx(fmean(one["f1"] for one in submission.samples))
+    assert found["f1_deviation"] == pytest.approx(stdev(one["f1"] for one in submission.samples))
+    assert (found["n_failures"], found["failure_rate"]) == (2, 0.5)
 
 
 @pytest.mark.parametrize(

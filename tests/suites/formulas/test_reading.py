@@ -16,9 +16,8 @@ def same(left: str, right: str) -> bool:
 
 
 @pytest.mark.parametrize("shape", [*PUBLISHED_SHAPES, INTERACTION])
-@pytest.mark.parametrize("reading", ["import", "left-to-right", "strict"])
-def test_every_published_shape_reads_without_warning(shape: str, reading: str) -> None:
-    assert parse(spell(shape), reading).warnings == ()  # type: ignore[arg-type]
+def test_every_published_shape_reads_without_warning(shape: str) -> None:
+    assert parse(spell(shape)).warnings == ()
 
 
 def test_square_and_round_brackets_group_alike() -> None:
@@ -108,30 +107,15 @@ def test_the_examples_of_the_early_format_document_read_once_their_brackets_bala
 MIX = "1 > 0 | 1 > 0 & 1 < 0"  # true when & binds first, false from left to right
 
 
-def test_import_reads_an_unbracketed_mix_with_and_first_and_warns() -> None:
+def test_an_unbracketed_mix_is_read_with_and_first_and_warns() -> None:
     formula = parse(MIX)
     assert formula.evaluate({})
     assert "read as 1 > 0 | [1 > 0 & 1 < 0]" in formula.warnings[0]
     assert "other programs read [1 > 0 | 1 > 0] & 1 < 0" in formula.warnings[0]
 
 
-def test_left_to_right_gives_and_and_or_the_same_weight() -> None:
-    formula = parse(MIX, "left-to-right")
-    assert not formula.evaluate({})
-    assert "read as [1 > 0 | 1 > 0] & 1 < 0" in formula.warnings[0]
-
-
-def test_strict_refuses_a_mix_and_spells_both_bracketings() -> None:
-    with pytest.raises(FormulaError) as caught:
-        parse(MIX, "strict")
-    assert caught.value.position == MIX.index("&")
-    assert "1 > 0 | [1 > 0 & 1 < 0] or [1 > 0 | 1 > 0] & 1 < 0" in caught.value.hint
-
-
 def test_a_mix_whose_parts_are_bracketed_is_no_mix() -> None:
-    for reading in ("import", "left-to-right", "strict"):
-        formula = parse(f"{A} > 0 | [{A} > 1 & {B} > 1]", reading)  # type: ignore[arg-type]
-        assert formula.warnings == ()
+    assert parse(f"{A} > 0 | [{A} > 1 & {B} > 1]").warnings == ()
 
 
 def test_a_formula_without_any_region_is_accepted_with_a_warning() -> None:

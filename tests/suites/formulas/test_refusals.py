@@ -13,9 +13,9 @@ from suites.formulas import MAX_DEPTH, MAX_LENGTH, MAX_NODES, FormulaError, pars
 A, B = "(1;%a%)", "(1;%b%)"
 
 
-def refusal(text: str, reading: str = "import") -> FormulaError:
+def refusal(text: str) -> FormulaError:
     with pytest.raises(FormulaError) as caught:
-        parse(text, reading)  # type: ignore[arg-type]
+        parse(text)
     return caught.value
 
 
@@ -130,10 +130,6 @@ def test_the_error_is_a_value_error_that_can_be_copied() -> None:
     assert (str(twin), twin.position, twin.length) == (str(error), error.position, error.length)
 
 
-def test_an_unknown_reading_is_refused() -> None:
-    assert "no reading" in refusal("1 > 0", "loose").message
-
-
 def test_what_is_not_text_is_refused() -> None:
     for value in (None, 3, b"1 > 0", ["1 > 0"]):
         with pytest.raises(FormulaError):
@@ -155,12 +151,6 @@ def test_depth_is_bounded() -> None:
         "1+(2*" * MAX_DEPTH + "1" + ")" * MAX_DEPTH + " > 0",
     ):
         assert "levels deep" in refusal(text).message
-
-
-def test_depth_is_bounded_where_left_to_right_nests_without_brackets() -> None:
-    text = "1>0" + "&1>0|1>0" * MAX_DEPTH
-    assert "levels deep" in refusal(text, "left-to-right").message
-    assert parse(text).evaluate({})
 
 
 def test_the_number_of_parts_is_bounded() -> None:
@@ -257,9 +247,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("reading", ["import", "left-to-right", "strict"])
-def test_hostile_text_is_refused_with_a_short_message(text: str, reading: str) -> None:
-    assert len(str(refusal(text, reading))) < 1000
+def test_hostile_text_is_refused_with_a_short_message(text: str) -> None:
+    assert len(str(refusal(text))) < 1000
 
 
 def test_the_hostile_list_is_long_enough_to_mean_something() -> None:

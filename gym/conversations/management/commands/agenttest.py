@@ -48,9 +48,6 @@ class Command(BaseCommand):
             else:
                 results.append((str(path), shared.hidden(run_case(case, server, judge, options), given)))
         text = reports.render(results, given["format"])
-        if given["output"]:
-            shared.write_output(given, text)
-        else:
-            self.stdout.write(text, ending="")
+        shared.write_output(self, given, text)
         if wrong or not reports.all_passed(results):
             sys.exit(shared.WRONG if wrong else 1)

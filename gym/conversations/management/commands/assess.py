@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from gym.conversations.assessor import Assessment, assess, samples_of, text_report
 from gym.conversations.cases import CaseError
 from gym.conversations.driver import run_case
-from gym.conversations.judges import AgentJudge
+from gym.conversations.failure_naming import choices, chooser
+from gym.conversations.llm_judge import AgentJudge
 from gym.conversations.management import options as shared
-from gym.conversations.naming import choices, chooser
 from gym.conversations.results import CaseResult
 from gym.conversations.transport import Transport
 
@@ -40,10 +40,7 @@ class Command(BaseCommand):
             text = json.dumps(assessment.as_dict(), ensure_ascii=False, indent=2) + "\n"
         else:
             text = text_report(assessment)
-        if given["output"]:
-            shared.write_output(given, text)
-        else:
-            self.stdout.write(text, ending="")
+        shared.write_output(self, given, text)
 
     def _named(self, result: CaseResult, server: Transport, namer: str) -> Assessment:
         made = list(choices(samples_of(result), {}, chooser(AgentJudge(server, namer))))

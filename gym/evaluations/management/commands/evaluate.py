@@ -11,8 +11,9 @@ from tqdm import tqdm
 from gym.evaluations import report
 from gym.evaluations.compute import RunResult, metric_of
 from gym.evaluations.foreground import run_document
-from gym.evaluations.forms import BOS, METRICS, WHITESPACE
+from gym.evaluations.forms import BOS, METRICS, TOKENS, WHITESPACE
 from gym.evaluations.provenance import provenance
+from gym.evaluations.services import NOTHING_NEEDED
 from gym.exports import csv_text
 from gym.management.base import SiteCommand
 from models_registry.backends import Backend, BackendError
@@ -34,6 +35,7 @@ class Command(SiteCommand):
         parser.add_argument("--join", choices=JoinPolicy.values, default="space")
         parser.add_argument("--metric", choices=[name for name, _ in METRICS], help="default: the suite's")
         parser.add_argument("--whitespace", choices=[name for name, _ in WHITESPACE], default="none")
+        parser.add_argument("--tokens", choices=[name for name, _ in TOKENS], default="all")
         parser.add_argument("--eos", action="store_true", help="score the end of the sentence too")
         parser.add_argument(
             "--policy",
@@ -49,6 +51,8 @@ class Command(SiteCommand):
         document = read_file(options["suite"])
         model = self._model(options["model"])
         policy = self._policy(document, options)
+        if policy.tokens == "needed" and not document.predictions:
+            raise CommandError(NOTHING_NEEDED)
         backend, result = self._run(document, model, policy, use_cache=not options["no_cache"])
         head = {
             "suite": {"name": document.name, "file": options["suite"].name, "sha256": document.sha256()},
@@ -81,6 +85,7 @@ class Command(SiteCommand):
             "join": options["join"],
             "eos": options["eos"],
             "whitespace": options["whitespace"],
+            "tokens": options["tokens"],
             "metric": options["metric"] or metric_of(document),
         }
         if options["policy"]:
@@ -91,7 +96,7 @@ class Command(SiteCommand):
         try:
             return ScoringPolicy.from_dict(given)
         except ValueError as error:
-            raise CommandError(f"--policy: {error}") from error
+            raise CommandError(f"The policy cannot be followed: {error}.") from error
 
     @staticmethod
     def _run(
@@ -118,7 +123,8 @@ def _rendered(form: str, document: SuiteDocument, result: RunResult, head: dict[
         data = report.as_dict(document, result, head)
         return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if form == "csv":
-        kind = head["provenance"]["score_kind"]
+        kinds = head["provenance"]["score_kind"], head["policy"]["whitespace"]
         rows = report.region_rows(document, result, document.name, head["model"]["slug"])
-        return csv_text((*report.region_header(result), "score_kind"), ((*row, kind) for row in rows))
+        header = (*report.region_header(result), "score_kind", "whitespace")
+        return csv_text(header, ((*row, *kinds) for row in rows))
     return report.as_text(document, result, head)

@@ -46,7 +46,7 @@ def _named() -> Mapping[str, Process]:
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
     """A model of the site; whoever may run manage.py may use every one of them."""
-    from gym.lmchallenge.registered import player_for_backend
+    from gym.lmchallenge.backend_players import player_for_backend
     from models_registry.backends import BackendError
     from models_registry.models import RegisteredModel
     from models_registry.warm import load_pinned

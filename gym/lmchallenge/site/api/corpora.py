@@ -11,26 +11,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
-from gym.api.errors import Refusal, Trouble, answers
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services
-from gym.lmchallenge.site.api.shown import CORPUS, CORPUS_DETAIL, CorpusDetailSerializer, CorpusSerializer
+from gym.lmchallenge.site.api.serializers import CorpusDetailSerializer, CorpusSerializer
 from gym.lmchallenge.site.views import corpus_file
 from gym.uploads import read_upload
 from suites.models import Visibility
 
 FORM = "multipart/form-data"
-SLUG = {"slug": "demo-sentences"}
 
 
 @answers(LmcError)
-def _refused(error: LmcError) -> Refusal:
+def _refused(error: LmcError) -> ApiProblem:
     """The message names file and line."""
-    return Refusal(400, error.message, "unreadable", [Trouble("$", error.message, error.hint)])
+    return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
 class CorpusAbout(Body):
@@ -49,7 +48,7 @@ class NewCorpus(CorpusAbout):
 
 
 def corpus_of(request: Request, slug: str) -> Corpus:
-    return one(selectors.visible_to(request.user), slug=slug)
+    return get_or_404(selectors.visible_to(request.user), slug=slug)
 
 
 def editable(request: Request, slug: str) -> Corpus:
@@ -66,43 +65,25 @@ def shown(request: Request, slug: str) -> dict[str, Any]:
 class CorpusList(ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List corpora", answers=CorpusSerializer, many=True, example=CORPUS)
+    @operation("List corpora", answers=CorpusSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Texts to play on: public ones and your own."""
         return self.page(selectors.listed_for(request.user).order_by("slug"), CorpusSerializer)
 
-    @operation(
-        "Upload a corpus",
-        takes={FORM: NewCorpus},
-        sends={FORM: {"title": "My texts", "file": "texts.jsonl", "format": "json"}},
-        answers=CorpusDetailSerializer,
-        status=201,
-        example=CORPUS_DETAIL,
-    )
+    @operation("Upload a corpus", takes={FORM: NewCorpus}, answers=CorpusDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
         """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
-        given: dict[str, Any] = self.given()
-        upload = given.pop("file")
+        body: dict[str, Any] = self.body()
+        upload = body.pop("file")
         made = services.create_corpus(
             read_upload(upload, services.MAX_BYTES),
             actor=request.user,
-            form=given.pop("format"),
+            form=body.pop("format"),
             filename=upload.name,
-            **given,
+            **body,
         )
         place = reverse("api-lmc-corpus", args=[made.slug], request=request)
         return Response(CorpusDetailSerializer(made).data, status=201, headers={"Location": place})
-
-
-CHECKED = {
-    "format": "text",
-    "lines": 1,
-    "characters": 16,
-    "tokens": 4,
-    "users": 1,
-    "warnings": [],
-    "shown": [{"number": 1, "text": "The woman plays.", "user": None, "timestamp": "", "tokens": [[0, 3]]}],
-}
 
 
 class CorpusToCheck(Body):
@@ -113,45 +94,29 @@ class CorpusToCheck(Body):
 class CorpusCheck(ApiView):
     parser_classes = [MultiPartParser]
 
-    @operation(
-        "Check a corpus",
-        takes={FORM: CorpusToCheck},
-        sends={FORM: {"file": "texts.jsonl", "format": "json"}},
-        answers={"type": "object"},
-        example=CHECKED,
-    )
+    @operation("Check a corpus", takes={FORM: CorpusToCheck}, answers={"type": "object"})
     def post(self, request: Request) -> Response:
         """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
-        given = self.given()
-        upload = given["file"]
-        read = services.read_corpus(read_upload(upload, services.MAX_BYTES), given["format"], upload.name)
+        body = self.body()
+        upload = body["file"]
+        read = services.read_corpus(read_upload(upload, services.MAX_BYTES), body["format"], upload.name)
         return Response({"format": read.form, **read.found})
 
 
 class CorpusDetail(ApiView):
-    path_examples = SLUG
-
-    @operation("Read a corpus", answers=CorpusDetailSerializer, example=CORPUS_DETAIL)
+    @operation("Read a corpus", answers=CorpusDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Counts and warnings; the text is at `files/`."""
         return Response(shown(request, slug))
 
-    @operation(
-        "Change a corpus' card",
-        takes=CorpusAbout,
-        sends={"visibility": "public"},
-        answers=CorpusDetailSerializer,
-        example=CORPUS_DETAIL,
-        also=[412],
-    )
+    @operation("Change a corpus' card", takes=CorpusAbout, answers=CorpusDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, language, licence, description; never the text."""
         corpus = editable(request, slug)
-        given = self.given()
-        with held(request, corpus, lambda: shown(request, slug)):
-            services.edit_corpus(corpus, actor=request.user, **given)
-            data = shown(request, slug)
-        return Response(data, headers={"ETag": etag_of(data)})
+        body = self.body()
+        with locked(corpus):
+            services.edit_corpus(corpus, actor=request.user, **body)
+        return Response(shown(request, slug))
 
     @operation("Delete a corpus", status=204)
     def delete(self, request: Request, slug: str) -> Response:
@@ -161,15 +126,14 @@ class CorpusDetail(ApiView):
 
 
 class CorpusFile(ApiView):
-    path_examples = {**SLUG, "form": "corpus.jsonl"}
     content_negotiation_class = AddressDecides
 
     @operation(
         "Download a corpus",
         media={
-            "application/x-ndjson": (TEXT, '{"text": "The woman plays.", "timestamp": 1}\n'),
-            "text/plain": (TEXT, "The woman plays.\n"),
-            "text/tab-separated-values": (TEXT, "the\t12\n"),
+            "application/x-ndjson": TEXT,
+            "text/plain": TEXT,
+            "text/tab-separated-values": TEXT,
         },
     )
     def get(self, request: Request, slug: str, form: str) -> Any:

@@ -13,20 +13,16 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, etag_of, held, one
+from gym.api.base import ApiView, ListView, get_or_404, locked
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.lmchallenge import noise
+from gym.lmchallenge import typing_errors
 from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
 from gym.lmchallenge.site.api.corpora import FORM, corpus_of
-from gym.lmchallenge.site.api.shown import (
-    GAME,
-    GAME_DETAIL,
-    QUEUED,
-    UPLOADED,
+from gym.lmchallenge.site.api.serializers import (
     GameDetailSerializer,
     GameSerializer,
 )
@@ -35,7 +31,6 @@ from gym.lmchallenge.site.game_views import MAX_UPLOAD
 from gym.uploads import open_upload
 from suites.models import Visibility
 
-KEY = {"key": "3f2a9c1d5e7b8a604c21"}
 WAIT = {"Retry-After": "5"}
 GAMES = sorted(GAME_WORDS.items())
 
@@ -66,14 +61,16 @@ class NewGame(Body):
         help_text="ic: the vocabulary; default: the words of the corpus, most frequent first",
     )
     num_candidates = serializers.IntegerField(
-        default=noise.CANDIDATES, min_value=2, max_value=1_000, help_text="ic"
+        default=typing_errors.CANDIDATES, min_value=2, max_value=1_000, help_text="ic"
     )
-    seed = serializers.IntegerField(default=noise.SEED, min_value=1, max_value=2**31 - 1, help_text="ic")
+    seed = serializers.IntegerField(
+        default=typing_errors.SEED, min_value=1, max_value=2**31 - 1, help_text="ic"
+    )
     p_anykey = serializers.FloatField(
-        default=noise.P_ANYKEY, min_value=0.0001, max_value=0.9999, help_text="ic"
+        default=typing_errors.P_ANYKEY, min_value=0.0001, max_value=0.9999, help_text="ic"
     )
     error_chars = serializers.CharField(
-        default=noise.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic"
+        default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic"
     )
     transcript = serializers.BooleanField(
         default=False, help_text="of programs: keep the end of what is said, for transcript.txt"
@@ -91,7 +88,7 @@ class NewLog(LmcGameAbout):
 
 
 def seen(request: Request, key: str) -> Game:
-    return one(selectors.games_for(request.user), key=key)
+    return get_or_404(selectors.games_for(request.user), key=key)
 
 
 def steered(request: Request, key: str) -> Game:
@@ -120,61 +117,38 @@ class GameList(ListView):
     filterset_class = GameFilter
     token_scope = Scope.RUN
 
-    @operation("List games", answers=GameSerializer, many=True, example=GAME)
+    @operation("List games", answers=GameSerializer, many=True)
     def get(self, request: Request) -> Response:
         """The newest first: public ones and your own."""
         rows = selectors.listed_games(request.user).defer("report", "words", "corpus__packed")
         return self.page(rows.order_by("-created", "-pk"), GameSerializer)
 
-    @operation(
-        "Start a game",
-        takes=NewGame,
-        sends={"corpus": "demo-sentences", "game": "wp", "player": "model:demo-ngram", "predictions": True},
-        answers=GameDetailSerializer,
-        status=202,
-        example=QUEUED,
-    )
+    @operation("Start a game", takes=NewGame, answers=GameDetailSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queued. Read the address in `Location` until `state` is done; lines that were played can be read before."""
-        given: dict[str, Any] = self.given()
-        corpus = corpus_of(request, given.pop("corpus"))
-        words = "".join(f"{word}\n" for word in given.pop("words")).encode()
+        body: dict[str, Any] = self.body()
+        corpus = corpus_of(request, body.pop("corpus"))
+        words = "".join(f"{word}\n" for word in body.pop("words")).encode()
         names = ("player", "title", "visibility", "player_options", "transcript")
-        player, title, visibility, told, transcript = (given.pop(name) for name in names)
-        wish = playing.Wish(player, GameOptions(**given), words, title, visibility, told, transcript)
+        player, title, visibility, told, transcript = (body.pop(name) for name in names)
+        wish = playing.Wish(player, GameOptions(**body), words, title, visibility, told, transcript)
         return queued(request, playing.start_game(corpus, wish, actor=request.user))
 
 
 class LogList(ApiView):
     parser_classes = [MultiPartParser]
 
-    @operation(
-        "Upload a log",
-        takes={FORM: NewLog},
-        sends={FORM: {"log": "wp.log.gz", "title": "Our keyboard", "corpus": "demo-sentences"}},
-        answers=GameDetailSerializer,
-        status=202,
-        example=UPLOADED,
-    )
+    @operation("Upload a log", takes={FORM: NewLog}, answers=GameDetailSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read, or that is
         not of the corpus, is named, and nothing is kept. Of a log without words, lengths are compared."""
-        given = self.given()
-        upload = given.pop("log")
-        slug = given.pop("corpus", None)
+        body = self.body()
+        upload = body.pop("log")
+        slug = body.pop("corpus", None)
         corpus = corpus_of(request, slug) if slug else None
         stream = open_upload(upload, MAX_UPLOAD)
-        made = playing.upload_log(stream, actor=request.user, filename=upload.name, corpus=corpus, **given)
+        made = playing.upload_log(stream, actor=request.user, filename=upload.name, corpus=corpus, **body)
         return queued(request, made)
-
-
-PLAYER = {
-    "player": "model:demo-gpt2",
-    "name": "Demo GPT-2",
-    "kind": "causal",
-    "learns": False,
-    "options": {"paths": {"words": "ways to spell a candidate", "low": 1, "high": 20, "default": 3}},
-}
 
 
 class LmcPlayerSerializer(serializers.Serializer):
@@ -186,7 +160,7 @@ class LmcPlayerSerializer(serializers.Serializer):
 
 
 class Players(ListView):
-    @operation("List players", answers=LmcPlayerSerializer, many=True, example=PLAYER)
+    @operation("List players", answers=LmcPlayerSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Models, model programs and the built-in learner: whoever can play for you."""
         return self.page(players_for(request.user, playing.programs()), LmcPlayerSerializer)
@@ -198,29 +172,19 @@ def queued(request: Request, game: Game) -> Response:
 
 
 class GameDetail(ApiView):
-    path_examples = KEY
-
-    @operation("Read a game", answers=GameDetailSerializer, example=GAME_DETAIL)
+    @operation("Read a game", answers=GameDetailSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Its options, its progress and its main figure."""
         return Response(shown(request, key))
 
-    @operation(
-        "Change a game's card",
-        takes=LmcGameAbout,
-        sends={"visibility": "public"},
-        answers=GameDetailSerializer,
-        example=GAME_DETAIL,
-        also=[412],
-    )
+    @operation("Change a game's card", takes=LmcGameAbout, answers=GameDetailSerializer)
     def patch(self, request: Request, key: str) -> Response:
         """Title, visibility, description; never the log."""
         game = steered(request, key)
-        given = self.given()
-        with held(request, game, lambda: shown(request, key)):
-            playing.edit_game(game, actor=request.user, **given)
-            data = shown(request, key)
-        return Response(data, headers={"ETag": etag_of(data)})
+        body = self.body()
+        with locked(game):
+            playing.edit_game(game, actor=request.user, **body)
+        return Response(shown(request, key))
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:
@@ -230,7 +194,6 @@ class GameDetail(ApiView):
 
 
 class _Act(ApiView):
-    path_examples = KEY
     token_scope = Scope.RUN
 
     def act(self, request: Request, key: str, use_case: Any) -> Response:
@@ -239,14 +202,14 @@ class _Act(ApiView):
 
 
 class Cancel(_Act):
-    @operation("Stop a game", answers=GameDetailSerializer, example=QUEUED, also=[409])
+    @operation("Stop a game", answers=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Lines that were played are kept."""
         return self.act(request, key, playing.cancel_game)
 
 
 class Retry(_Act):
-    @operation("Go on with a game", answers=GameDetailSerializer, example=QUEUED, also=[409])
+    @operation("Go on with a game", answers=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Behind the last line that was kept."""
         return self.act(request, key, playing.retry_game)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
@@ -11,8 +9,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, one
-from gym.api.errors import Refusal
+from gym.api.base import ApiView, get_or_404
+from gym.api.errors import ApiProblem
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
@@ -20,15 +18,6 @@ from gym.jobs.models import Job
 from gym.lmchallenge.models import Guess
 from gym.lmchallenge.site import guessing
 from models_registry.selectors import visible_to as visible_models
-
-GUESS: dict[str, Any] = {
-    "id": 12,
-    "state": "done",
-    "model": "demo-ngram",
-    "text": "The woman ",
-    "predictions": [{"text": "plays", "score": -1.2}],
-}
-WAITING = GUESS | {"state": "queued", "predictions": []}
 
 
 class LmcGuessBody(Body):
@@ -58,7 +47,7 @@ def shown(request: Request, guess: Guess) -> Response:
         state = "done"
     elif state not in {"queued", "running"}:
         reason = guess.job.error if guess.job is not None and guess.job.error else "The job was cancelled."
-        raise Refusal(422, reason, "not-guessed")
+        raise ApiProblem(422, reason, "not-guessed")
     data = {
         "id": guess.pk,
         "state": state,
@@ -76,30 +65,21 @@ class GuessList(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.RUN
 
-    @operation(
-        "Ask what follows",
-        takes=LmcGuessBody,
-        sends={"model": "demo-ngram", "text": "The woman "},
-        answers=LmcGuessSerializer,
-        example=GUESS,
-        later=WAITING,
-        waits=True,
-    )
+    @operation("Ask what follows", takes=LmcGuessBody, answers=LmcGuessSerializer, also=[202], waits=True)
     def post(self, request: Request) -> Response:
         """The ten words a model holds most likely. Waits up to three seconds; what takes longer is answered 202, and
         `Location` has it later. Your earlier question that nobody answered yet is cancelled."""
-        given = self.given()
-        model = one(visible_models(request.user), slug=given["model"])
-        guess = guessing.queue_guess(given["text"], model, actor=request.user)
+        body = self.body()
+        model = get_or_404(visible_models(request.user), slug=body["model"])
+        guess = guessing.queue_guess(body["text"], model, actor=request.user)
         return shown(request, guessing.wait_for(guess))
 
 
 class GuessDetail(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
-    path_examples = {"id": 12}
 
-    @operation("Read what follows", answers=LmcGuessSerializer, example=GUESS, later=WAITING, also=[422])
+    @operation("Read what follows", answers=LmcGuessSerializer, also=[202, 422])
     def get(self, request: Request, pk: int) -> Response:
         """202 while it is waited for. For who asked, within an hour."""
         rows = Guess.objects.filter(owner=request.user).select_related("model", "job")
-        return shown(request, one(rows, pk=pk))
+        return shown(request, get_or_404(rows, pk=pk))

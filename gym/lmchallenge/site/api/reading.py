@@ -10,14 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import AddressDecides, ApiView
-from gym.api.errors import Trouble, invalid
-from gym.api.operations import TEXT, operation
+from gym.api.errors import FieldError, invalid
+from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
-from gym.lmchallenge.mixing import Domain
+from gym.lmchallenge.interpolation import Domain
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import comparing, counting, downloads
-from gym.lmchallenge.site.api.games import KEY, seen
-from gym.lmchallenge.site.api.shown import COMPARED, SEARCH, STATISTICS
+from gym.lmchallenge.site.api.games import seen
 from gym.lmchallenge.site.compare_views import DEFAULTS, METRICS
 from gym.lmchallenge.tokens import FILTERS
 
@@ -79,18 +78,16 @@ def counted(request: Request, key: str) -> Game:
 
 
 class GameLog(ApiView):
-    path_examples = {**KEY, "form": "targets.log"}
     content_negotiation_class = AddressDecides
 
     @operation(
         "Download a log",
         query=LmcFilter,
         answers={"type": "object", "description": "one line of the log"},
-        example={"wordPredictions": [{"target": "plays", "rank": 1, "score": -0.5}]},
         media={
-            "application/x-ndjson": (TEXT, '{"user": "u1", "results": []}\n'),
-            "application/gzip": ({"type": "string", "format": "binary"}, ""),
-            "text/csv": (TEXT, "lines,users\n"),
+            "application/x-ndjson": TEXT,
+            "application/gzip": BINARY,
+            "text/csv": TEXT,
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
@@ -103,9 +100,7 @@ class GameLog(ApiView):
 
 
 class Statistics(ApiView):
-    path_examples = KEY
-
-    @operation("Read statistics", query=LmcSavings, answers=OBJECT, example=STATISTICS)
+    @operation("Read statistics", query=LmcSavings, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
         """The reference's figures under its names; for the whole log also `more`: bits per character, keystrokes saved,
         learning curve, cross-validated mixture, each with n and interval. By line: at most 1,000 lines at once.
@@ -118,11 +113,11 @@ class Statistics(ApiView):
             first = self.query["first"]
             last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, game.lines)
             if first > last:
-                raise invalid(Trouble("?first", f"The log has {game.lines:,} lines."))
+                raise invalid(FieldError("?first", f"The log has {game.lines:,} lines."))
             return Response({**answer, "parts": counting.by_line(game, keep, first, last)})
         parts = found[partition]
         if isinstance(parts, str):
-            raise invalid(Trouble("?partition", parts))
+            raise invalid(FieldError("?partition", parts))
         answer |= {"parts": parts, "notices": found["notices"]}
         if partition == "all":
             answer |= {"mix": found.get("mix"), "more": found["more"]}
@@ -133,9 +128,7 @@ class Statistics(ApiView):
 
 
 class Search(ApiView):
-    path_examples = KEY
-
-    @operation("Search the mixture of ic", query=LmcSearch, answers=OBJECT, example=SEARCH)
+    @operation("Search the mixture of ic", query=LmcSearch, answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
         """`best` is the first maximum: lowest penalty, then lowest alpha. It is chosen and judged on the same text;
         `cross_validated` is chosen on other text."""
@@ -154,7 +147,7 @@ class Search(ApiView):
 
 
 class Compare(ApiView):
-    @operation("Compare games", query=LmcGames, answers=OBJECT, example=COMPARED)
+    @operation("Compare games", query=LmcGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
         """Each against the first, second less first: interval and p by resampling users or lines, and McNemar's test of
         the tokens that only one got right. 400 when the texts differ."""

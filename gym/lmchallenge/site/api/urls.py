@@ -12,7 +12,7 @@ urlpatterns = [
     path("lmc/check/", corpora.CorpusCheck.as_view(), name="api-lmc-check"),
     path("lmc/players/", games.Players.as_view(), name="api-lmc-players"),
     path(_CORPUS, corpora.CorpusDetail.as_view(), name="api-lmc-corpus"),
-    *people_api(ROOM, _CORPUS, **corpora.CorpusDetail.path_examples),
+    *people_api(ROOM, _CORPUS),
     path(f"{_CORPUS}files/<str:form>/", corpora.CorpusFile.as_view(), name="api-lmc-corpus-file"),
     path("lmc/games/", games.GameList.as_view(), name="api-lmc-games"),
     path("lmc/logs/", games.LogList.as_view(), name="api-lmc-logs"),

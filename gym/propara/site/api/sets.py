@@ -12,18 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, etag_of, held, one
-from gym.api.errors import Refusal, Trouble, answers
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
 from gym.exports import download
 from gym.propara.errors import ProParaError
-from gym.propara.intake import MAX_BYTES
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
-from gym.propara.site.api import examples
-from gym.propara.site.api.shown import AnswerSetSerializer, AnswerSetVersionSerializer
+from gym.propara.site.api.serializers import AnswerSetSerializer, AnswerSetVersionSerializer
 from gym.propara.site.views import TYPES, download_of, problems_of
+from gym.propara.submission_files import MAX_BYTES
 from gym.uploads import read_upload
 from suites.models import Visibility
 
@@ -31,12 +30,12 @@ FORM = "multipart/form-data"
 
 
 @answers(ProParaError)
-def _unreadable(error: ProParaError) -> Refusal:
+def _unreadable(error: ProParaError) -> ApiProblem:
     """Everything that is wrong with a file, at once."""
     found = problems_of(error)
     detail = f"{len(found)} problem{'' if len(found) == 1 else 's'} in the file."
-    return Refusal(
-        400, detail, "unreadable", [Trouble(one["where"], one["message"], one["hint"]) for one in found]
+    return ApiProblem(
+        400, detail, "unreadable", [FieldError(one["where"], one["message"], one["hint"]) for one in found]
     )
 
 
@@ -61,15 +60,15 @@ class NewAnswerVersion(Body):
     note = serializers.CharField(max_length=300, required=False, allow_blank=True)
 
 
-def files_of(given: dict[str, Any]) -> tuple[bytes, bytes]:
+def files_of(body: dict[str, Any]) -> tuple[bytes, bytes]:
     """The bytes of answers and sentences; takes them out of the body."""
-    files = [given.pop("answers"), given.pop("sentences", None)]
+    files = [body.pop("answers"), body.pop("sentences", None)]
     first, second = (read_upload(file, MAX_BYTES) if file else b"" for file in files)
     return first, second
 
 
 def set_of(request: Request, slug: str) -> AnswerSet:
-    return one(selectors.visible_to(request.user).prefetch_related("versions"), slug=slug)
+    return get_or_404(selectors.visible_to(request.user).prefetch_related("versions"), slug=slug)
 
 
 def editable(request: Request, slug: str) -> AnswerSet:
@@ -84,58 +83,41 @@ def shown(request: Request, slug: str) -> dict[str, Any]:
 
 
 def version_of(request: Request, slug: str, number: int) -> AnswerSetVersion:
-    return one(selectors.versions_for(request.user), answer_set__slug=slug, number=number)
+    return get_or_404(selectors.versions_for(request.user), answer_set__slug=slug, number=number)
 
 
 class SetList(ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List answer sets", answers=AnswerSetSerializer, many=True, example=examples.ANSWER_SET)
+    @operation("List answer sets", answers=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Processes with their answers: public ones and your own."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows, AnswerSetSerializer)
 
-    @operation(
-        "Make an answer set",
-        takes={FORM: NewAnswerSet},
-        sends={FORM: {"title": "Everyday processes", "answers": "answers.tsv", "sentences": "sentences.tsv"}},
-        answers=AnswerSetSerializer,
-        status=201,
-        example=examples.ANSWER_SET,
-    )
+    @operation("Make an answer set", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201)
     def post(self, request: Request) -> Response:
         """The files become version 1. All that is wrong with them is said at once."""
-        given = self.given()
-        made = services.create_answer_set(*files_of(given), actor=request.user, **given)
+        body = self.body()
+        made = services.create_answer_set(*files_of(body), actor=request.user, **body)
         place = reverse("api-propara-set", args=[made.slug], request=request)
         return Response(AnswerSetSerializer(made).data, status=201, headers={"Location": place})
 
 
 class SetDetail(ApiView):
-    path_examples = {"slug": "everyday-processes"}
-
-    @operation("Read an answer set", answers=AnswerSetSerializer, example=examples.ANSWER_SET)
+    @operation("Read an answer set", answers=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """What it says about itself, and its versions."""
         return Response(shown(request, slug))
 
-    @operation(
-        "Change an answer set",
-        takes=AnswerSetAbout,
-        sends={"visibility": "public"},
-        answers=AnswerSetSerializer,
-        example=examples.ANSWER_SET,
-        also=[412],
-    )
+    @operation("Change an answer set", takes=AnswerSetAbout, answers=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, description, licence, reference. Answers change by a new version."""
         answer_set = editable(request, slug)
-        given = self.given()
-        with held(request, answer_set, lambda: shown(request, slug)):
-            services.edit_answer_set(answer_set, actor=request.user, **given)
-            data = shown(request, slug)
-        return Response(data, headers={"ETag": etag_of(data)})
+        body = self.body()
+        with locked(answer_set):
+            services.edit_answer_set(answer_set, actor=request.user, **body)
+        return Response(shown(request, slug))
 
     @operation("Delete an answer set", status=204)
     def delete(self, request: Request, slug: str) -> Response:
@@ -145,59 +127,44 @@ class SetDetail(ApiView):
 
 
 class VersionList(ListView):
-    path_examples = {"slug": "everyday-processes"}
     parser_classes = [MultiPartParser]
 
-    @operation(
-        "List versions of an answer set",
-        answers=AnswerSetVersionSerializer,
-        many=True,
-        example=examples.VERSION,
-    )
+    @operation("List versions of an answer set", answers=AnswerSetVersionSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """The newest first."""
         rows = set_of(request, slug).versions.defer("answers", "sentences").order_by("-number")
         return self.page(rows, AnswerSetVersionSerializer)
 
     @operation(
-        "Add a version",
-        takes={FORM: NewAnswerVersion},
-        sends={FORM: {"answers": "answers.tsv", "sentences": "sentences.tsv", "note": "Process 7 corrected"}},
-        answers=AnswerSetVersionSerializer,
-        status=201,
-        example=examples.VERSION,
+        "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
     )
     def post(self, request: Request, slug: str) -> Response:
         """Submissions stay with the version they were scored against."""
         answer_set = editable(request, slug)
-        given = self.given()
+        body = self.body()
         made = services.add_version(
-            answer_set, *files_of(given), actor=request.user, note=given.get("note", "")
+            answer_set, *files_of(body), actor=request.user, note=body.get("note", "")
         )
         place = reverse("api-propara-version", args=[slug, made.number], request=request)
         return Response(AnswerSetVersionSerializer(made).data, status=201, headers={"Location": place})
 
 
 class VersionDetail(ApiView):
-    path_examples = {"slug": "everyday-processes", "number": 1}
-
-    @operation("Read a version", answers=AnswerSetVersionSerializer, example=examples.VERSION)
+    @operation("Read a version", answers=AnswerSetVersionSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Its hashes, counts and processes; the files are at `files/`."""
         return Response(AnswerSetVersionSerializer(version_of(request, slug, number)).data)
 
 
 class VersionFile(ApiView):
-    path_examples = {"slug": "everyday-processes", "number": 1, "form": "answers.tsv"}
     content_negotiation_class = AddressDecides
 
     @operation(
         "Download a file of a version",
         answers={"type": "object", "description": "answers as JSON grids"},
-        example={"processes": []},
         media={
-            "text/tab-separated-values": (TEXT, "1\t1\twater\tMOVE\ttap\tkettle\n"),
-            "application/x-ndjson": (TEXT, '{"process_id": 1}\n'),
+            "text/tab-separated-values": TEXT,
+            "application/x-ndjson": TEXT,
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:

@@ -15,30 +15,28 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, etag_of, held, one
-from gym.api.errors import Trouble, invalid
+from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WholeNumberFilter
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
-from gym.propara.answers import read_answers
-from gym.propara.digest import digest
-from gym.propara.intake import MAX_BYTES, take_in
+from gym.propara.answer_files import read_answers
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.report import evaluate
 from gym.propara.site import generation, permissions, selectors, services
-from gym.propara.site.api import examples
-from gym.propara.site.api.sets import FORM
-from gym.propara.site.api.shown import (
+from gym.propara.site.api.serializers import (
     ProParaSubmissionSerializer,
     process_detail,
 )
+from gym.propara.site.api.sets import FORM
 from gym.propara.site.compare import compare_submissions
+from gym.propara.stored_report import digest
+from gym.propara.submission_files import MAX_BYTES, take_in
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Visibility
 
-KEY = {"key": "3f2a9c1d5e7b8a604c21"}
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
 """Processes of one answer; all about one process of a kept submission is at its own address."""
@@ -86,10 +84,10 @@ class ProParaGeneration(ProParaTarget):
     visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
 
 
-def target(request: Request, given: dict[str, Any]) -> AnswerSetVersion:
-    rows = selectors.versions_for(request.user).filter(answer_set__slug=given["answer_set"])
-    if "version" in given:
-        return one(rows, number=given["version"])
+def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
+    rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
+    if "version" in body:
+        return get_or_404(rows, number=body["version"])
     version = rows.order_by("-number").first()
     if version is None:
         raise Http404
@@ -97,7 +95,7 @@ def target(request: Request, given: dict[str, Any]) -> AnswerSetVersion:
 
 
 def seen(request: Request, key: str) -> Submission:
-    return one(selectors.submissions_for(request.user), key=key)
+    return get_or_404(selectors.submissions_for(request.user), key=key)
 
 
 def steered(request: Request, key: str) -> Submission:
@@ -134,35 +132,28 @@ class SubmissionList(ListView):
     parser_classes = [MultiPartParser]
     filterset_class = SubmissionFilter
 
-    @operation(
-        "List submissions", answers=ProParaSubmissionSerializer, many=True, example=examples.SUBMISSION
-    )
+    @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Newest first: public ones, and all of yours."""
         rows = selectors.listed_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(rows, ProParaSubmissionSerializer)
 
     @operation(
-        "Upload and score",
-        takes={FORM: ProParaUpload},
-        sends={FORM: {"answer_set": "everyday-processes", "file": "predictions.tsv", "system": "Careful"}},
-        answers=ProParaSubmissionSerializer,
-        status=201,
-        example=examples.SUBMISSION,
+        "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
     )
     def post(self, request: Request) -> Response:
         """One call: the answer holds the scores. A file that had to be repaired is `waiting`, with every change listed,
         unless `agree_to_repairs`. A file that cannot be repaired is a 400 with everything that is wrong."""
-        given = self.given()
-        version = target(request, given)
-        file = given["file"]
+        body = self.body()
+        version = target(request, body)
+        file = body["file"]
         about = services.About(
-            given.get("system") or file.name.rpartition(".")[0][:200] or file.name[:200],
-            **{name: given[name] for name in ("description", "paper", "link", "visibility") if name in given},
+            body.get("system") or file.name.rpartition(".")[0][:200] or file.name[:200],
+            **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
         made = services.submit(
-            version, data, file.name, about, actor=request.user, agreed=given["agree_to_repairs"]
+            version, data, file.name, about, actor=request.user, agreed=body["agree_to_repairs"]
         )
         place = reverse("api-propara-submission", args=[made.key], request=request)
         return Response(ProParaSubmissionSerializer(made).data, status=201, headers={"Location": place})
@@ -172,23 +163,17 @@ class Evaluate(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [MultiPartParser]
 
-    @operation(
-        "Score without keeping",
-        takes={FORM: ProParaEvaluation},
-        sends={FORM: {"file": "predictions.tsv", "answers": "answers.tsv"}},
-        answers=OBJECT,
-        example=examples.EVALUATED,
-    )
+    @operation("Score without keeping", takes={FORM: ProParaEvaluation}, answers=OBJECT)
     def post(self, request: Request) -> Response:
         """Against a kept answer set, or against answers sent along. Saves nothing. `scored` is false, and there is no
         report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
         what `/submissions/{id}/processes/{process}/` has."""
-        given = self.given()
-        answers, sentences = _answers_of(request, given)
-        intake = take_in(read_upload(given["file"], MAX_BYTES), answers, given["file"].name)
-        agreed = not intake.repairs or given["agree_to_repairs"]
+        body = self.body()
+        answers, sentences = _answers_of(request, body)
+        intake = take_in(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
+        agreed = not intake.repairs or body["agree_to_repairs"]
         report = evaluate(answers, intake.text, sentences or None) if agreed else None
-        told = report.processes[:MOST_DETAILS] if report and given["details"] else ()
+        told = report.processes[:MOST_DETAILS] if report and body["details"] else ()
         return Response(
             {
                 "kind": intake.kind,
@@ -200,18 +185,16 @@ class Evaluate(ApiView):
         )
 
 
-def _answers_of(request: Request, given: dict[str, Any]) -> tuple[str, str]:
+def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
     """Texts of answers and sentences: a version's, or those sent along."""
-    if ("answers" in given) == ("answer_set" in given):
-        raise invalid(Trouble("$", "Send either answer_set or answers."))
-    if "answers" not in given:
-        if "sentences" in given:
-            raise invalid(Trouble("sentences", "An answer set has its own sentences."))
-        version = target(request, given)
+    if ("answers" in body) == ("answer_set" in body):
+        raise invalid(FieldError("$", "Send either answer_set or answers."))
+    if "answers" not in body:
+        if "sentences" in body:
+            raise invalid(FieldError("sentences", "An answer set has its own sentences."))
+        version = target(request, body)
         return version.answers, version.sentences
-    files = [
-        read_upload(given[name], MAX_BYTES) if name in given else b"" for name in ("answers", "sentences")
-    ]
+    files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]
     read = read_answers(*files)
     return read.text, read.sentences_text
 
@@ -220,20 +203,13 @@ class Generate(ApiView):
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.RUN
 
-    @operation(
-        "Let a model answer",
-        takes=ProParaGeneration,
-        sends={"answer_set": "everyday-processes", "model": "demo-ngram"},
-        answers=ProParaSubmissionSerializer,
-        status=202,
-        example=examples.GENERATING,
-    )
+    @operation("Let a model answer", takes=ProParaGeneration, answers=ProParaSubmissionSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
-        given = self.given()
-        version = target(request, given)
-        model = one(visible_models(request.user), slug=given["model"])
-        about = services.About(f"{model.name} (by surprisal)"[:200], visibility=given["visibility"])
+        body = self.body()
+        version = target(request, body)
+        model = get_or_404(visible_models(request.user), slug=body["model"])
+        about = services.About(f"{model.name} (by surprisal)"[:200], visibility=body["visibility"])
         made = generation.queue_generation(version, model, about, actor=request.user)
         place = reverse("api-propara-submission", args=[made.key], request=request)
         return Response(
@@ -242,31 +218,21 @@ class Generate(ApiView):
 
 
 class SubmissionDetail(ApiView):
-    path_examples = KEY
-
-    @operation("Read a submission", answers=ProParaSubmissionSerializer, example=examples.SUBMISSION)
+    @operation("Read a submission", answers=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Its scores, or what it waits for."""
         return Response(shown(request, key))
 
-    @operation(
-        "Change a submission's card",
-        takes=ProParaAbout,
-        sends={"visibility": "public"},
-        answers=ProParaSubmissionSerializer,
-        example=examples.SUBMISSION,
-        also=[412],
-    )
+    @operation("Change a submission's card", takes=ProParaAbout, answers=ProParaSubmissionSerializer)
     def patch(self, request: Request, key: str) -> Response:
         """System, visibility, description, paper, link; never the file."""
         row = steered(request, key)
-        given = self.given()
+        body = self.body()
         names = ("system", "description", "paper", "link", "visibility")
-        with held(request, row, lambda: shown(request, key)):
-            about = services.About(**({name: getattr(row, name) for name in names} | given))
+        with locked(row):
+            about = services.About(**({name: getattr(row, name) for name in names} | body))
             services.edit_submission(row, about, actor=request.user)
-            data = shown(request, key)
-        return Response(data, headers={"ETag": etag_of(data)})
+        return Response(shown(request, key))
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
@@ -276,8 +242,6 @@ class SubmissionDetail(ApiView):
 
 
 class _Act(ApiView):
-    path_examples = KEY
-
     def act(self, request: Request, key: str, use_case: Any) -> Response:
         row = steered(request, key)
         use_case(row, actor=request.user)
@@ -285,7 +249,7 @@ class _Act(ApiView):
 
 
 class Agree(_Act):
-    @operation("Agree to repairs", answers=ProParaSubmissionSerializer, example=examples.SUBMISSION)
+    @operation("Agree to repairs", answers=ProParaSubmissionSerializer)
     def post(self, request: Request, key: str) -> Response:
         """Score the file as repaired. 400 when it does not wait for this."""
         return self.act(request, key, services.agree)
@@ -294,9 +258,7 @@ class Agree(_Act):
 class Cancel(_Act):
     token_scope = Scope.RUN
 
-    @operation(
-        "Stop a generation", answers=ProParaSubmissionSerializer, example=examples.GENERATING, also=[409]
-    )
+    @operation("Stop a generation", answers=ProParaSubmissionSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Processes that were answered are kept."""
         return self.act(request, key, generation.cancel_generation)
@@ -305,12 +267,7 @@ class Cancel(_Act):
 class Retry(_Act):
     token_scope = Scope.RUN
 
-    @operation(
-        "Go on with a generation",
-        answers=ProParaSubmissionSerializer,
-        example=examples.GENERATING,
-        also=[409],
-    )
+    @operation("Go on with a generation", answers=ProParaSubmissionSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """From the first process that was not answered."""
         return self.act(request, key, generation.retry_generation)
@@ -322,14 +279,14 @@ class ProParaPair(Query):
 
 
 class Compare(ApiView):
-    @operation("Compare two submissions", query=ProParaPair, answers=OBJECT, example=examples.COMPARED)
+    @operation("Compare two submissions", query=ProParaPair, answers=OBJECT)
     def get(self, request: Request) -> Response:
         """Paired over the processes: difference of F1 (first less second), interval, p, wins and losses."""
         first, second = (scored(request, self.query[name]) for name in ("first", "second"))
         if first.version_id != second.version_id:
-            raise invalid(Trouble("?second", "It was scored against other answers than the first."))
+            raise invalid(FieldError("?second", "It was scored against other answers than the first."))
         if first.reference is None or second.reference is None:
-            raise invalid(Trouble("?first", "One of the two has no score."))
+            raise invalid(FieldError("?first", "One of the two has no score."))
         return Response(compare_submissions(first, second).as_dict())
 
 
@@ -340,7 +297,6 @@ class Rescore(ApiView):
         "Score everything again",
         answers={"type": "object", "properties": {"submissions": {"type": "integer"}}},
         status=202,
-        example={"submissions": 12},
     )
     def post(self, request: Request) -> Response:
         """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff."""

@@ -11,7 +11,7 @@ _ONE = "propara/submissions/<slug:key>/"
 urlpatterns = [
     path("propara/answer-sets/", sets.SetList.as_view(), name="api-propara-sets"),
     path(_SET, sets.SetDetail.as_view(), name="api-propara-set"),
-    *people_api(ROOM, _SET, **sets.SetDetail.path_examples),
+    *people_api(ROOM, _SET),
     path(f"{_SET}versions/", sets.VersionList.as_view(), name="api-propara-versions"),
     path(_VERSION, sets.VersionDetail.as_view(), name="api-propara-version"),
     path(f"{_VERSION}files/<str:form>/", sets.VersionFile.as_view(), name="api-propara-version-file"),

@@ -1,0 +1,188 @@
+"""Deleting an account: `plan` lists what happens to everything it owns, `delete_account` does it.
+
+What only the owner could see is deleted. Public suites and models, and everything with collaborators or other people's
+results, passes to an account that nobody can use.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError, Q, QuerySet
+
+from gym.accounts.models import User
+from gym.accounts.tokens import live_tokens
+from gym.conflicts import Conflict
+from gym.conversations import account_deletion as agents
+from gym.conversations.models import AgentSuite
+from gym.evaluations.models import SuiteRun
+from gym.jobs import services as jobs
+from gym.jobs.models import ACTIVE_STATES, Job
+from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.site import services as lmchallenge
+from gym.propara.models import AnswerSet, Submission
+from gym.propara.site import services as propara
+from gym.results.models import Collection, CollectionEntry
+from gym.sharing.models import Collaboration
+from gym.sharing.selectors import shares_of
+from models_registry.models import RegisteredModel
+from suites.models import Suite, Visibility
+
+if TYPE_CHECKING:
+    from suites.models import SuiteCollaborator
+
+FORMER_MEMBER = "(former member)"  # no form accepts blanks and brackets, so nobody can take this name
+
+
+@dataclass(frozen=True)
+class DeletionPlan:
+    """What will be deleted and kept: queries, which the page shows and the deletion uses."""
+
+    deleted_suites: QuerySet[Suite]
+    kept_suites: QuerySet[Suite]
+    collaborations: QuerySet[SuiteCollaborator]
+    shares: QuerySet[Collaboration]
+    deleted_models: QuerySet[RegisteredModel]
+    kept_models: QuerySet[RegisteredModel]
+    deleted_runs: QuerySet[SuiteRun]
+    kept_runs: QuerySet[SuiteRun]
+    deleted_collections: QuerySet[Collection]
+    kept_collections: QuerySet[Collection]
+    deleted_answer_sets: QuerySet[AnswerSet]
+    kept_answer_sets: QuerySet[AnswerSet]
+    deleted_submissions: QuerySet[Submission]
+    kept_submissions: QuerySet[Submission]
+    deleted_corpora: QuerySet[Corpus]
+    kept_corpora: QuerySet[Corpus]
+    deleted_games: QuerySet[Game]
+    kept_games: QuerySet[Game]
+    deleted_agent_suites: QuerySet[AgentSuite]
+    kept_agent_suites: QuerySet[AgentSuite]
+    active_jobs: QuerySet[Job]
+    n_tokens: int
+
+
+def plan(user: User) -> DeletionPlan:
+    """What happens to everything that the account owns."""
+    by_others = SuiteRun.objects.exclude(owner=user)
+    mine = Suite.objects.filter(owner=user)
+    shared = Q(visibility=Visibility.PUBLIC) | Q(collaborations__isnull=False)
+    collections = Collection.objects.filter(owner=user)
+    shared_collections = Collaboration.objects.filter(collection__owner=user).values("collection")
+    deleted_collections = collections.filter(published_at=None).exclude(pk__in=shared_collections)
+    listed = CollectionEntry.objects.exclude(collection__in=deleted_collections)
+    relied_on = (
+        shared | Q(pk__in=by_others.values("revision__suite")) | Q(pk__in=listed.values("revision__suite"))
+    )
+    kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
+    models = RegisteredModel.objects.filter(owner=user)
+    public = Q(visibility=RegisteredModel.Visibility.PUBLIC)
+    shared_models = Collaboration.objects.filter(model__owner=user).values("model")
+    used = Q(pk__in=by_others.values("model")) | Q(pk__in=shared_models)
+    kept_models = models.filter(public | used).exclude(pk__in=agents.doomed_agents(user).values("pk"))
+    deleted_suites = mine.exclude(pk__in=kept_suites.values("pk"))
+    deleted_models = models.exclude(pk__in=kept_models.values("pk"))
+    runs = SuiteRun.objects.filter(owner=user)
+    gone = Q(revision__suite__in=deleted_suites.values("pk")) | Q(model__in=deleted_models.values("pk"))
+    return DeletionPlan(
+        deleted_suites=deleted_suites,
+        kept_suites=kept_suites,
+        collaborations=user.collaborations.select_related("suite"),
+        shares=shares_of(user),
+        deleted_models=deleted_models,
+        kept_models=kept_models,
+        deleted_runs=runs.filter(gone),
+        kept_runs=runs.exclude(gone),
+        deleted_collections=deleted_collections,
+        kept_collections=collections.exclude(pk__in=deleted_collections.values("pk")),
+        deleted_answer_sets=propara.doomed_sets(user),
+        kept_answer_sets=propara.kept_sets(user),
+        deleted_submissions=propara.doomed_submissions(user),
+        kept_submissions=Submission.objects.filter(owner=user).exclude(
+            pk__in=propara.doomed_submissions(user).values("pk")
+        ),
+        deleted_corpora=lmchallenge.doomed_corpora(user),
+        kept_corpora=lmchallenge.kept_corpora(user),
+        deleted_games=lmchallenge.doomed_games(user),
+        kept_games=Game.objects.filter(owner=user).exclude(
+            pk__in=lmchallenge.doomed_games(user).values("pk")
+        ),
+        deleted_agent_suites=agents.doomed_suites(user),
+        kept_agent_suites=agents.kept_suites(user),
+        active_jobs=Job.objects.filter(owner=user, state__in=ACTIVE_STATES),
+        n_tokens=live_tokens(user).count(),
+    )
+
+
+def delete_account(user: User) -> None:
+    """Carry out the `plan` in one transaction. Accounts are deleted one at a time, so that two that share something
+    cannot be deleted at once, and the last administrator stays."""
+    try:
+        with transaction.atomic():
+            former_member().hold()
+            if not User.objects.select_for_update().filter(pk=user.pk).exists():
+                raise Conflict("This account is deleted already.")
+            require_dispensable([user])
+            what = plan(user)
+            _stop_work(what)
+            agents.delete_or_hand_over(user, former_member())
+            _carry_out(what)
+            propara.delete_or_hand_over(user, former_member())
+            lmchallenge.delete_or_hand_over(user, former_member())
+            user.delete()
+    except (ProtectedError, IntegrityError) as error:
+        raise ValidationError(
+            "Something of this account is in use just now. Try again in a moment."
+        ) from error
+
+
+def require_dispensable(users: list[User]) -> None:
+    """Raises ValidationError when the site needs one of these accounts, or the last of them."""
+    if any(user.username == FORMER_MEMBER for user in users):
+        raise ValidationError(f"{FORMER_MEMBER} owns what stayed when others went, so it stays.")
+    gone = [user.pk for user in users]
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk__in=gone)
+    if any(user.is_superuser for user in users) and not others.exists():
+        raise ValidationError("The only administrator of the site stays. Make somebody else one first.")
+
+
+def former_member() -> User:
+    """Owns what is kept of deleted accounts. It has no password and is not active."""
+    user, created = User.objects.get_or_create(
+        username=FORMER_MEMBER, defaults={"first_name": "a former member", "is_active": False}
+    )
+    if created:
+        user.set_unusable_password()
+        user.save()
+    return user
+
+
+def _stop_work(what: DeletionPlan) -> None:
+    for job in what.active_jobs:
+        with suppress(jobs.WrongState):  # it has ended meanwhile
+            jobs.request_cancel(job, actor=None)
+
+
+def _keys(rows: QuerySet[Any]) -> list[int]:
+    return list(rows.values_list("pk", flat=True))
+
+
+def _carry_out(what: DeletionPlan) -> None:
+    # The queries depend on each other: read the keys before anything changes.
+    suites, models = _keys(what.deleted_suites), _keys(what.deleted_models)
+    runs, collections = _keys(what.deleted_runs), _keys(what.deleted_collections)
+    kept_suites, kept_models = _keys(what.kept_suites), _keys(what.kept_models)
+    kept_collections = _keys(what.kept_collections)
+    Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
+    SuiteRun.objects.filter(pk__in=runs).delete()
+    Collection.objects.filter(pk__in=collections).delete()
+    Suite.objects.filter(pk__in=suites).delete()
+    RegisteredModel.objects.filter(pk__in=models).delete()
+    heir = former_member()
+    Collection.objects.filter(pk__in=kept_collections).update(owner=heir)
+    Suite.objects.filter(pk__in=kept_suites).update(owner=heir)
+    RegisteredModel.objects.filter(pk__in=kept_models).update(owner=heir, secrets={})

@@ -1,0 +1,211 @@
+"""What pages need of a process: grids in layers, summaries with their pairs, events in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym.propara.convert import sign
+from gym.propara.explain import event_sentence
+from gym.propara.grid import ABSENT, UNKNOWN, Grid
+from gym.propara.mistakes import action_at, location_at, same_place
+from gym.propara.pair_details import Match, Pair
+from gym.propara.process_report import ProcessReport
+from gym.propara.scoring import QUESTIONS
+from gym.propara.summary import Conversion, Move
+
+SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}
+WORDS = {"CREATE": "created", "MOVE": "moved", "DESTROY": "destroyed", "NONE": "nothing happens"}
+MAX_PAIRS = 300
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one file says about a participant after a step. `wrong`: how it differs from the answers."""
+
+    layer: str
+    action: str
+    sign: str
+    word: str
+    place: str
+    wrong: str = ""
+
+    @property
+    def look(self) -> str:
+        return f"pp-{self.action.lower()}"
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """Step 0 is before the first sentence."""
+
+    step: int
+    sentence: str
+    cells: list[list[Line]]
+
+
+@dataclass(frozen=True)
+class GridTable:
+    participants: list[str]
+    layers: list[str]
+    rows: list[GridRow] = field(default_factory=list)
+
+
+def grid_table(answer: Grid, sentences: Sequence[str], others: Sequence[tuple[str, Grid]] = ()) -> GridTable:
+    """Sentences by participants; each cell has a line for the answers and one for each other file."""
+    names = list(answer.participants)
+    steps = max([answer.steps, *(grid.steps for _, grid in others)])
+    table = GridTable(names, ["answers", *(label for label, _ in others)])
+    for step in range(steps + 1):
+        sentence = sentences[step - 1] if 1 <= step <= len(sentences) else ""
+        cells = [
+            [
+                _line("answers", answer, name, step),
+                *(_line(label, grid, name, step, answer) for label, grid in others),
+            ]
+            for name in names
+        ]
+        table.rows.append(GridRow(step, sentence, cells))
+    return table
+
+
+def _line(layer: str, grid: Grid, name: str, step: int, answer: Grid | None = None) -> Line:
+    action = action_at(grid, name, step) if step else "NONE"
+    where = location_at(grid, name, step)
+    wrong = ""
+    if answer is not None:
+        right = action_at(answer, name, step) if step else "NONE"
+        if action != right:
+            wrong = "another action"
+        elif not same_place(location_at(answer, name, step), where):
+            wrong = "another place"
+    return Line(layer, action, SIGNS[action], WORDS[action], place(where), wrong)
+
+
+def place(location: str) -> str:
+    return {ABSENT: "–", UNKNOWN: "?"}.get(location, location)
+
+
+# --- summaries and their pairs ---
+
+
+@dataclass(frozen=True)
+class PresentedItem:
+    """`score`: of its best pair. `by`: whom the partner is about, where that is somebody else."""
+
+    text: str
+    score: float
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class PresentedPair:
+    answer: str
+    prediction: str
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class PresentedQuestion:
+    name: str
+    precision: float | None
+    recall: float | None
+    corrected: tuple[float, float]
+    answers: list[PresentedItem]
+    predictions: list[PresentedItem]
+    pairs: list[PresentedPair]
+    in_other_steps: list[PresentedPair]
+    n_hidden: int
+
+    @property
+    def starts_open(self) -> bool:
+        """Few enough pairs to show, and not all of them perfect."""
+        return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
+
+    @property
+    def missed(self) -> list[str]:
+        return [item.text for item in self.answers if not item.score]
+
+    @property
+    def spurious(self) -> list[str]:
+        return [item.text for item in self.predictions if not item.score]
+
+
+def questions(process: ProcessReport) -> list[PresentedQuestion]:
+    return [_question(name, process) for name in QUESTIONS]
+
+
+def _question(name: str, process: ProcessReport) -> PresentedQuestion:
+    answers, predictions = process.matches(name)
+    found = [
+        PresentedPair(item_text(one.answer), item_text(one.prediction), one) for one in process.pairs(name)
+    ]
+    close = sorted((one for one in found if one.pair.parts), key=lambda one: -(one.pair.score or 0))
+    in_other_steps = [one for one in found if not one.pair.parts]
+    scores = process.scores[name] if process.scores else None
+    return PresentedQuestion(
+        name,
+        scores.precision if scores else None,
+        scores.recall if scores else None,
+        tuple(process.corrected[name]),
+        [_item(one) for one in answers],
+        [_item(one) for one in predictions],
+        close[:MAX_PAIRS],
+        in_other_steps[:MAX_PAIRS],
+        max(0, len(close) - MAX_PAIRS) + max(0, len(in_other_steps) - MAX_PAIRS),
+    )
+
+
+def _item(match: Match) -> PresentedItem:
+    by = _who(match.partner) if match.partner is not None else ""
+    return PresentedItem(item_text(match.item), match.score, by if by != _who(match.item) else "")
+
+
+def _who(item: Any) -> str:
+    """The participants of an item."""
+    if isinstance(item, Conversion):
+        return f"{item.destroyed} → {item.created}"
+    return item.participants if isinstance(item, Move) else str(item)
+
+
+def item_text(item: Any) -> str:
+    """An item of a summary on one line."""
+    if isinstance(item, Conversion):
+        return f"{item.step}: {item.destroyed} → {item.created} at {sign(item.location)}"
+    if isinstance(item, Move):
+        return f"{item.step}: {item.participants} from {sign(item.before)} to {sign(item.after)}"
+    return str(item)
+
+
+# --- events in words ---
+
+
+@dataclass(frozen=True)
+class EventsOfStep:
+    step: int
+    answers: list[str]
+    prediction: list[str]
+
+
+def events(process: ProcessReport) -> list[EventsOfStep]:
+    """The explainer's sentences, step by step."""
+    steps = max(process.answer_grid.steps, process.prediction_grid.steps)
+    rows = [
+        EventsOfStep(
+            step, _events_in_words(process.answer_grid, step), _events_in_words(process.prediction_grid, step)
+        )
+        for step in range(1, steps + 1)
+    ]
+    return [row for row in rows if row.answers or row.prediction]
+
+
+def _events_in_words(grid: Grid, step: int) -> list[str]:
+    if step > grid.steps:
+        return []
+    found = []
+    for name, where in grid.locations.items():
+        text = event_sentence(name, grid.actions[name][step - 1], sign(where[step - 1]), sign(where[step]))
+        if text:
+            found.append(f"{text[:1].upper()}{text[1:]}.")
+    return found

@@ -1,0 +1,97 @@
+"""What the API says and takes about models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gym.api.requests import Body
+from models_registry import permissions
+from models_registry.backends import BACKENDS
+from models_registry.models import RegisteredModel
+from models_registry.services import MAX_REASON
+
+
+class ModelSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+    tags = serializers.ListField(child=serializers.CharField())
+    status_reason = serializers.SerializerMethodField(help_text="why it was refused is its owner's to read")
+
+    class Meta:
+        model = RegisteredModel
+        fields = [
+            "slug", "name", "owner", "backend", "visibility", "status", "status_reason", "parameters",
+            "vocabulary_size", "fingerprint", "source_revision", "licence", "corpus", "tags", "created",
+            "checked_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_status_reason(self, model: RegisteredModel) -> str:
+        refused = model.status == RegisteredModel.Status.REFUSED
+        hidden = refused and not permissions.can_manage(self.context["request"].user, model)
+        return "" if hidden else model.status_reason
+
+
+class ModelDetailSerializer(ModelSerializer):
+    url = serializers.CharField(help_text="home page, or empty")
+    facts = serializers.DictField(help_text="what the check found")
+    config = serializers.SerializerMethodField(help_text="for those who may edit the model; else null")
+    check_job = serializers.UUIDField(source="check_job_id", allow_null=True)
+
+    class Meta(ModelSerializer.Meta):
+        fields = [
+            *ModelSerializer.Meta.fields, "description", "authorship", "perplexity", "url", "bibtex",
+            "facts", "config", "check_job",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_config(self, model: RegisteredModel) -> dict[str, Any] | None:
+        return model.config if permissions.can_edit(self.context["request"].user, model) else None
+
+
+class BackendSerializer(serializers.Serializer):
+    """A kind of model and the JSON schema of its configuration."""
+
+    kind = serializers.CharField()
+    label = serializers.CharField()
+    help = serializers.CharField()
+    needs_approval = serializers.BooleanField(
+        source="needs_files", help_text="staff looks at models of this kind before they are loaded"
+    )
+    schema = serializers.DictField()
+
+
+class RefusalBody(Body):
+    reason = serializers.CharField(max_length=MAX_REASON, help_text="its owner reads it")
+
+
+class ModelCard(Body):
+    name = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
+    tags = serializers.ListField(child=serializers.CharField(max_length=60), max_length=50, required=False)
+    description = serializers.CharField(max_length=100_000, allow_blank=True, required=False)
+    authorship = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    licence = serializers.CharField(max_length=60, allow_blank=True, required=False)
+    corpus = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    perplexity = serializers.FloatField(allow_null=True, required=False)
+    url = serializers.URLField(max_length=200, allow_blank=True, required=False)
+    bibtex = serializers.CharField(max_length=100_000, allow_blank=True, required=False)
+
+
+class ModelChanges(ModelCard):
+    backend = serializers.ChoiceField(sorted(BACKENDS), required=False, help_text="together with config")
+    config = serializers.DictField(
+        required=False,
+        help_text="all of it, as the backend's schema says; not while results rest on the model",
+    )
+
+
+class NewModel(ModelCard):
+    slug = serializers.SlugField(max_length=80)
+    name = serializers.CharField(max_length=200)
+    visibility = serializers.ChoiceField(
+        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PRIVATE
+    )
+    backend = serializers.ChoiceField(sorted(BACKENDS))
+    config = serializers.DictField(help_text="as the backend's schema says")

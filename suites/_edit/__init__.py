@@ -1,1 +1,0 @@
-"""How a draft is edited; the public face is `suites.editing`."""

@@ -1,0 +1,206 @@
+"""What the API says about suites."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from suites.models import Sentence, Suite, SuiteRevision, Tag
+from suites.permissions import may_know_owner
+from suites.presenters import author_name
+from suites.selectors import listed_for
+
+
+class RevisionSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = SuiteRevision
+        fields = ["number", "state", "sha256", "note", "errata", "created", "frozen_at"]
+        read_only_fields = fields
+
+
+class RevisionDetailSerializer(RevisionSerializer):
+    suite = serializers.CharField(source="suite.slug")
+    regions = serializers.ListField(child=serializers.CharField(), source="region_names")
+    conditions = serializers.ListField(child=serializers.CharField(), source="condition_names")
+    metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
+    predictions = serializers.SerializerMethodField()
+    n_sentences = serializers.IntegerField()
+
+    class Meta(RevisionSerializer.Meta):
+        fields = [
+            "suite",
+            *RevisionSerializer.Meta.fields,
+            "name",
+            "metric",
+            "join_policy",
+            "regions",
+            "conditions",
+            "n_sentences",
+            "predictions",
+        ]
+        read_only_fields = fields
+
+    def get_predictions(self, revision: SuiteRevision) -> list[dict[str, str]]:
+        return list(revision.predictions.order_by("position").values("name", "description", "formula"))
+
+
+class SuiteSerializer(serializers.ModelSerializer):
+    owner = serializers.SerializerMethodField(help_text="user name; null in an unlisted suite of others")
+    tags = serializers.SlugRelatedField("name", many=True, read_only=True)
+    n_items = serializers.IntegerField(help_text="of the newest revision, as the other counts")
+    n_sentences = serializers.IntegerField()
+    n_predictions = serializers.IntegerField()
+
+    class Meta:
+        model = Suite
+        fields = [
+            "slug",
+            "title",
+            "owner",
+            "visibility",
+            "tags",
+            "language",
+            "licence",
+            "n_items",
+            "n_sentences",
+            "n_predictions",
+            "created",
+            "updated",
+        ]
+        read_only_fields = fields
+
+    def get_owner(self, suite: Suite) -> str | None:
+        return suite.owner.username if may_know_owner(self.context["request"].user, suite) else None
+
+
+class SuiteDetailSerializer(SuiteSerializer):
+    author = serializers.SerializerMethodField(
+        help_text="who made the stimuli; empty in an unlisted suite of others"
+    )
+    without_modifier = serializers.SerializerMethodField(
+        help_text="slug of the suite without the modifier, as named by hand; null where none is named or listed for you"
+    )
+    revisions = RevisionSerializer(many=True, help_text="newest first")
+
+    class Meta(SuiteSerializer.Meta):
+        fields = [
+            *SuiteSerializer.Meta.fields,
+            "author",
+            "description",
+            "reference",
+            "bibtex",
+            "comment",
+            "without_modifier",
+            "revisions",
+        ]
+        read_only_fields = fields
+
+    def get_author(self, suite: Suite) -> str:
+        return author_name(suite, self.context["request"].user)
+
+    def get_without_modifier(self, suite: Suite) -> str | None:
+        named = listed_for(self.context["request"].user).filter(pk=suite.without_modifier_id)
+        return named.values_list("slug", flat=True).first()
+
+
+class SentenceSerializer(serializers.ModelSerializer):
+    contents = serializers.ListField(child=serializers.CharField(), help_text="text of each region")
+
+    class Meta:
+        model = Sentence
+        fields = ["item", "condition", "contents"]
+        read_only_fields = fields
+
+
+class TagSerializer(serializers.ModelSerializer):
+    n = serializers.IntegerField(help_text="suites with this tag that are listed for you")
+
+    class Meta:
+        model = Tag
+        fields = ["name", "n"]
+        read_only_fields = fields
+
+
+class FindingSerializer(serializers.Serializer):
+    """What the linter found. `ignored` is the reason why somebody put it aside."""
+
+    code = serializers.CharField()
+    severity = serializers.ChoiceField(["error", "warning", "info"])
+    where = serializers.CharField()
+    message = serializers.CharField()
+    hint = serializers.CharField()
+    cells = serializers.ListField(child=serializers.JSONField(), help_text="[item, condition, region]")
+    ignored = serializers.CharField()
+
+
+class LintSerializer(serializers.Serializer):
+    revision = serializers.IntegerField()
+    findings = FindingSerializer(many=True)
+
+
+class PredictionSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    description = serializers.CharField()
+    formula = serializers.CharField()
+
+
+class IgnoredSerializer(serializers.Serializer):
+    code = serializers.CharField()
+    where = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class DraftSerializer(serializers.Serializer):
+    """A draft without its cells, which come in pages of their own."""
+
+    suite = serializers.CharField()
+    revision = serializers.IntegerField()
+    version = serializers.IntegerField(help_text="grows by one with every edit")
+    structure = serializers.IntegerField(
+        help_text="the version at which items, conditions or regions last changed; older edits are not done"
+    )
+    metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
+    join = serializers.CharField()
+    regions = serializers.ListField(child=serializers.CharField())
+    conditions = serializers.ListField(child=serializers.CharField())
+    items = serializers.ListField(child=serializers.IntegerField())
+    n_rows = serializers.IntegerField()
+    predictions = PredictionSerializer(many=True)
+    ignored = IgnoredSerializer(many=True)
+
+
+class EditedSerializer(serializers.Serializer):
+    version = serializers.IntegerField(help_text="of the draft now")
+
+
+class ChangedSerializer(serializers.Serializer):
+    what = serializers.CharField()
+    old = serializers.CharField(allow_null=True)
+    new = serializers.CharField(allow_null=True)
+
+
+class CellChangeSerializer(serializers.Serializer):
+    item = serializers.IntegerField()
+    condition = serializers.CharField()
+    region = serializers.CharField()
+    old = serializers.CharField()
+    new = serializers.CharField()
+
+
+class PredictionChangeSerializer(serializers.Serializer):
+    number = serializers.IntegerField()
+    kind = serializers.ChoiceField(["added", "removed", "changed"])
+    old = PredictionSerializer(allow_null=True)
+    new = PredictionSerializer(allow_null=True)
+
+
+class DiffSerializer(serializers.Serializer):
+    """What changed from one revision to another; empty lists where nothing did."""
+
+    about = ChangedSerializer(many=True)
+    regions = ChangedSerializer(many=True)
+    conditions = ChangedSerializer(many=True)
+    items_added = serializers.ListField(child=serializers.IntegerField())
+    items_removed = serializers.ListField(child=serializers.IntegerField())
+    cells = CellChangeSerializer(many=True)
+    predictions = PredictionChangeSerializer(many=True)
+    reordered = serializers.ListField(child=serializers.CharField())

@@ -1,0 +1,21 @@
+"""Rows of logs, decoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from gym.lmchallenge.log_decoder import read_lines
+from gym.lmchallenge.log_schema import LogLine
+from gym.lmchallenge.table import Table, read_table
+
+
+def lines_of(rows: Iterable[Any]) -> list[tuple[int, LogLine]]:
+    """Numbered from 1."""
+    return list(read_lines([json.dumps(row).encode() for row in rows]))
+
+
+def table_of(*rows: Any, keep: str = "all", mixes: Any = ()) -> Table:
+    """Rows of one game as columns."""
+    return read_table(lines_of(rows), filters=[keep], mixes=mixes)
