@@ -100,8 +100,19 @@ def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
 
 
 def document_of(revision: SuiteRevision) -> SuiteDocument:
-    """The revision as the pure document that formats, lint and the evaluator work on."""
-    return document_from(revision, revision.sentences.all(), revision.predictions.all())
+    """The revision as the pure document that formats, lint and the evaluator work on.
+
+    Its row and its sentences come by different queries. A draft that was edited between them is read again, and
+    `revision` then says what the database says: old conditions with new sentences would be no document at all.
+    """
+    while True:
+        document = document_from(revision, revision.sentences.all(), revision.predictions.all())
+        if revision.is_frozen:
+            return document
+        version = SuiteRevision.objects.filter(pk=revision.pk).values_list("edits", flat=True).first()
+        if version in (revision.edits, None):
+            return document
+        revision.refresh_from_db()
 
 
 def document_from(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ValidationError
 
-from suites import services
+from suites import drafts, services
 from suites.formats import read_suite
 from suites.models import FrozenRevision, Suite, SuiteRevision
+from suites.selectors import document_of, findings_of
 from tests.at_once import need_connections, together
 from tests.factories import make_suite, suite_bytes
 from tests.people import make_people
@@ -38,6 +39,27 @@ def test_suites_of_one_name_imported_at_once_get_different_addresses():
     document = read_suite(suite_bytes(name="same"))
     assert not together(*[lambda: services.import_suite(document, actor=alice)] * 16)
     assert Suite.objects.count() == 16
+
+
+def test_a_draft_that_is_edited_between_its_row_and_its_sentences_is_read_again(people):
+    suite = make_suite(people.alice, frozen=False)
+    row = suite.draft
+    ops = [
+        {"op": "rename_condition", "name": row.condition_names[0], "to": "renamed"},
+        {"op": "insert_condition", "at": 0, "name": "new"},
+    ]
+    assert not drafts.apply_edits(suite, row.edits, [{"id": "1", "ops": ops}], actor=people.alice).conflicts
+    assert "renamed" not in row.condition_names
+    findings_of(row)
+    assert document_of(row) == document_of(Suite.objects.get(pk=suite.pk).draft)
+
+
+def test_a_draft_that_is_discarded_between_its_row_and_its_sentences_reads_as_nothing(people):
+    suite = make_suite(people.alice)
+    row = services.open_draft(suite, actor=people.alice)
+    services.discard_draft(suite, actor=people.alice)
+    assert document_of(row).sentences == ()
+    findings_of(row)
 
 
 def test_a_frozen_revision_cannot_be_deleted_by_hand(people):
