@@ -12,7 +12,6 @@ ROOMS = [
     "suites.api.urls",
     "models_registry.api.urls",
     "gym.evaluations.api.urls",
-    "gym.results.api.urls",
     "gym.results.api.collections",
     "gym.results.api.downloads",
     "gym.scoring.api",

@@ -2,7 +2,7 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.evaluations.graves import delete_runs, require_free
-from gym.evaluations.models import DeletedRun, ResultUpload, ScoreCache, SuiteRun
+from gym.evaluations.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
 from suites.signals import Kept
 
 
@@ -71,3 +71,36 @@ class ScoreCacheAdmin(SiteAdmin):
 
     def get_queryset(self, request):
         return super().get_queryset(request).defer("scores")
+
+
+@admin.register(RunScore)
+class RunScoreAdmin(SiteAdmin):
+    list_display = ["run", "rule", "n", "passed", "judged", "rate", "chance"]
+    list_filter = ["rule"]
+    list_select_related = ["run__model", "run__revision__suite"]
+    search_fields = ["run__key", "run__revision__suite__slug", "run__model__slug"]
+    readonly_fields = [field.name for field in RunScore._meta.fields]
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+
+@admin.register(ScoreRequest)
+class ScoreRequestAdmin(SiteAdmin):
+    list_display = ["key", "owner", "model", "n_sentences", "created", "completed_at"]
+    list_filter = ["created"]
+    search_fields = ["key", "owner__username", "model__slug"]
+    list_select_related = ["owner", "model"]
+    fields = readonly_fields = [
+        "key",
+        "owner",
+        "model",
+        "job",
+        "policy",
+        "n_sentences",
+        "created",
+        "completed_at",
+    ]
+
+    def has_add_permission(self, request: object) -> bool:
+        return False

@@ -1,14 +1,16 @@
 from django.apps import AppConfig
 
 
-class EvaluationsConfig(AppConfig):
-    name = "gym.evaluations"
-    label = "evaluations"
+class RunsConfig(AppConfig):
+    name = "gym.runs"
+    label = "runs"
 
     def ready(self) -> None:
-        from gym.evaluations import (  # noqa: F401  they register their job handlers, and listen
+        from gym.runs.read import scores  # noqa: F401  listens for runs that are finished
+        from gym.runs.work import (  # noqa: F401  they register their job handlers, and listen
             actors,
-            keys,
+            new_keys,
             preview,
+            text_scoring,
             upload_job,
         )

@@ -1,8 +1,9 @@
-"""Runs of models on frozen suite revisions, and everything they found."""
+"""Runs of models on frozen suite revisions, everything they found, and sentences that were scored by themselves."""
 
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -307,3 +308,75 @@ class PredictionResult(models.Model):
     @property
     def rate(self) -> float | None:
         return self.passed / self.total if self.total else None
+
+
+class RunScore(models.Model):
+    """A run under one scoring rule (gym.results.rules). Leaderboards read these rows and no outcomes.
+
+    Rates are null when the run does not hold what the rule needs, e.g. uploads without the first prediction."""
+
+    class RuleKey(models.TextChoices):
+        EACH = "each", "each prediction"
+        ALL = "all", "all predictions"
+        FIRST = "first", "first prediction"
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="scores")
+    rule = models.CharField(max_length=5, choices=RuleKey.choices)
+    n = models.PositiveIntegerField(help_text="items")
+    judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
+    passed = models.PositiveIntegerField(help_text="of those judged")
+    ties = models.PositiveIntegerField()
+    too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
+    not_evaluable = models.PositiveIntegerField()
+    rate = models.FloatField(null=True)
+    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
+    high = models.FloatField(null=True)
+    chance = models.FloatField(null=True)
+    chance_p = models.FloatField(null=True, help_text="one-sided p against chance")
+    margin = models.FloatField(null=True, help_text="mean over items, bits")
+    margin_low = models.FloatField(null=True)
+    margin_high = models.FloatField(null=True)
+    effect = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
+
+    class Meta:
+        ordering = ["run_id", "rule"]
+        constraints = [models.UniqueConstraint(fields=["run", "rule"], name="run_scored_once_per_rule")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.rule}"
+
+
+KEEP_SCORE_REQUESTS = timedelta(hours=24)
+"""After that, requests and their scores are deleted."""
+
+
+class ScoreRequest(models.Model):
+    """Sentences that somebody sent to a model, and what it said."""
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="score_requests"
+    )
+    model = models.ForeignKey(RegisteredModel, on_delete=models.CASCADE, related_name="score_requests")
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="score_request"
+    )
+    policy = models.JSONField(help_text="see ScoringPolicy")
+    texts = models.JSONField()
+    n_sentences = models.PositiveIntegerField()
+    scores = models.JSONField(default=list, help_text="per text: token scores, or {failure}")
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.n_sentences} sentences with {self.model_id}"
+
+    @property
+    def state(self) -> str:
+        """The job's; without one (cleared away) it is done or lost."""
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.evaluations import upload_views, views
+from gym.runs.pages import compare_views, export_views, leaderboard_views, upload_views, views
 
 urlpatterns = [
     path("runs/", views.run_list, name="run-list"),
@@ -18,4 +18,20 @@ urlpatterns = [
     path("runs/<slug:key>/items/<str:item>/", views.run_item, name="run-item"),
     path("runs/<slug:key>/chart.svg", views.run_chart, name="run-chart"),
     path("runs/<slug:key>/download/<str:form>/", views.run_download, name="run-download"),
+    path("exports/<slug:what>.<slug:form>", export_views.export_table, name="export-table"),
+    path("exports/runs/<slug:key>/evaluated.json", export_views.export_evaluated, name="export-evaluated"),
+    path(
+        "exports/suites/<slug:slug>/r<int:number>/<str:form>", export_views.export_suite, name="export-suite"
+    ),
+    path("compare/", compare_views.compare_page, name="compare"),
+    path("matrix/", leaderboard_views.old_matrix, name="matrix"),
+    path("leaderboard/", leaderboard_views.leaderboard_page, name="leaderboard"),
+    path(
+        "leaderboard/run-missing/", leaderboard_views.leaderboard_run_missing, name="leaderboard-run-missing"
+    ),
+    path(
+        "leaderboard/download/<str:form>/",
+        leaderboard_views.leaderboard_download,
+        name="leaderboard-download",
+    ),
 ]

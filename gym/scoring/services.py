@@ -12,7 +12,7 @@ from django.utils import timezone
 from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
-from gym.scoring.models import KEEP, ScoreRequest
+from gym.scoring.models import KEEP_SCORE_REQUESTS, ScoreRequest
 from models_registry import permissions
 from models_registry.backends.policies import refusal
 from models_registry.engine import ScoringPolicy
@@ -50,7 +50,7 @@ def queue_scores(
         )
     with transaction.atomic():
         limits.charge(actor, len(texts))
-        ScoreRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()
+        ScoreRequest.objects.filter(created__lt=timezone.now() - KEEP_SCORE_REQUESTS).delete()
         request = ScoreRequest.objects.create(
             owner=actor, model=model, policy=policy.to_dict(), texts=list(texts), n_sentences=len(texts)
         )

@@ -1,1 +1,0 @@
-"""Surprisals of plain sentences on demand: no suite, no regions, no formula."""
