@@ -10,17 +10,17 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from gym.evaluations.selectors import listed_runs, under_way
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, waited_for, workers
-from gym.results.front import front_table
-from gym.results.rules import RULES, rule_of
+from gym.runs.core.rules import RULES, rule_of
+from gym.runs.read.leaderboard.home import front_table
+from gym.runs.read.selectors import listed_runs, under_way
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
     from gym.accounts.models import User
-    from gym.evaluations.models import SuiteRun
+    from gym.runs.models import SuiteRun
 
 MOST_SUITES, MOST_MODELS = 25, 12
 """Of the table on the front page; the leaderboard has all."""

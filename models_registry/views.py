@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.evaluations.selectors import latest_done, listed_runs
 from gym.jobs.errors import TooManyJobs
-from gym.results.exports.cite import EXPORT_TABLES
-from gym.results.field_figures import against_others
-from gym.results.rules import RULES, rule_of
-from gym.results.selectors import scored_runs
+from gym.runs.core.rules import RULES, rule_of
+from gym.runs.pages.leaderboard_figures import against_others
+from gym.runs.read.scored import scored_runs
+from gym.runs.read.selectors import latest_done, listed_runs
+from gym.runs.tables.citation import EXPORT_TABLES
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from models_registry import permissions, services
@@ -62,7 +62,7 @@ def model_register(request: HttpRequest) -> HttpResponse:
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_manage,
-    may_see_people, may_approve, waits (for staff), and what gym.results.field_figures.against_others says.
+    may_see_people, may_approve, waits (for staff), and what gym.runs.pages.leaderboard_figures.against_others says.
     Agents have a page of their own."""
     model = _visible(request, slug)
     if model.backend == AGENT:

@@ -14,17 +14,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.api.filters import MOST_CHARACTERS
-from gym.evaluations.forms import RunForm
-from gym.evaluations.selectors import newest_and_unfinished
-from gym.evaluations.selectors import visible_to as visible_runs
-from gym.exports import download
+from gym.downloads import download
 from gym.jobs.models import ACTIVE_STATES
-from gym.results.comparisons import on_another
-from gym.results.exports.cite import EXPORT_TABLES, citation
-from gym.results.front import field_scores
-from gym.results.rules import RULES, rule_of
-from gym.results.run_figures import models_figure, regions_figure
-from gym.results.selectors import Scored, scored_runs
+from gym.runs.core.rules import RULES, rule_of
+from gym.runs.pages.forms import RunForm
+from gym.runs.pages.run_figures import models_figure, regions_figure
+from gym.runs.read.comparisons import on_another
+from gym.runs.read.leaderboard.home import field_scores
+from gym.runs.read.scored import Scored, scored_runs
+from gym.runs.read.selectors import newest_and_unfinished
+from gym.runs.read.selectors import visible_to as visible_runs
+from gym.runs.tables.citation import EXPORT_TABLES, citation
 from gym.sharing.permissions import may_read
 from suites import permissions, services
 from suites.filters import SuiteFilter

@@ -24,10 +24,10 @@ PURE = (
     "models_registry.backends.uniform",
     "models_registry.backends.hub",
     "models_registry.engine",
-    "gym.evaluations.compute",
+    "gym.runs.core.compute",
     "gym.net",
-    "gym.results.rules",
-    "gym.results.stats",
+    "gym.runs.core.rules",
+    "gym.lib.stats",
     "gym.propara.report",
     "gym.propara.corrected",
     "gym.propara.bootstrap",
@@ -49,7 +49,7 @@ PURE = (
     "gym.conversations.reports",
     "gym.conversations.embedded",
 )
-WRITERS = {"gym/exports.py", "suites/formats/write.py"}
+WRITERS = {"gym/downloads.py", "suites/formats/write.py"}
 """The only files that write tables."""
 
 

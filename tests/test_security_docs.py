@@ -14,7 +14,6 @@ from gym.api.throttles import Requests
 from gym.conversations import archives, hocon, protocol
 from gym.conversations import services as agents
 from gym.conversations.cases.model import MAX_ITERATIONS
-from gym.evaluations.uploaded import parts as results
 from gym.jobs import conf, waiting, web_server
 from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
@@ -22,7 +21,8 @@ from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
 from gym.propara import submission_files
 from gym.propara.site import services as propara
-from gym.scoring import services as scoring
+from gym.runs.core.uploaded import contents as results
+from gym.runs.work import score_requests as scoring
 from gym.sharing import services as sharing
 from models_registry import trials
 from models_registry.backends import hub, lmzoo_commands, openai, remote_schemas

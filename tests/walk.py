@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from gym.demo.loader import load_demo
-from gym.evaluations.models import SuiteRun
 from gym.jobs.testing import run_pending
+from gym.runs.models import SuiteRun
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from tests.factories import checked

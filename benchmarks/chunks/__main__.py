@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.engine.shapes import build
 from benchmarks.engine.workload import Workload, published, tokenizer
-from gym.evaluations.chunks import chunk_characters, plan_chunks
+from gym.runs.core.chunks import chunk_characters, plan_chunks
 from models_registry.backends import load_backend
 from models_registry.engine import ScoringPolicy
 

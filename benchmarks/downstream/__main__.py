@@ -18,9 +18,9 @@ import time
 
 import numpy as np
 
-from gym.evaluations.columns import align_all, columns_of, share_prefixes, values_of
-from gym.evaluations.compute import Measured, joined_sentences
-from gym.evaluations.judging import Grid, judge_all
+from gym.runs.core.compute import Measured, joined_sentences
+from gym.runs.core.outcomes import Grid, judge_all
+from gym.runs.core.token_arrays import align_all, columns_of, share_prefixes, values_of
 from models_registry.engine import ScoringPolicy, TokenScores, share_prefix_scores
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
 from suites.regions import JoinedSentence, align, region_values

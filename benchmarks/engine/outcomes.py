@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.engine.workload import suite_files
-from gym.evaluations.compute import measure
-from gym.evaluations.judging import judge_all
+from gym.runs.core.compute import measure
+from gym.runs.core.outcomes import judge_all
 from models_registry.engine import ERROR_BITS, ScoringPolicy, TokenScores, margin_bound
 from suites.formats import SuiteDocument, read_suite
 

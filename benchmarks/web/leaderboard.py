@@ -49,9 +49,8 @@ def fill(n_models: int, n_suites: int) -> None:
     from django.utils import timezone
 
     from gym.accounts.models import User
-    from gym.evaluations.models import SuiteRun
-    from gym.results.models import RunScore
-    from gym.results.rules import RULES
+    from gym.runs.core.rules import RULES
+    from gym.runs.models import RunScore, SuiteRun
     from suites.services import set_tags
     from tests.factories import make_model, make_revision
 
@@ -83,8 +82,7 @@ def thin_out() -> None:
     """Missing cells, and cells of another policy."""
     from django.db.models import F
 
-    from gym.evaluations.models import SuiteRun
-    from gym.results.models import RunScore
+    from gym.runs.models import RunScore, SuiteRun
 
     runs = SuiteRun.objects.annotate(place=F("pk") % 20)
     others = list(runs.filter(place=5).values_list("pk", flat=True))

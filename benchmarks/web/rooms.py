@@ -68,10 +68,10 @@ Found = dict[str, tuple[list[Any], dict[str, Any]]]
 
 
 def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
-    from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+    from gym.collections.services import make_collection, publish_collection
     from gym.jobs.testing import run_pending
-    from gym.results.collections import make_collection, publish_collection
-    from gym.scoring.services import queue_scores
+    from gym.runs.work.score_requests import queue_scores
+    from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
     from models_registry.engine import ScoringPolicy
     from suites.services import open_draft
     from tests.factories import make_suite

@@ -76,10 +76,9 @@ def fill(n_suites: int, n_models: int, items: int) -> World:
     """n_suites x n_models runs with `items` outcomes each. One suite is computed in full, with all its tokens; the
     others are copies of its rows. Every model has run on every suite."""
     from gym.accounts.models import User
-    from gym.evaluations.models import PredictionResult, SuiteRun
-    from gym.evaluations.services import queue_run
     from gym.jobs.testing import run_pending
-    from gym.results.models import RunScore
+    from gym.runs.models import PredictionResult, RunScore, SuiteRun
+    from gym.runs.work.services import queue_run
     from tests.factories import make_model, make_revision
 
     owner = User.objects.create_user("author", password="author")

@@ -16,17 +16,17 @@ from django.db.models import ProtectedError, Q, QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.tokens import live_tokens
+from gym.collections.models import Collection, CollectionEntry
 from gym.conflicts import Conflict
 from gym.conversations import account_deletion as agents
 from gym.conversations.models import AgentSuite
-from gym.evaluations.models import SuiteRun
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import services as lmchallenge
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site import services as propara
-from gym.results.models import Collection, CollectionEntry
+from gym.runs.models import SuiteRun
 from gym.sharing.models import Collaboration
 from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel

@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import live_tokens
-from gym.evaluations import limits
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.selectors import known_runs
 from gym.jobs.services import active_limit
+from gym.runs import limits
+from gym.runs.models import SuiteRun
+from gym.runs.read.selectors import known_runs
 from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite

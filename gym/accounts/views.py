@@ -27,7 +27,7 @@ from gym.accounts.forms import CurrentPassword, ProfileForm, ResetForm, SignUpFo
 from gym.accounts.models import ApiToken, User
 from gym.accounts.selectors import profile_of
 from gym.accounts.throttle import TooManyTries, client_address
-from gym.results.rules import RULES, rule_of
+from gym.runs.core.rules import RULES, rule_of
 
 View = Callable[..., HttpResponse]
 form_page = require_http_methods(["GET", "HEAD", "POST"])

@@ -10,7 +10,7 @@ from typing import Any
 from rest_framework.renderers import BaseRenderer
 
 from gym.api.paging import limit_of
-from gym.exports import csv_text
+from gym.downloads import csv_text
 
 CSV = "text/csv"
 NDJSON = "application/x-ndjson"

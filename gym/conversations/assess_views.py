@@ -16,7 +16,7 @@ from gym.conversations.forms import NamerForm
 from gym.conversations.models import CaseRun, Naming
 from gym.conversations.run_views import FINAL, polled, visible_case_run
 from gym.conversations.views import show_error, show_form_errors
-from gym.exports import download, json_download
+from gym.downloads import download, json_download
 from gym.jobs.errors import TooManyJobs
 
 

@@ -22,8 +22,8 @@ from gym.conversations.charts import case_trend
 from gym.conversations.forms import CaseForm
 from gym.conversations.models import AgentCase, AgentSuite
 from gym.conversations.views import add_errors, editable_suite, visible_suite
-from gym.exports import download
-from gym.results.figures import Figure
+from gym.downloads import download
+from gym.runs.pages.figures import Figure
 
 EXAMPLE = """\
 # What is said, and what has to be true of the answer.

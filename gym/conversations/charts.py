@@ -13,11 +13,11 @@ from gym.conversations import selectors
 from gym.conversations.models import AgentCase, AgentRun, AgentSuite, CaseRun
 from gym.conversations.pass_rates import Evidence, evidence
 from gym.conversations.selectors import Column, Row
-from gym.evaluations.svg import Markup
-from gym.results.draw.heat import heat_chart
-from gym.results.draw.rows import RowMark, interval_rows
-from gym.results.draw.xy import Point, xy_chart
-from gym.results.figures import Figure
+from gym.lib.charts.heat import heat_chart
+from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.svg import Markup
+from gym.lib.charts.xy import Point, xy_chart
+from gym.runs.pages.figures import Figure
 from models_registry.names import tell_apart
 
 if TYPE_CHECKING:

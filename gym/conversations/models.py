@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from gym.conversations.cases import Problem, Ratio, Reading, TestCase, look_at
 from gym.conversations.results import CaseResult, IterationResult, add_up
-from gym.evaluations.models import new_key
+from gym.runs.models import new_key
 from gym.secrets import SecretsField
 from models_registry.models import RegisteredModel
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import comb
 from statistics import fmean
 
-from gym.evaluations.statistics import Interval, wilson
-from gym.results.stats import score_interval
+from gym.lib.stats import score_interval
+from gym.lib.stats.intervals import Interval, wilson
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:

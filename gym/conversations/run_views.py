@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.conversations import permissions, presenters, reports, selectors, services
 from gym.conversations.models import AgentRun, CaseRun, tokens_of
 from gym.conversations.views import show_error
-from gym.exports import stream
+from gym.downloads import stream
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
 from models_registry.names import tell_apart

@@ -18,7 +18,7 @@ from gym.conversations.charts import matrix_figure, suite_trend
 from gym.conversations.forms import ImportForm, RunForm, SuiteForm, changed_secrets
 from gym.conversations.models import AgentSuite
 from gym.jobs.errors import TooManyJobs
-from gym.results.figures import Figure
+from gym.runs.pages.figures import Figure
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gym.demo.game import queue_games
 from gym.demo.loader import demo_models, demo_revisions, demo_user
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.services import queue_run
 from gym.jobs.context import JobContext
 from gym.jobs.registry import handler
+from gym.runs.models import SuiteRun
+from gym.runs.work.services import queue_run
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 

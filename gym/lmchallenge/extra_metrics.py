@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gym.evaluations.statistics import wilson
+from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.interpolation import Mix
 from gym.lmchallenge.stats import best, search
 from gym.lmchallenge.table import Floats, Ints, Table

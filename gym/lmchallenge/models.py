@@ -9,8 +9,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.evaluations.models import new_key
 from gym.lmchallenge.games import GAME_WORDS
+from gym.runs.models import new_key
 from suites.models import Visibility
 
 RESERVED = ("new",)

@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.evaluations.models import new_key
+from gym.runs.models import new_key
 from suites.models import Visibility
 
 RESERVED = ("new", "try", "compare", "submissions", "rescore")

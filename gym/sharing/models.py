@@ -38,7 +38,7 @@ class Collaboration(models.Model):
         "lmchallenge.Corpus", on_delete=models.CASCADE, null=True, related_name="collaborations"
     )
     collection = models.ForeignKey(
-        "results.Collection", on_delete=models.CASCADE, null=True, related_name="collaborations"
+        "collections.Collection", on_delete=models.CASCADE, null=True, related_name="collaborations"
     )
     model = models.ForeignKey(
         "models_registry.RegisteredModel", on_delete=models.CASCADE, null=True, related_name="collaborations"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gym.evaluations.cache_care import drop_spent_chunks, trim
 from gym.jobs.context import JobContext
 from gym.jobs.registry import handler
+from gym.runs.work.cache_budget import drop_spent_chunks, trim
 
 DOCTOR, TIDY, CLEAN = "doctor", "tidy_storage", "clean_up"
 

@@ -9,11 +9,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
-from gym.evaluations.graves import delete_runs
-from gym.evaluations.models import SuiteRun
+from gym.collections.models import CollectionEntry
 from gym.jobs.context import JobContext
 from gym.jobs.models import FINAL_STATES, Job, State
-from gym.results.models import CollectionEntry
+from gym.runs.models import SuiteRun
+from gym.runs.work.deleted_runs import delete_runs
 from models_registry.models import RegisteredModel
 from suites.models import Visibility
 

@@ -15,9 +15,9 @@ from django.db.models import Count, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from gym.api.filters import MOST_CHARACTERS, MOST_WORDS
-from gym.evaluations.limits import run_limit, sentence_limit, use_columns
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
+from gym.runs.limits import run_limit, sentence_limit, use_columns
 from gym.staff.actors import DOCTOR, TIDY
 from gym.staff.storage import storage
 from models_registry.models import RegisteredModel

@@ -13,11 +13,10 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models import Model
 
-from gym.evaluations.cache_care import spent_chunks
-from gym.evaluations.models import PredictionResult, RunChunk, ScoreCache, SentenceScore, SuiteRun
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
-from gym.results.models import RunScore
+from gym.runs.models import PredictionResult, RunChunk, RunScore, ScoreCache, SentenceScore, SuiteRun
+from gym.runs.work.cache_budget import spent_chunks
 
 KEPT_SECONDS = 300
 KEY = "staff-storage"

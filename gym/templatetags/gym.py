@@ -10,10 +10,10 @@ from django import template
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from gym.evaluations import charts
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.shown import owner_name as owner_of_run
-from gym.evaluations.svg import Markup
+from gym.lib.charts import regions
+from gym.lib.charts.svg import Markup
+from gym.runs.models import SuiteRun
+from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
 from gym.templatetags.numbers import (
     NOTHING,
@@ -244,8 +244,8 @@ def item_texts(run: Any, items: Any) -> dict[int, str]:
 
 @register.filter
 def under(run: Any, rule: Any) -> Any:
-    """A finished run under a scoring rule (gym.results.selectors.Scored)"""
-    from gym.results.selectors import scored
+    """A finished run under a scoring rule (gym.runs.read.scored.Scored)"""
+    from gym.runs.read.scored import scored
 
     return scored(run, rule) if run.is_done else None
 
@@ -297,7 +297,7 @@ def rate(score: Any, bar: bool = True) -> dict[str, Any]:
         "high": high,
         "chance": chance,
         "against": against_chance(score),
-        "bar": charts.rate_bar(value, low, high, chance) if bar else "",
+        "bar": regions.rate_bar(value, low, high, chance) if bar else "",
     }
 
 
@@ -309,14 +309,14 @@ def rate_bar(score: Any, width: int = 96) -> Markup:
         number_or_none(getattr(score, "rate", None)),
         number_or_none(getattr(score, "chance", None)),
     )
-    return charts.rate_bar(value, low, high, chance, width=float(width))
+    return regions.rate_bar(value, low, high, chance, width=float(width))
 
 
 @register.simple_tag
 def margin_strip(result: Any) -> Markup:
     """Dot per item of a PredictionResult"""
     labels = [f"item {number}" for number in result.items]
-    return charts.margin_strip(
+    return regions.margin_strip(
         result.margins, result.outcomes, f"Margins: {result.prediction.label}", labels=labels
     )
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from gym.api.base import AddressDecides, ApiView, ListView, get_or_404
 from gym.api.operations import BINARY, TEXT, operation
-from gym.results.export_views import suite_file
+from gym.runs.pages.export_views import suite_file
 from suites import services
 from suites.api.request_bodies import ErrataBody
 from suites.api.serializers import (

@@ -8,10 +8,10 @@ from django.urls import reverse
 from gym.accounts.account_deletion import FORMER_MEMBER
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import create_token
-from gym.evaluations import services
-from gym.evaluations.models import SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.runs.models import SuiteRun
+from gym.runs.work import services
 from gym.secrets import sealed
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator

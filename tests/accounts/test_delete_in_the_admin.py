@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from gym.accounts.account_deletion import FORMER_MEMBER, former_member
 from gym.accounts.models import User
-from gym.evaluations import services
-from gym.evaluations.models import SuiteRun
 from gym.jobs.testing import run_pending
+from gym.runs.models import SuiteRun
+from gym.runs.work import services
 from suites.models import Suite
 from tests.factories import make_model, make_revision, make_suite
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gym.accounts.models import User
-from gym.evaluations import services
 from gym.jobs.testing import run_pending
+from gym.runs.work import services
 from tests.factories import make_model, make_revision, make_suite
 
 EDIT, PASSWORD = "/accounts/profile/edit/", "/accounts/password/"

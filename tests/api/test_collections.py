@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
+from gym.collections.models import Collection
 from gym.jobs.testing import run_pending
-from gym.results.models import Collection
 from suites import services
 from tests.factories import make_model, make_suite
 

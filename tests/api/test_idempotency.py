@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from gym.api.models import SentRequest
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.services import queue_run
+from gym.runs.models import SuiteRun
+from gym.runs.work.services import queue_run
 from suites.models import Suite
 from tests.factories import suite_bytes
 
@@ -73,7 +73,7 @@ def test_a_failure_in_the_middle_leaves_nothing(send, world, monkeypatch):
         raise RuntimeError("broken")
 
     before = SuiteRun.objects.count()
-    monkeypatch.setattr("gym.evaluations.services.queue_run", half)
+    monkeypatch.setattr("gym.runs.work.services.queue_run", half)
     with pytest.raises(RuntimeError):
         ask(send)
     assert (SuiteRun.objects.count(), SentRequest.objects.count()) == (before, 0)

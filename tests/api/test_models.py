@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gym.evaluations.services import queue_run
+from gym.runs.work.services import queue_run
 from tests.factories import make_model, make_revision
 
 

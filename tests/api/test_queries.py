@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from gym.conversations import services as conversations
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite
-from gym.evaluations.services import queue_run
 from gym.jobs.testing import run_pending
+from gym.runs.work.services import queue_run
 from suites import services
 from tests.conversations import site as agents
 from tests.factories import make_model, make_suite

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gym.evaluations import services
+from gym.runs.work import services
 from models_registry.engine import ScoringPolicy
 from suites.models import Suite
 

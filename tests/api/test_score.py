@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gym.evaluations import limits
-from gym.evaluations.models import ScoreCache
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.scoring import services
-from gym.scoring.models import ScoreRequest
+from gym.runs import limits
+from gym.runs.models import ScoreCache, ScoreRequest
+from gym.runs.work import score_requests
 from tests.factories import make_model
 
 SENT = {"model": "m", "sentences": ["The cat sleeps.", "No!"]}
@@ -23,8 +22,8 @@ def model(people):
 @pytest.fixture
 def at_once(monkeypatch):
     """Nobody waits: the worker of these tests works when it is told to."""
-    monkeypatch.setattr(services, "WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(services.wait_for, "__defaults__", (0.0,))
+    monkeypatch.setattr(score_requests, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(score_requests.wait_for, "__defaults__", (0.0,))
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def worker_beside(monkeypatch):
         run_pending("preview")
         return ScoreRequest.objects.select_related("model", "job").get(pk=request.pk)
 
-    monkeypatch.setattr(services, "wait_for", wait)
+    monkeypatch.setattr(score_requests, "wait_for", wait)
 
 
 def test_what_is_done_soon_is_answered_at_once(send, model, worker_beside):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.services import queue_run
 from gym.jobs.models import Job
+from gym.runs.models import SuiteRun
+from gym.runs.work.services import queue_run
 from tests.factories import make_model
 
 
@@ -58,7 +58,7 @@ def test_models_and_jobs_are_sorted(client, people, world, address, field, n):
 
 
 def test_uploads_are_filtered_and_sorted(client, people, world):
-    from gym.evaluations.models import ResultUpload
+    from gym.runs.models import ResultUpload
 
     client.force_login(people.alice)
     for kind in ("tokens", "outcomes", "regions"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from gym.evaluations.models import SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.runs.models import SuiteRun
 from models_registry.engine import ScoringPolicy
 from suites import services as suites
 from suites.formats import read_suite

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gym.accounts.models import ApiToken
 from gym.accounts.tokens import revoke_token
-from gym.evaluations.models import SuiteRun
+from gym.runs.models import SuiteRun
 
 RUNS = "/api/v1/runs/"
 ASKED = {"suite": "public-suite", "model": "open-model"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from gym.evaluations.models import ResultUpload
+from gym.runs.models import ResultUpload
 from models_registry.services import register_uploaded_model
 
 ROWS = "model,suite,item,correct\n" + "".join(f"ours,public-suite,{item},True\n" for item in range(3))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gym.evaluations import services
-from gym.evaluations.models import SuiteRun
 from gym.jobs.testing import run_pending
+from gym.runs.models import SuiteRun
+from gym.runs.work import services
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 from tests.factories import make_model, make_revision

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gym.evaluations.report import OUTCOME_NAMES
+from gym.runs.read.report import OUTCOME_NAMES
 from suites.formulas import FormulaError, parse
 
 Doc = dict[str, Any]

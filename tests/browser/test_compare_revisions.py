@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gym.evaluations import services
 from gym.jobs.testing import run_pending
+from gym.runs.work import services
 from suites import services as suites
 from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes

@@ -16,10 +16,10 @@ from django.core.management import call_command
 
 from gym.accounts.models import User
 from gym.demo.loader import load_demo
-from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from gym.results.leaderboard import leaderboard
-from gym.results.options import Options
-from gym.results.rules import FIRST
+from gym.runs.core.rules import FIRST
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.options import Options
+from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from suites import services
 from suites.formats import read_suite
 from tests.factories import make_suite

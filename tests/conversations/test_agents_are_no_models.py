@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from gym.evaluations.services import queue_run
-from gym.scoring.services import queue_scores
+from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.services import queue_run
 from models_registry.engine import ScoringPolicy
 from models_registry.services import check_model
 from tests.conversations.site import make_run, make_server, make_suite

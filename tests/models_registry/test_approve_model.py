@@ -73,7 +73,7 @@ def test_an_approved_model_may_be_checked_again_by_its_owner(client, people, wai
 def test_a_model_that_waits_cannot_be_run(client, people, waiting):
     from django.core.exceptions import ValidationError
 
-    from gym.evaluations.services import queue_run
+    from gym.runs.work.services import queue_run
     from models_registry.selectors import runnable_by
     from tests.factories import make_revision
 

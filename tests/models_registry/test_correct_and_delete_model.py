@@ -7,9 +7,9 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.conversations.services import register_server
-from gym.evaluations.services import queue_run
 from gym.jobs.testing import run_pending
-from gym.scoring.services import queue_scores
+from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.services import queue_run
 from models_registry import services
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel

@@ -10,8 +10,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.urls import reverse
 
-from gym.evaluations.services import queue_run
 from gym.jobs.testing import run_pending
+from gym.runs.work.services import queue_run
 from gym.secrets import reveal
 from models_registry import services, warm
 from models_registry.models import RegisteredModel

@@ -10,9 +10,9 @@ from django.contrib.admin.models import LogEntry
 from django.urls import URLPattern, URLResolver, reverse
 
 from gym.accounts.models import ApiToken, User
-from gym.evaluations.models import ScoreCache
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.propara.models import AnswerSetVersion
+from gym.runs.models import ScoreCache
 from gym.sharing.models import Collaboration
 from suites.models import SuiteCollaborator, SuiteRevision, Tag
 from tests.permissions import rooms

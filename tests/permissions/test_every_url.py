@@ -10,10 +10,10 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from gym.accounts.tokens import create_token
-from gym.evaluations import services
-from gym.evaluations.models import ResultUpload
-from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from gym.jobs.testing import run_pending
+from gym.runs.models import ResultUpload
+from gym.runs.work import services
+from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from suites.models import Suite, SuiteCollaborator
 from tests.factories import make_model, make_revision, make_suite
 from tests.permissions import rooms

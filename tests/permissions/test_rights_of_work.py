@@ -10,8 +10,6 @@ import pytest
 
 from gym.conversations import services as agents
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, Naming
-from gym.evaluations import preview, services
-from gym.evaluations.models import RunChunk, SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.lmchallenge.models import Corpus
@@ -19,7 +17,9 @@ from gym.lmchallenge.site import guessing, playing
 from gym.propara.models import AnswerSet, GeneratedProcess
 from gym.propara.site import generation
 from gym.propara.site.services import About
-from gym.scoring import services as scoring
+from gym.runs.models import RunChunk, SuiteRun
+from gym.runs.work import preview, services
+from gym.runs.work import score_requests as scoring
 from gym.secrets import sealed
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel

@@ -16,15 +16,16 @@ if not apps.ready:
 
 from gym.accounts.models import User
 from gym.accounts.tokens import create_token
+from gym.collections.services import make_collection
 from gym.conversations import services as conversations
 from gym.conversations.models import AgentRun, AgentSuite
 from gym.demo.loader import demo_user, load_demo
-from gym.evaluations import report, services
-from gym.evaluations.models import RunChunk, ScoreCache, SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.results.collections import make_collection
-from gym.scoring.services import queue_scores
+from gym.runs.models import RunChunk, ScoreCache, SuiteRun
+from gym.runs.read import report
+from gym.runs.work import services
+from gym.runs.work.score_requests import queue_scores
 from models_registry.actors import inspect
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel

@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from gym.accounts.models import User
-from gym.evaluations import services as runs
-from gym.evaluations.models import SentenceScore, SuiteRun
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.runs.models import SentenceScore, SuiteRun
+from gym.runs.work import services as runs
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.formats import read_suite

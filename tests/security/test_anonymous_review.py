@@ -12,11 +12,11 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 
 from gym.accounts.models import User
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.services import queue_run
-from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.collections.services import make_collection, publish_collection
 from gym.jobs.testing import run_pending
-from gym.results.collections import make_collection, publish_collection
+from gym.runs.models import SuiteRun
+from gym.runs.work.services import queue_run
+from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from models_registry.models import RegisteredModel
 from suites import services as suites
 from suites.models import Suite, SuiteCollaborator

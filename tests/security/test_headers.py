@@ -10,8 +10,8 @@ import pytest
 from django.urls import reverse
 
 from gym.accounts.tokens import create_token
-from gym.evaluations import services
 from gym.jobs.testing import run_pending
+from gym.runs.work import services
 from tests.factories import make_model, make_revision
 
 ROOT = Path(__file__).resolve().parents[2]

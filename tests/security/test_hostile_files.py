@@ -12,13 +12,13 @@ from django.core.exceptions import ValidationError
 from gym import bounded
 from gym.bounded import Limits, Refused
 from gym.conversations.archives import ArchiveError, read_archive
-from gym.evaluations.uploaded import read_results
 from gym.lmchallenge import corpus, lint
 from gym.lmchallenge.errors import CorpusError, LogError
 from gym.lmchallenge.site import services, storage
 from gym.propara.answer_files import read_answers
 from gym.propara.errors import ProParaError
 from gym.propara.submission_files import take_in
+from gym.runs.core.uploaded import read_results
 from suites.formats import SuiteFormatError, read_suite
 from suites.formats.documents import Report
 from suites.new_forms import parts_of, read_file

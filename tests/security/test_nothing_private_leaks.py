@@ -16,15 +16,15 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.urls import reverse
 
+from gym.collections.services import make_collection, publish_collection
 from gym.conversations.models import AgentServer, AgentSuite
-from gym.evaluations.services import queue_run
 from gym.jobs.testing import run_pending
+from gym.pages.figure_views import KINDS
 from gym.propara.models import Submission
 from gym.propara.site.services import About, submit
-from gym.results.collections import make_collection, publish_collection
-from gym.results.figure_views import KINDS
-from gym.results.figures import FORMS
-from gym.scoring.services import queue_scores
+from gym.runs.pages.figures import FORMS
+from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.services import queue_run
 from models_registry.engine import ScoringPolicy
 from suites import services as suites
 from suites.formats import read_suite

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.exports import csv_download, csv_text, json_download, safe_cell
+from gym.downloads import csv_download, csv_text, json_download, safe_cell
 from gym.uploads import read_upload
 from suites.formats import read_suite, unguard, write_long_csv, write_wide_tsv
 

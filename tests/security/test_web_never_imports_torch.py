@@ -18,9 +18,9 @@ list(load_demo(queue_runs=False))
 from django.test import Client
 from gym.accounts.models import User
 from suites.models import Suite
-from gym.evaluations.services import queue_run
+from gym.runs.work.services import queue_run
 from models_registry.models import RegisteredModel
-from gym.evaluations.actors import suite_run  # the handler's module is known to the web process too
+from gym.runs.work.actors import suite_run  # the handler's module is known to the web process too
 RegisteredModel.objects.filter(backend="uniform").update(status="ready")
 staff = User.objects.create_user("staff", password="x", is_staff=True, is_superuser=True)
 suite = Suite.objects.first()

@@ -12,12 +12,12 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from gym.collections import services as collections
 from gym.conversations import services as conversations
 from gym.conversations.selectors import servers_usable_by
 from gym.lmchallenge.site import services as lmchallenge
 from gym.lmchallenge.site.selectors import games_for, listed_games
 from gym.propara.site import services as propara
-from gym.results import collections
 from gym.secrets import sealed
 from gym.sharing import services
 from gym.sharing.models import Collaboration

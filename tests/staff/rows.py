@@ -12,13 +12,12 @@ from django.utils import timezone
 
 from gym.accounts.models import ApiToken, User
 from gym.api.models import SentRequest
+from gym.collections.models import Collection, CollectionEntry
 from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite
-from gym.evaluations.models import DeletedRun, ResultUpload, ScoreCache, SuiteRun
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.lmchallenge.models import Corpus, Game, Guess
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
-from gym.results.models import Collection, CollectionEntry, RunScore
-from gym.scoring.models import ScoreRequest
+from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
 from gym.sharing.models import Collaboration
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator, SuiteRevision, Tag

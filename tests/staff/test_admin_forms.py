@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from gym.accounts.models import User
 from gym.conversations.models import AgentRun
-from gym.evaluations.models import SuiteRun
 from gym.lmchallenge.models import Game
 from gym.propara.models import Submission
+from gym.runs.models import SuiteRun
 from models_registry.models import RegisteredModel
 from models_registry.services import register_uploaded_model
 from suites.models import Tag

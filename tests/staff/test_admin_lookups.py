@@ -12,7 +12,7 @@ from gym.accounts.models import ApiToken, User
 from gym.admin import SiteAdmin
 from gym.api.models import SentRequest
 from gym.lmchallenge.models import Guess
-from gym.scoring.models import ScoreRequest
+from gym.runs.models import ScoreRequest
 from tests.staff.rows import make
 
 TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)

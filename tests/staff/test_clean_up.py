@@ -8,11 +8,11 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
-from gym.evaluations.models import SuiteRun
-from gym.evaluations.services import queue_run
+from gym.collections.services import make_collection, publish_collection
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.results.collections import make_collection, publish_collection
+from gym.runs.models import SuiteRun
+from gym.runs.work.services import queue_run
 from gym.staff import cleaning, services
 from suites.models import Suite
 from tests.factories import make_model, make_revision
@@ -89,7 +89,7 @@ def test_old_jobs_go_unless_they_say_why_something_has_no_result(people, runs):
 
 
 def test_plans_of_runs_without_a_job_are_still_tidied_up(people, runs):
-    from gym.evaluations.cache_care import spent_chunks
+    from gym.runs.work.cache_budget import spent_chunks
 
     found = spent_chunks().count()
     assert found

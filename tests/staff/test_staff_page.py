@@ -11,13 +11,13 @@ from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
 from gym.accounts.models import User
-from gym.evaluations import limits
-from gym.evaluations.services import queue_run
 from gym.jobs import states
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
-from gym.scoring.services import queue_scores
+from gym.runs import limits
+from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.services import queue_run
 from gym.staff import selectors, services
 from gym.staff.actors import DOCTOR
 from models_registry.engine import ScoringPolicy

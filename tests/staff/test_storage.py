@@ -7,7 +7,7 @@ import secrets
 import pytest
 from django.core.cache import cache
 
-from gym.evaluations.models import ScoreCache
+from gym.runs.models import ScoreCache
 from gym.staff import storage
 from tests.factories import make_model, make_revision
 

@@ -6,8 +6,8 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.evaluations import services as runs
 from gym.jobs.testing import run_pending
+from gym.runs.work import services as runs
 from suites import services
 from suites.models import Prediction, Sentence, Suite, SuiteRevision
 from tests.factories import make_model, make_suite

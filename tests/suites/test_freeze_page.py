@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.evaluations.models import SuiteRun
+from gym.runs.models import SuiteRun
 from suites import drafts, services
 from tests.factories import make_model, make_suite
 

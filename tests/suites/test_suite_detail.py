@@ -9,10 +9,10 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
-from gym.evaluations import services as runs
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.testing import run_pending
+from gym.runs.work import services as runs
 from suites import services
 from suites.formats import read_suite
 from suites.formulas import parse

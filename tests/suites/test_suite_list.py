@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from gym.evaluations import services as runs
 from gym.jobs.testing import run_pending
+from gym.runs.work import services as runs
 from suites import services
 from suites.filters import SuiteFilter
 from suites.models import Suite

@@ -16,7 +16,7 @@ from benchmarks.web.world import World, fill
 from suites.models import Suite
 from suites.services import set_tags
 from tests.factories import make_model, make_revision
-from tests.results.worlds import finished_run
+from tests.runs.boards import finished_run
 
 MOST = 10  # session and account included
 
@@ -56,7 +56,7 @@ def test_a_searched_suite_list_answers_within_ten_queries_whatever_the_policies_
 
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(client, small):
-    from gym.evaluations.models import PredictionResult, SuiteRun
+    from gym.runs.models import PredictionResult, SuiteRun
 
     client.force_login(small.owner)
     before = {name: _queries(client, address) for name, address in small.addresses().items()}

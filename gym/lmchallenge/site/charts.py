@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from gym.lib.charts.heat import heat_chart
+from gym.lib.charts.xy import Point, xy_chart
 from gym.lmchallenge.models import Game
-from gym.results.draw.heat import heat_chart
-from gym.results.draw.xy import Point, xy_chart
-from gym.results.figures import Figure
+from gym.runs.pages.figures import Figure
 
 CURVE_LABELS = {"learnt": "characters learnt before", "trainingChars": "trainingChars of the log"}
 

@@ -16,7 +16,7 @@ from gym.lmchallenge.site.charts import learning_figure, search_figure
 from gym.lmchallenge.site.game_views import about, filter_of, visible
 from gym.lmchallenge.stats import IC_METRICS
 from gym.lmchallenge.tokens import FILTER_WORDS
-from gym.results.figures import Figure
+from gym.runs.pages.figures import Figure
 
 METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from gym.exports import csv_download, json_download, stream
+from gym.downloads import csv_download, json_download, stream
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.counting import keep_of, statistics_of

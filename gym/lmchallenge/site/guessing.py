@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from gym.evaluations import limits
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
@@ -22,6 +21,7 @@ from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Guess
 from gym.lmchallenge.player import Request
 from gym.lmchallenge.site.counting import finite
+from gym.runs import limits
 from models_registry import permissions
 from models_registry.backends import BackendError
 from models_registry.models import RegisteredModel

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.bounded import Limits, Refused, check
-from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import corpus_tools, players
@@ -25,6 +24,7 @@ from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
 from gym.lmchallenge.typing_errors import ErrorModel
+from gym.runs import limits
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from suites.models import Visibility

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from msgspec import UNSET
 
-from gym.evaluations.statistics import wilson
+from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.alignment import Match
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.interpolation import Mix

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.exports import stream
+from gym.downloads import stream
 from gym.lmchallenge import corpus_tools
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.models import Corpus

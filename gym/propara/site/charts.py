@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from gym.lib.charts.heat import heat_chart
+from gym.lib.charts.rows import RowMark, interval_rows
 from gym.propara.grid import ACTIONS
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site.selectors import number_at
-from gym.results.draw.heat import heat_chart
-from gym.results.draw.rows import RowMark, interval_rows
-from gym.results.figures import Figure
+from gym.runs.pages.figures import Figure
 
 
 def board_figure(version: AnswerSetVersion, board: Sequence[Submission], sort: str) -> Figure | None:

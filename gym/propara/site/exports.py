@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from gym.exports import csv_download, download, json_download
+from gym.downloads import csv_download, download, json_download
 from gym.propara import reference_output
 from gym.propara.mistakes import label
 from gym.propara.models import Submission

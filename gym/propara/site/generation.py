@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from gym.evaluations import limits
 from gym.jobs import services as jobs
 from gym.propara.generate import PROMPT
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import permissions
 from gym.propara.site.services import About, check_submission_limit, describe
+from gym.runs import limits
 from models_registry import permissions as model_permissions
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel

@@ -27,7 +27,7 @@ from gym.propara.site.views import form_status, problems_of, version_of
 from gym.propara.stored_report import digest
 from gym.propara.submission_files import KINDS
 from gym.propara.submission_warnings import CODES as WARNING_CODES
-from gym.results.figures import Figure
+from gym.runs.pages.figures import Figure
 
 STOP_POLLING = 286
 

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.exports import download
+from gym.downloads import download
 from gym.propara import convert, prompts
 from gym.propara.errors import ProParaError
 from gym.propara.grid import read_grids
@@ -24,7 +24,7 @@ from gym.propara.site import permissions, selectors, services
 from gym.propara.site.charts import board_figure
 from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
 from gym.propara.site.presenters import grid_table
-from gym.results.figures import Figure
+from gym.runs.pages.figures import Figure
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 

@@ -11,7 +11,6 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
-from gym.evaluations import limits
 from gym.jobs.models import State
 from gym.jobs.testing import run_pending
 from gym.lmchallenge import interpolation, stats
@@ -21,6 +20,7 @@ from gym.lmchallenge.logs import line_of
 from gym.lmchallenge.models import Game, LogChunk
 from gym.lmchallenge.play import play as play_lines
 from gym.lmchallenge.site import actors, playing, storage
+from gym.runs import limits
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, run_alone, upload, wish
 
 pytestmark = pytest.mark.django_db

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gym.evaluations.services import queue_run
 from gym.jobs.models import Job
-from gym.scoring.services import queue_scores
+from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.services import queue_run
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator

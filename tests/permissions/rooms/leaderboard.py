@@ -67,7 +67,7 @@ ROWS += [
 
 def furnish(people, world) -> None:
     """alice's published and her unpublished collection, and one that dora may view and bob may edit."""
-    from gym.results.collections import make_collection, publish_collection
+    from gym.collections.services import make_collection, publish_collection
     from suites.models import SuiteRevision
 
     revision = SuiteRevision.objects.get(suite__slug="public", number=1)

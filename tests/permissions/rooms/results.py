@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gym.evaluations.models import SuiteRun
+from gym.runs.models import SuiteRun
 from suites.models import SuiteCollaborator
 from suites.services import new_secret_address
 from tests.factories import make_model, make_revision

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.demo.catalogue import MODELS_DIR
-from gym.evaluations import limits
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
 from gym.propara.generate import GenerationError, answer_process, spans
@@ -18,6 +17,7 @@ from gym.propara.grid import read_grids
 from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.site import actors, generation
 from gym.propara.site.services import About
+from gym.runs import limits
 from models_registry.engine import ScoringFailure, TokenScores
 from tests.factories import make_model
 from tests.propara.site.worlds import make_shipped, make_version

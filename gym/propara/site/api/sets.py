@@ -16,7 +16,7 @@ from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
-from gym.exports import download
+from gym.downloads import download
 from gym.propara.errors import ProParaError
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services

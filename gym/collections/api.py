@@ -1,0 +1,348 @@
+"""Collections of suite revisions, and running what a leaderboard lacks, in the REST API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_filters
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
+from django.http import HttpResponse
+from django.urls import path
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.filters import Filters, WordsFilter
+from gym.api.operations import BINARY, TEXT, operation
+from gym.api.requests import Body, Query
+from gym.collections import services, views
+from gym.collections.models import Collection
+from gym.runs.core.cannot_export import Refused
+from gym.runs.core.rules import EACH, RULES, rule_of
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.options import MAX_NAMES, Options
+from gym.runs.work.missing_runs import Queued, queue_missing
+from gym.sharing.api import people_api
+from suites.models import SuiteRevision
+
+MAX_REVISION = 2**31 - 1
+
+
+@answers(Refused)
+def _refused(error: Refused) -> ApiProblem:
+    """The thing is there, but this format cannot say it."""
+    return ApiProblem(409, str(error), "cannot-be-said")
+
+
+class CollectionSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+    n_suites = serializers.IntegerField(help_text="those that others may not see included")
+
+    class Meta:
+        model = Collection
+        fields = [
+            "slug", "title", "description", "reference", "owner", "created", "published_at", "sha256",
+            "n_suites",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class CollectionEntrySerializer(serializers.ModelSerializer):
+    suite = serializers.CharField(source="suite.slug")
+    title = serializers.CharField(source="suite.title")
+    owner = serializers.CharField(source="suite.owner.username")
+    revision = serializers.IntegerField(source="number")
+    same_name = serializers.SerializerMethodField(
+        help_text="other suites listed for you, called alike in their files"
+    )
+
+    class Meta:
+        model = SuiteRevision
+        fields = ["suite", "title", "owner", "revision", "sha256", "same_name"]
+        read_only_fields = fields
+
+    def get_same_name(self, revision: SuiteRevision) -> list[str]:
+        return [row.suite.slug for row in self.context["same_name"].get(revision.pk, [])]
+
+
+class CollectionDetailSerializer(CollectionSerializer):
+    suites = serializers.SerializerMethodField(help_text="in the collection's order")
+
+    class Meta(CollectionSerializer.Meta):
+        fields = [*CollectionSerializer.Meta.fields, "suites"]
+        read_only_fields = fields
+
+    @extend_schema_field(CollectionEntrySerializer(many=True))
+    def get_suites(self, collection: Collection) -> Any:
+        user = self.context["request"].user
+        revisions = services.revisions_of(collection, user)
+        context = {"same_name": services.same_name(user, revisions)}
+        return CollectionEntrySerializer(revisions, many=True, context=context).data
+
+
+class CollectionEntryBody(Body):
+    suite = serializers.SlugField(max_length=80)
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=MAX_REVISION, help_text="default: the newest frozen one"
+    )
+
+
+class CollectionCard(Body):
+    title = serializers.CharField(max_length=200, required=False)
+    description = serializers.CharField(max_length=20_000, allow_blank=True, required=False)
+    reference = serializers.CharField(max_length=20_000, allow_blank=True, required=False)
+    suites = serializers.ListField(
+        child=CollectionEntryBody(),
+        max_length=services.MAX_ENTRIES,
+        required=False,
+        help_text="the whole list; what it does not name is taken out, but for suites that you may not see now",
+    )
+
+
+class NewCollection(CollectionCard):
+    slug = serializers.SlugField(max_length=80)
+    title = serializers.CharField(max_length=200)
+
+
+class MissingBody(Body):
+    collection = serializers.SlugField(max_length=80, required=False, help_text="its suites, and no others")
+    suites = serializers.ListField(
+        child=serializers.SlugField(max_length=80), max_length=MAX_NAMES, required=False
+    )
+    models = serializers.ListField(
+        child=serializers.SlugField(max_length=80), max_length=MAX_NAMES, required=False
+    )
+
+
+class MissingSerializer(serializers.Serializer):
+    runs = serializers.SerializerMethodField(help_text="keys of the runs queued now")
+    waiting = serializers.IntegerField(help_text="were under way already")
+    left = serializers.IntegerField(help_text="ask again when these are done")
+    stopped = serializers.CharField(allow_blank=True, help_text="why not all of them could be queued")
+
+    def get_runs(self, queued: Queued) -> list[str]:
+        return [run.key for run in queued.runs]
+
+
+class RuleChoice(Query):
+    rule = serializers.ChoiceField(list(RULES), default=EACH.key, help_text="scoring rule of the leaderboard")
+
+
+class CollectionFilter(Filters):
+    q = WordsFilter("title", label="Words of the title")
+    owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
+    state = django_filters.ChoiceFilter(
+        choices=[("draft", "draft"), ("published", "published")], method="in_state", label="State"
+    )
+    sort = django_filters.OrderingFilter(fields=[("title", "title"), ("created", "created")], label="Sort")
+
+    class Meta:
+        model = Collection
+        fields: list[str] = []
+
+    def in_state(self, rows: QuerySet[Collection], name: str, value: str) -> QuerySet[Collection]:
+        return rows.filter(published_at__isnull=value == "draft")
+
+
+def rows_of(request: Request) -> QuerySet[Collection]:
+    return services.visible_collections(request.user).annotate(n_suites=Count("entries"))
+
+
+def collection_of(request: Request, slug: str) -> Collection:
+    return get_or_404(rows_of(request), slug=slug)
+
+
+def changeable(request: Request, slug: str) -> Collection:
+    collection = collection_of(request, slug)
+    if not services.can_change(request.user, collection):
+        raise PermissionDenied("a published collection stays as it is; others are their owner's")
+    return collection
+
+
+def shown(request: Request, slug: str) -> dict[str, Any]:
+    context = {"request": request}
+    return dict(CollectionDetailSerializer(collection_of(request, slug), context=context).data)
+
+
+def found(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
+    revision = services.frozen_revision(request.user, entry["suite"], entry.get("revision"))
+    if revision is None:
+        why = services.why_not_found(request.user, entry["suite"], entry.get("revision"))
+        raise invalid(FieldError(where, why))
+    return revision
+
+
+def all_found(request: Request, entries: list[dict[str, Any]]) -> list[SuiteRevision]:
+    """In their order, each once; every one that is not there is named."""
+    revisions: dict[int, SuiteRevision] = {}
+    field_errors: list[FieldError] = []
+    for place, entry in enumerate(entries):
+        try:
+            revision = found(request, entry, f"$.suites[{place}]")
+        except ApiProblem as problem:
+            field_errors += problem.field_errors
+        else:
+            revisions.setdefault(revision.pk, revision)
+    if field_errors:
+        raise invalid(*field_errors)
+    return list(revisions.values())
+
+
+class CollectionList(ListView):
+    filterset_class = CollectionFilter
+
+    @operation("List collections", answers=CollectionSerializer, many=True)
+    def get(self, request: Request) -> Response:
+        """Published ones, and your own."""
+        return self.page(rows_of(request).order_by("title"), CollectionSerializer)
+
+    @operation("Make a collection", takes=NewCollection, answers=CollectionDetailSerializer, status=201)
+    def post(self, request: Request) -> Response:
+        """Yours alone until it is published; its suites are frozen revisions that you may see."""
+        body = self.body()
+        made = services.make_collection(
+            actor=request.user,
+            slug=body["slug"],
+            title=body["title"],
+            description=body.get("description", ""),
+            reference=body.get("reference", ""),
+            revisions=all_found(request, body.get("suites", [])),
+        )
+        place = reverse("api-collection", args=[made.slug], request=request)
+        return Response(shown(request, made.slug), status=201, headers={"Location": place})
+
+
+class CollectionDetail(ApiView):
+    @operation("Read a collection", answers=CollectionDetailSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Its words and those of its suites that you may see. Its leaderboard is `leaderboard/?collection=`."""
+        return Response(shown(request, slug))
+
+    @operation("Change a collection", takes=CollectionCard, answers=CollectionDetailSerializer)
+    def patch(self, request: Request, slug: str) -> Response:
+        """Only the fields sent are changed. Not once it is published."""
+        collection = changeable(request, slug)
+        body = self.body()
+        revisions = all_found(request, body["suites"]) if "suites" in body else None
+        with locked(collection):
+            card = {
+                name: body.get(name, getattr(collection, name))
+                for name in ("title", "description", "reference")
+            }
+            services.change_collection(collection, actor=request.user, revisions=revisions, **card)
+        return Response(shown(request, slug))
+
+    @operation("Delete a collection", status=204)
+    def delete(self, request: Request, slug: str) -> Response:
+        """Its suites are as they were. Not once it is published."""
+        services.delete_collection(changeable(request, slug), actor=request.user)
+        return Response(status=204)
+
+
+class CollectionEntries(ApiView):
+    @operation(
+        "Add a revision to a collection",
+        takes=CollectionEntryBody,
+        answers=CollectionDetailSerializer,
+        status=201,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """At the end; one that is there already stays where it is."""
+        collection = changeable(request, slug)
+        revision = found(request, self.body(), "$.suite")
+        services.add_revision(collection, revision, actor=request.user)
+        place = reverse("api-collection", args=[slug], request=request)
+        return Response(shown(request, slug), status=201, headers={"Location": place})
+
+
+class CollectionEntry(ApiView):
+    @operation("Take a revision out of a collection", status=204)
+    def delete(self, request: Request, slug: str, suite: str, number: int) -> Response:
+        """The suite is as it was."""
+        collection = changeable(request, slug)
+        revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
+        revision = get_or_404(revisions, suite__slug=suite, number=number)
+        services.remove_revision(collection, revision, actor=request.user)
+        return Response(status=204)
+
+
+class CollectionPublish(ApiView):
+    @operation("Publish a collection", answers=CollectionDetailSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """Everybody sees it from now on, and it never changes again; all its suites have to be public."""
+        services.publish_collection(changeable(request, slug), actor=request.user)
+        return Response(shown(request, slug))
+
+
+class CollectionFile(ApiView):
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Export a collection",
+        answers={"type": "object", "description": "its leaderboard in JSON"},
+        query=RuleChoice,
+        media={
+            "text/csv": TEXT,
+            "text/markdown": TEXT,
+            "application/x-tex": TEXT,
+            "application/x-bibtex": TEXT,
+            "application/zip": BINARY,
+        },
+        also=[413],
+    )
+    def get(self, request: Request, slug: str, form: str) -> HttpResponse:
+        """`form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv, long.csv, md, tex, json.
+        413 for a zip of too many rows."""
+        collection: Any = collection_of(request, slug)
+        options = Options(rule=rule_of(self.query["rule"]))
+        response: HttpResponse = views.file_of(request, collection, form, options)  # type: ignore[arg-type]
+        return response
+
+
+class RunMissing(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Run what a leaderboard lacks", takes=MissingBody, answers=MissingSerializer, status=201)
+    def post(self, request: Request) -> Response:
+        """Models on the newest frozen revisions of suites, or on those of a collection, where there is no result and
+        none is under way; at most 100 runs at a time."""
+        body = self.body()
+        options = Options(
+            suites=tuple(dict.fromkeys(body.get("suites", ()))),
+            models=tuple(dict.fromkeys(body.get("models", ()))),
+        )
+        revisions = None
+        if "collection" in body:
+            revisions = services.revisions_of(collection_of(request, body["collection"]), request.user)
+        board = leaderboard(request.user, options, revisions)
+        if board.unknown:
+            raise invalid(
+                *(
+                    FieldError(
+                        "$.models" if name in options.models else "$.suites", f"There is no “{name}” here."
+                    )
+                    for name in board.unknown
+                )
+            )
+        queued = MissingSerializer(queue_missing(board, actor=request.user))
+        place = reverse("api-runs", request=request)
+        return Response(queued.data, status=201, headers={"Location": place})
+
+
+_ONE = "collections/<slug:slug>/"
+urlpatterns = [
+    path("collections/", CollectionList.as_view(), name="api-collections"),
+    path(_ONE, CollectionDetail.as_view(), name="api-collection"),
+    *people_api(views.ROOM, _ONE),
+    path(f"{_ONE}publish/", CollectionPublish.as_view(), name="api-collection-publish"),
+    path(f"{_ONE}suites/", CollectionEntries.as_view(), name="api-collection-suites"),
+    path(f"{_ONE}suites/<slug:suite>/<int:number>/", CollectionEntry.as_view(), name="api-collection-suite"),
+    path(f"{_ONE}files/<str:form>/", CollectionFile.as_view(), name="api-collection-file"),
+    path("leaderboard/run-missing/", RunMissing.as_view(), name="api-run-missing"),
+]

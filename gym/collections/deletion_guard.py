@@ -1,0 +1,62 @@
+"""What a published collection holds stays where it is: its suites stay public, the runs it shows are not deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.dispatch import receiver
+
+from gym.collections.models import Collection
+from gym.runs.models import SuiteRun
+from gym.runs.read.selectors import newest_done
+from gym.runs.signals import runs_deleting
+from gym.runs.work.deleted_runs import public
+from suites.models import Suite
+from suites.signals import Kept, address_leaving
+
+NAMED = 3
+"""Collections that a refusal names."""
+
+
+def collections_showing(runs: QuerySet[SuiteRun]) -> QuerySet[Collection]:
+    """Published collections whose leaderboard shows one of these runs to everybody: in it is the one that counts of
+    each public model on each revision. Any other can go."""
+    shown = newest_done(public(runs))
+    published = Collection.objects.filter(published_at__isnull=False)
+    return published.filter(entries__revision__in=shown.values("revision")).distinct().order_by("title")
+
+
+@receiver(runs_deleting, dispatch_uid="gym.collections.deletion_guard")
+def _keep(runs: QuerySet[SuiteRun], **kwargs: Any) -> None:
+    titles = list(collections_showing(runs).values_list("title", flat=True))
+    if not titles:
+        return
+    raise Kept(
+        f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, and what is published "
+        "stays. They can be deleted once another run counts in their place."
+    )
+
+
+@receiver(address_leaving, dispatch_uid="gym.collections.deletion_guard.suites")
+def _keep_public(suite: Suite, **kwargs: Any) -> None:
+    titles = list(published_with(suite).values_list("title", flat=True))
+    if titles:
+        raise Kept(
+            f"{_named(titles)} hold{'' if len(titles) > 1 else 's'} this suite, and what is published stays: it cannot "
+            "be made private or unlisted, get another address, or be deleted. A correction belongs in a new revision "
+            "or in the errata."
+        )
+
+
+def published_with(suite: Suite) -> QuerySet[Collection]:
+    """Published collections that hold a revision of this suite."""
+    published = Collection.objects.filter(published_at__isnull=False)
+    return published.filter(entries__revision__suite=suite).distinct().order_by("title")
+
+
+def _named(titles: Sequence[str]) -> str:
+    names = ", ".join(f"“{title}”" for title in titles[:NAMED])
+    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
+    return f"The published collection{'s' if len(titles) > 1 else ''} {names}{more}"

@@ -1,0 +1,232 @@
+"""Pages of collections."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from gym.collections import services
+from gym.collections.bundle import bundle
+from gym.collections.forms import CollectionForm, as_lines
+from gym.collections.models import Collection
+from gym.downloads import download, file_download
+from gym.lib.bibtex import bibtex
+from gym.runs.core.rules import RULES
+from gym.runs.pages.export_views import too_much
+from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
+from gym.runs.read.leaderboard.build import Board, leaderboard
+from gym.runs.read.leaderboard.options import Options, read_options
+from gym.runs.read.selectors import newest_done
+from gym.runs.read.selectors import visible_to as visible_runs
+from gym.runs.tables.limits import Budget, TooMuch, require_room, rows_at_least
+from gym.runs.tables.registry import FRAMES
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
+from suites.models import SuiteRevision
+
+ROOM = Room("collection", "api-collection", "collection-list", "Collections", services.visible_collections)
+
+BY_SUITE = (
+    "Take the tables suite by suite as CSV, which has no limit: /exports/tokens.csv?suite=NAME and so on."
+)
+
+MOST_TOLD = 10
+"""Suites that a message names after they were added."""
+
+
+@require_safe
+def collection_list(request: HttpRequest) -> HttpResponse:
+    """Context: collections (with `n`, their number of suites)."""
+    rows = services.visible_collections(request.user).annotate(n=Count("entries"))
+    return render(request, "collections/collections.html", {"collections": rows})
+
+
+@require_safe
+def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """The collection's own leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
+    reader cannot list), may_change, may_manage, may_see_people, citation, and board_context."""
+    collection = _visible(request, slug)
+    revisions = services.revisions_of(collection, request.user)
+    n_entries = collection.entries.count()
+    board = leaderboard(request.user, read_options(request.GET), revisions)
+    context = {
+        "collection": collection,
+        "revisions": revisions,
+        "n_entries": n_entries,
+        "n_hidden": n_entries - len(revisions),
+        "may_change": services.can_change(request.user, collection),
+        "may_manage": services.can_manage(request.user, collection),
+        "may_see_people": not collection.is_published and may_read(request.user, collection),
+        "citation": citation_of(request, collection) if collection.is_published else "",
+        **board_context(request, board, collection.get_absolute_url(), collection=collection.slug),
+    }
+    return render(request, "collections/collection.html", context)
+
+
+@login_required
+def collection_new(request: HttpRequest) -> HttpResponse:
+    """Context: form."""
+    form = CollectionForm(request.POST if request.method == "POST" else None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        collection = services.make_collection(
+            actor=request.user,  # type: ignore[arg-type]
+            slug=given["slug"],
+            revisions=form.revisions,
+            **{name: given[name] for name in ("title", "description", "reference")},
+        )
+        messages.success(request, "The collection is made. Only you see it until you publish it.")
+        _tell_taken(request, form.revisions)
+        return redirect(collection)
+    return render(request, "collections/collection_form.html", {"form": form}, status=_status(request))
+
+
+@login_required
+def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: form, collection, n_hidden (entries that this user cannot list, which stay)."""
+    collection = _changeable(request, slug)
+    before = services.revisions_of(collection, request.user)
+    initial = {"suites": as_lines(before)}
+    data = request.POST if request.method == "POST" else None
+    form = CollectionForm(data, instance=collection, initial=initial, user=request.user)
+    n_hidden = len(services.hidden_revisions(collection, request.user))
+    form.fields["suites"].required = not n_hidden
+    if request.method == "POST" and form.is_valid():
+        given = {name: form.cleaned_data[name] for name in ("title", "description", "reference")}
+        services.change_collection(
+            Collection.objects.get(pk=collection.pk),
+            actor=request.user,  # type: ignore[arg-type]
+            revisions=form.revisions,
+            **given,
+        )
+        messages.success(request, "Saved.")
+        there = {row.pk for row in before}
+        _tell_taken(request, [row for row in form.revisions if row.pk not in there])
+        return redirect(collection)
+    context = {"form": form, "collection": collection, "n_hidden": n_hidden}
+    return render(request, "collections/collection_form.html", context, status=_status(request))
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def collection_publish(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET asks: context: collection, revisions, n_hidden."""
+    collection = _changeable(request, slug)
+    services.require_manage(collection, request.user)  # type: ignore[arg-type]
+    if request.method != "POST":
+        revisions = services.revisions_of(collection, request.user)
+        n_hidden = len(services.hidden_revisions(collection, request.user))
+        context = {"collection": collection, "revisions": revisions, "n_hidden": n_hidden}
+        return render(request, "collections/collection_publish.html", context)
+    try:
+        services.publish_collection(collection, actor=request.user)  # type: ignore[arg-type]
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "Published. The list and its address stay from now on.")
+    return redirect(collection)
+
+
+@login_required
+@require_POST
+def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    services.delete_collection(_changeable(request, slug), actor=request.user)  # type: ignore[arg-type]
+    messages.success(request, "The collection is deleted; its suites are as they were.")
+    return redirect("collection-list")
+
+
+@require_safe
+def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
+    """zip (everything), bib, and the forms of a leaderboard."""
+    try:
+        return file_of(request, _visible(request, slug), form, read_options(request.GET))
+    except TooMuch as error:
+        return too_much(request, error)
+
+
+def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
+    """zip, bib, or a form of the leaderboard under these options. Raises TooMuch."""
+    slug = collection.slug
+    if form == "bib":
+        return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")
+    if form == "zip":
+        return file_download(bundle_of(request, collection), f"{slug}.zip", "application/zip")
+    board = board_of(request, collection, options)
+    address = request.build_absolute_uri(f"{collection.get_absolute_url()}?{board.options.query()}")
+    return board_file(board, form, address, slug)
+
+
+@login_required
+@require_POST
+def collection_run_missing(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = _visible(request, slug)
+    return run_missing(
+        request, lambda options: board_of(request, collection, options), collection.get_absolute_url()
+    )
+
+
+def board_of(request: HttpRequest, collection: Collection, options: Options) -> Board:
+    return leaderboard(request.user, options, services.revisions_of(collection, request.user))
+
+
+def bundle_of(request: HttpRequest, collection: Collection) -> Any:
+    revisions = services.revisions_of(collection, request.user)
+    runs = newest_done(visible_runs(request.user).filter(revision__in=revisions)).order_by("pk")
+    require_room(sum(rows_at_least(what, runs) for what in FRAMES), BY_SUITE)
+    facts = {
+        "collection": collection.slug,
+        "title": collection.title,
+        "address": request.build_absolute_uri(collection.get_absolute_url()),
+        "published": collection.published_at.isoformat() if collection.published_at else None,
+        "n_suites_of_list": collection.entries.count(),
+        "sha256_of_list": collection.sha256 or services.digest(revisions),
+    }
+    boards = [leaderboard(request.user, Options(rule=rule), revisions) for rule in RULES.values()]
+    with closing(runs.defer("region_summary").prefetch_related("scores").iterator(chunk_size=100)) as some:
+        return bundle(facts, revisions, some, boards, Budget(BY_SUITE))
+
+
+def citation_of(request: HttpRequest, collection: Collection) -> str:
+    when = collection.published_at or collection.created
+    return bibtex(
+        key=collection.slug,
+        title=collection.title,
+        author=collection.owner.author_name,
+        year=when.year,
+        address=request.build_absolute_uri(reverse("collection-detail", args=[collection.slug])),
+        note=f"Collection of test suites on LM Gym, sha256 {collection.sha256 or 'not published yet'}",
+    )
+
+
+def _visible(request: HttpRequest, slug: str) -> Collection:
+    return get_object_or_404(services.visible_collections(request.user), slug=slug)
+
+
+def _tell_taken(request: HttpRequest, added: list[SuiteRevision]) -> None:
+    """What the lines that are new stand for, and which suites of the same name they do not."""
+    if added:
+        more = f"; and {len(added) - MOST_TOLD} more" if len(added) > MOST_TOLD else ""
+        taken = "; ".join(services.described(row) for row in added[:MOST_TOLD])
+        messages.success(request, f"Added: {taken}{more}.")
+    for sentence in services.ambiguities(request.user, added)[:MOST_TOLD]:
+        messages.warning(request, sentence)
+
+
+def _changeable(request: HttpRequest, slug: str) -> Collection:
+    collection = _visible(request, slug)
+    if not services.can_change(request.user, collection):
+        raise PermissionDenied("a published collection stays as it is")
+    return collection
+
+
+def _status(request: HttpRequest) -> int:
+    return 400 if request.method == "POST" else 200

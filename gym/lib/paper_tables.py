@@ -1,0 +1,94 @@
+"""Tables for papers: LaTeX with booktabs, and Markdown. CSV and JSON are written by gym.downloads. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# "[" and "*" at the beginning of a row would be read as arguments of the line end before it.
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$", "–": "--", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "*": "{*}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text and numbers by rows; None is an empty cell. `numeric[k]`: column k is set flush right.
+
+    `note` says rule, interval, date: it travels with the table."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    numeric: tuple[bool, ...]
+    note: str = ""
+
+
+def latex(table: Table, *, label: str) -> str:
+    """A `table` environment for booktabs. `label` is a plain word."""
+    columns = "".join("r" if number else "l" for number in table.numeric)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{_tex(table.title)}. {_tex(table.note)}}}",
+        rf"  \label{{tab:{label}}}",
+        rf"  \begin{{tabular}}{{{columns}}}",
+        r"    \toprule",
+        _tex_row(table.header),
+        r"    \midrule",
+        *(_tex_row(row) for row in table.rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """A pipe table with its title above and its note below."""
+    widths = [
+        max([3, len(_plain(head)), *(len(_md(row[k])) for row in table.rows)])
+        for k, head in enumerate(table.header)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(cells, widths, table.numeric, strict=True)
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = [
+        "-" * (width - 1) + ":" if number else "-" * width
+        for width, number in zip(widths, table.numeric, strict=True)
+    ]
+    body = [line([_md(cell) for cell in row]) for row in table.rows]
+    head = line([_md(cell) for cell in table.header])
+    return "\n".join([f"**{_md(table.title)}**", "", head, line(rule), *body, "", _md(table.note)]) + "\n"
+
+
+def _tex_row(cells: Sequence[Any]) -> str:
+    return "    " + " & ".join(_tex(_plain(cell)) for cell in cells) + r" \\"
+
+
+def _tex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _md(value: Any) -> str:
+    text = _plain(value)
+    for character in "\\|*_`[]<>":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return " ".join(str(value).split())

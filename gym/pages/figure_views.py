@@ -1,0 +1,148 @@
+"""`/figures/<kind>.<form>`: every chart of the site as a file, under the rights of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from gym.collections.services import revisions_of, visible_collections
+from gym.conversations import case_views as agent_cases
+from gym.conversations import views as agents
+from gym.conversations.charts import SUITE_TREND, suite_trend
+from gym.conversations.selectors import visible_to as visible_agent_suites
+from gym.lmchallenge.site import compare_views as lmc
+from gym.propara.site import submission_views as submissions
+from gym.propara.site import views as propara
+from gym.runs.core.rules import rule_of
+from gym.runs.models import SuiteRun
+from gym.runs.pages import compare_views, leaderboard_figures, run_figures
+from gym.runs.pages.export_views import is_on
+from gym.runs.pages.figures import Figure, figure_file
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.model import Board
+from gym.runs.read.leaderboard.options import read_options
+from gym.runs.read.presenters import shown_sentence
+from gym.runs.read.scored import scored_runs
+from gym.runs.read.selectors import latest_done, run_at
+from gym.runs.read.selectors import visible_to as visible_runs
+from models_registry.models import RegisteredModel
+from models_registry.selectors import visible_to as visible_models
+from suites.presenters import critical_regions
+from suites.selectors import revisions_for
+
+
+def _run(request: HttpRequest) -> SuiteRun:
+    runs = run_at(request.user, request.GET.get("run", "").replace("\0", "")[:24])
+    return get_object_or_404(runs, completed_at__isnull=False)
+
+
+def _regions(request: HttpRequest) -> Figure:
+    run = _run(request)
+    if not run.region_summary:
+        raise Http404("This run has no surprisals to draw.")
+    return run_figures.regions_figure(run, items=is_on(request, "items"))
+
+
+def _margins(request: HttpRequest) -> Figure:
+    run = _run(request)
+    position = _number(request.GET.get("prediction", "0"))
+    result = get_object_or_404(run.prediction_results.select_related("prediction"), position=position)
+    return run_figures.margins_figure(run, result)
+
+
+def _item(request: HttpRequest) -> Figure:
+    run = _run(request)
+    item = _number(request.GET.get("item", ""))
+    scores = run.sentence_scores.filter(sentence__item=item).select_related("sentence")
+    critical = critical_regions(run.revision)
+    shown = [shown_sentence(row, run.revision, critical) for row in scores.order_by("sentence__position")]
+    figure = run_figures.item_figure(run, item, shown)
+    if figure is None:
+        raise Http404("This run has no such item with tokens.")
+    return figure
+
+
+def _models(request: HttpRequest) -> Figure:
+    revision = get_object_or_404(
+        revisions_for(request.user).select_related("suite"),
+        suite__slug=request.GET.get("suite", "").replace("\0", "")[:80],
+        number=_number(request.GET.get("r", "")),
+    )
+    rule = rule_of(request.GET.get("rule", ""))
+    runs = latest_done(visible_runs(request.user).filter(revision=revision))
+    return run_figures.models_figure(revision, scored_runs(runs, rule), rule)
+
+
+def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
+    """Of the leaderboard, or of the collection that the query names."""
+
+    def kind(request: HttpRequest) -> Figure:
+        slug = request.GET.get("collection", "").replace("\0", "")[:80]
+        if not slug:
+            return build(leaderboard(request.user, read_options(request.GET)))
+        collection = get_object_or_404(visible_collections(request.user), slug=slug)
+        revisions = revisions_of(collection, request.user)
+        return build(leaderboard(request.user, read_options(request.GET), revisions), collection=slug)
+
+    return kind
+
+
+def _of(build: Callable[[Board, RegisteredModel], Figure]) -> Callable[[HttpRequest], Figure]:
+    def kind(request: HttpRequest) -> Figure:
+        slug = request.GET.get("of", "").replace("\0", "")[:80]
+        options = replace(read_options(request.GET), group=False)  # these are about one model, not its seeds
+        board = leaderboard(request.user, options)
+        return build(board, get_object_or_404(visible_models(request.user), slug=slug))
+
+    return kind
+
+
+def _agent_trend(request: HttpRequest) -> Figure:
+    slug = request.GET.get("suite", "").replace("\0", "")[:80]
+    suite = get_object_or_404(visible_agent_suites(request.user), slug=slug)
+    found = suite_trend(suite, request.user)
+    if found is None:
+        raise Http404("There are fewer than two runs to draw.")
+    return found
+
+
+KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
+    "run-regions": _regions,
+    "run-margins": _margins,
+    "run-item": _item,
+    "suite-models": _models,
+    "leaderboard-heat": _of_board(leaderboard_figures.heat_figure),
+    "leaderboard-scores": _of_board(leaderboard_figures.scores_figure),
+    "model-tags": _of(leaderboard_figures.tags_figure),
+    "model-pairs": _of(leaderboard_figures.pairs_figure),
+    "model-parameters": _of(lambda board, model: leaderboard_figures.size_figure(board, model, "parameters")),
+    "model-perplexity": _of(lambda board, model: leaderboard_figures.size_figure(board, model, "perplexity")),
+    "model-steps": _of(leaderboard_figures.steps_figure),
+    "compare-suites": compare_views.suites_chart,
+    "compare-items": compare_views.items_chart,
+    "lmc-search": lmc.search_chart,
+    "lmc-learning": lmc.learning_chart,
+    "propara-board": propara.board_chart,
+    "propara-actions": submissions.actions_chart,
+    "agent-matrix": agents.matrix_chart,
+    "agent-trend": agent_cases.trend_chart,
+    SUITE_TREND: _agent_trend,
+}
+
+
+@require_safe
+def figure(request: HttpRequest, kind: str, form: str) -> HttpResponse:
+    """svg, png, pdf, csv or json of a chart; the query says of what."""
+    if kind not in KINDS:
+        raise Http404(f"Figures are {', '.join(KINDS)}.")
+    return figure_file(KINDS[kind](request), form)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise Http404("This is not a number.")
+    return int(text)

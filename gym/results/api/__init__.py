@@ -1,1 +1,0 @@
-"""The leaderboard, comparisons and profiles of models in the REST API: the numbers of their pages."""

@@ -1,1 +1,0 @@
-"""Results for other programs. `evaluated` and `pairs` are pure."""

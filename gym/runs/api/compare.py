@@ -1,0 +1,156 @@
+"""Models, or two revisions, on the same items: the numbers of the compare page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.api.base import ApiView, get_or_404
+from gym.api.errors import FieldError, invalid
+from gym.api.operations import operation
+from gym.lib.stats import CORRECTIONS, Correction
+from gym.runs.api.comparison_serializers import (
+    ComparedItemSerializer,
+    ComparedItemsHead,
+    ComparedItemsSerializer,
+    ComparedModelsHead,
+    ComparedModelsSerializer,
+    ComparedSuiteSerializer,
+    ComparisonSerializer,
+)
+from gym.runs.api.paging import HeadedList
+from gym.runs.api.query_parameters import (
+    CompareItemsQuery,
+    CompareModelsQuery,
+    CompareSuiteQuery,
+    names_of,
+    not_there,
+    numbers_of,
+)
+from gym.runs.core.rules import RULES, Rule
+from gym.runs.read import comparisons
+from gym.runs.read.compare import MAX_SIDES, Pair, tests_in_words
+from gym.runs.read.comparisons import OnASuite
+from models_registry.models import RegisteredModel
+from suites.models import Suite
+from suites.selectors import visible_to as visible_suites
+
+
+class Models(HeadedList):
+    @operation(
+        "Compare models on all suites",
+        answers=ComparedModelsSerializer,
+        query=CompareModelsQuery,
+        name="compare_models",
+    )
+    def get(self, request: Request) -> Response:
+        """Two to five models on the newest revisions of the suites that are listed for you, or of those named, suite by
+        suite; the baseline is the first model unless `base` names another. `totals` are over all pages. `unlike` says
+        in what the runs differ besides the model."""
+        models, _ = _models(request, self.query)
+        if len(models) < 2:
+            raise invalid(FieldError("?model", "This compares two to five models.", "Write a,b"))
+        rule, correction = _choices(self.query)
+        found = comparisons.on_all_suites(
+            request.user,
+            models,
+            rule,
+            correction,
+            tag=self.query.get("tag", ""),
+            suites=names_of(self.query, "suite"),
+        )
+        if found.unknown:
+            raise not_there(("suite", name) for name in found.unknown)
+        head = {
+            "rule": rule,
+            "note": _note(rule, correction, found.pairs, "comparisons"),
+            "correction": correction.label,
+            "models": models,
+            "totals": found.totals,
+            "missing": found.gaps,
+        }
+        most = max(1, 100 // (len(models) - 1))
+        return self.headed(ComparedModelsHead(head).data, found.rows, ComparedSuiteSerializer, most=most)
+
+
+class OnSuite(ApiView):
+    @operation(
+        "Compare models or revisions on a suite",
+        answers=ComparisonSerializer,
+        query=CompareSuiteQuery,
+        name="compare_on_suite",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Every pair among the newest runs of these models on the revision, or on two revisions (`r=1,2`), whose items
+        are matched by number; with `base` every other model against that one. At most five runs. `not_run` says what
+        has no results, `unlike` in what the runs differ besides model and revision."""
+        suite, found = _on_a_suite(request, slug, self.query)
+        rule, correction = _choices(self.query)
+        data = {
+            "suite": suite,
+            "rule": rule,
+            "note": _note(rule, correction, found.pairs, "pairs"),
+            "correction": correction.label,
+            "found": found,
+        }
+        return Response(ComparisonSerializer(data, context={"sides": found.sides}).data)
+
+
+class Items(HeadedList):
+    @operation(
+        "Compare item by item", answers=ComparedItemsSerializer, query=CompareItemsQuery, name="compare_items"
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What each item counts under each run and by how many bits its predictions hold; with `only=differ` the items
+        that the runs do not agree on."""
+        _, found = _on_a_suite(request, slug, self.query)
+        rule, _ = _choices(self.query)
+        rows = [row for row in found.items if row.differs] if "only" in self.query else found.items
+        head = {"rule": rule, "sides": found.sides, "unlike": found.unlike}
+        return self.headed(ComparedItemsHead(head).data, rows, ComparedItemSerializer)
+
+
+def _models(request: Request, query: dict[str, Any]) -> tuple[list[RegisteredModel], RegisteredModel | None]:
+    """The baseline, if one is named, before the others, and once more by itself."""
+    names = names_of(query, "model")
+    if len(names) > MAX_SIDES:
+        raise invalid(FieldError("?model", f"These are {len(names)} models; at most {MAX_SIDES}."))
+    base = query.get("base")
+    if base and base not in names:
+        raise invalid(FieldError("?base", f"“{base}” is none of the models.", "Name it in ?model, too."))
+    models = comparisons.models_named(request.user, sorted(names, key=lambda name: name != base))
+    missing = [name for name in names if name not in {model.slug for model in models}]
+    if missing:
+        raise not_there(("model", name) for name in missing)
+    return models, models[0] if base else None
+
+
+def _choices(query: dict[str, Any]) -> tuple[Rule, Correction]:
+    return RULES[query["rule"]], CORRECTIONS[query["correction"]]
+
+
+def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Suite, OnASuite]:
+    suite = get_or_404(visible_suites(request.user), slug=slug)
+    (models, baseline), numbers = _models(request, query), numbers_of(query)
+    revisions = comparisons.chosen_revisions(suite, numbers)
+    if missing := set(numbers) - {row.number for row in revisions}:
+        raise not_there(("r", str(number)) for number in sorted(missing))
+    if not revisions:
+        raise invalid(FieldError("?r", "This suite has no frozen revision, and so no results."))
+    found = comparisons.on_a_suite(request.user, revisions, models, *_choices(query), baseline=baseline)
+    if found.left_out:
+        n = len(found.sides) + len(found.left_out)
+        hint = f"Without {'; '.join(found.left_out)} it fits."
+        raise invalid(FieldError("?model", f"These are {n} runs; at most {MAX_SIDES} are compared.", hint))
+    return suite, found
+
+
+def _note(rule: Rule, correction: Correction, pairs: list[Pair], many: str) -> str:
+    return (
+        f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). Differences: second less first, rates 0..1; "
+        f"95% intervals by paired bootstrap of items. p: {tests_in_words(pairs)}, two-sided; corrected for "
+        f"{len(pairs)} {many} by the method of {correction.label}, which keeps {correction.keeps} below p. "
+        "Ties count as failed."
+    )

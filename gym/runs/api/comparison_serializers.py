@@ -1,0 +1,380 @@
+"""What the operations about results answer. Rates are 0..1; a 95% interval is a list of two, or null without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gym.runs.api.paging import PageSerializer
+from gym.runs.core.gaps import Gap
+from gym.runs.read.comparability import FACTS
+from gym.runs.read.compare import Pair
+from gym.runs.read.leaderboard.export import mean_json
+from gym.runs.read.leaderboard.model import Mean
+from gym.runs.read.report import OUTCOME_NAMES
+
+
+class LimitsField(serializers.ListField):
+    def __init__(self, help_text: str = "[low, high], 95%; null where there is none", **more: Any) -> None:
+        super().__init__(
+            child=serializers.FloatField(),
+            min_length=2,
+            max_length=2,
+            allow_null=True,
+            help_text=help_text,
+            **more,
+        )
+
+
+class IntervalField(LimitsField):
+    """Of something with `low` and `high`."""
+
+    def to_representation(self, known: Any) -> list[float] | None:
+        return None if known.low is None else [known.low, known.high]
+
+
+class PolicyField(serializers.CharField):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(
+            **more,
+            allow_blank=True,
+            help_text="“default”, or what the run has otherwise: bos=never, metric=mean; empty where it is not known",
+        )
+
+
+class RuleSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    label = serializers.CharField()
+    counts = serializers.CharField()
+
+
+class ColumnSerializer(serializers.Serializer):
+    key = serializers.CharField(help_text="of the rows' `suites`: slug, or “slug r2” beside another revision")
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    revision = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    weight = serializers.FloatField()
+    chance = serializers.FloatField(allow_null=True)
+
+
+class MeanSerializer(serializers.Serializer):
+    """Weighted mean over the suites that were run."""
+
+    rate = serializers.FloatField()
+    interval = LimitsField()
+    suites_run = serializers.IntegerField()
+    suites = serializers.IntegerField()
+    seeds = serializers.IntegerField(allow_null=True, help_text="null where the row is one model")
+    deviation_between_seeds = serializers.FloatField(allow_null=True)
+    range_of_seeds = LimitsField("[least, greatest]; null where the row is one model")
+
+    def to_representation(self, mean: Mean) -> dict[str, Any] | None:
+        return mean_json(mean)
+
+
+class BoardCellSerializer(serializers.Serializer):
+    run = serializers.CharField(allow_null=True, help_text="null for several seeds")
+    rate = serializers.FloatField()
+    interval = LimitsField()
+    passed = serializers.IntegerField()
+    judged = serializers.IntegerField()
+    n_items = serializers.IntegerField()
+    chance = serializers.FloatField(allow_null=True)
+    p_above_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided")
+    p_holm = serializers.FloatField(
+        allow_null=True, help_text="the same, corrected for all cells of this leaderboard"
+    )
+    ties = serializers.IntegerField()
+    too_close = serializers.IntegerField(help_text="outcomes within numeric noise of a tie")
+    not_evaluable = serializers.IntegerField()
+    source = serializers.ChoiceField(["computed", "uploaded"])
+    policy = PolicyField()
+    score_kind = serializers.ChoiceField(
+        ["surprisal", "pseudo-log-likelihood", ""],
+        help_text="what the model's bits are; empty for uploads, which do not say",
+    )
+    whitespace = serializers.CharField(
+        allow_blank=True, help_text="none or trailing: the correction of the run's bits; empty for uploads"
+    )
+    seeds = serializers.IntegerField(allow_null=True)
+    deviation_between_seeds = serializers.FloatField(allow_null=True)
+    range_of_seeds = LimitsField("[least, greatest]; null where the row is one model")
+
+
+class GapSerializer(serializers.Serializer):
+    """A model without a pass rate on a suite, and why."""
+
+    model = serializers.CharField()
+    suite = serializers.CharField(help_text="its key")
+    why = serializers.CharField(help_text="in words: not run, or what its results hold")
+    run = serializers.CharField(allow_null=True, help_text="the one that counts; null where there is none")
+    predictions_held = serializers.IntegerField(allow_null=True)
+    predictions = serializers.IntegerField(allow_null=True, help_text="of the suite")
+
+    def to_representation(self, gap: Gap) -> dict[str, Any]:
+        return gap.as_json()
+
+
+class BoardRowSerializer(serializers.Serializer):
+    """A model on the suites of the head; null where it has not run one."""
+
+    model = serializers.ListField(child=serializers.CharField(), help_text="several for seeds of one model")
+    name = serializers.CharField()
+    parameters = serializers.IntegerField(allow_null=True)
+    perplexity = serializers.FloatField(allow_null=True)
+    score = MeanSerializer(allow_null=True, help_text="the SG score")
+    tags = serializers.DictField(child=MeanSerializer(allow_null=True))
+    suites = serializers.DictField(child=BoardCellSerializer(allow_null=True))
+    missing = GapSerializer(many=True, help_text="what is null in `suites`, and so not in the means")
+
+
+class BoardSerializer(PageSerializer):
+    """Rule, note and suites hold for the rows of all pages."""
+
+    rule = RuleSerializer()
+    note = serializers.CharField(help_text="how the numbers were made, in words")
+    suites = ColumnSerializer(many=True)
+    results = BoardRowSerializer(many=True)
+
+
+class DifferenceSerializer(serializers.Serializer):
+    """Second less first over the `n` items that both have; the interval by paired bootstrap."""
+
+    n = serializers.IntegerField()
+    mean = serializers.FloatField(allow_null=True)
+    interval = IntervalField("[low, high], 95%; null when all items are alike", source="*")
+    effect = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
+
+
+class TestSerializer(serializers.Serializer):
+    """Exact and two-sided."""
+
+    method = serializers.ChoiceField(
+        ["mcnemar", "sign"],
+        source="method.key",
+        help_text="McNemar's test; the sign test on shares where items count with the share of several predictions",
+    )
+    only_first = serializers.IntegerField(
+        source="test.only_first",
+        help_text="items that only the first gets right, or of which it gets the greater share",
+    )
+    only_second = serializers.IntegerField(source="test.only_second")
+    p = serializers.FloatField(source="test.p")
+    p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
+
+
+class UnlikeSerializer(serializers.Serializer):
+    """A fact besides model and revision in which the runs differ."""
+
+    fact = serializers.ChoiceField(list(FACTS), source="key")
+    values = serializers.ListField(
+        child=serializers.CharField(allow_null=True), help_text="in the order of the runs; null: no run"
+    )
+
+
+class NamedModelSerializer(serializers.Serializer):
+    model = serializers.CharField(source="slug")
+    name = serializers.CharField()
+
+
+class RateSerializer(serializers.Serializer):
+    run = serializers.CharField(source="run.key")
+    rate = serializers.FloatField(allow_null=True)
+    interval = IntervalField(source="scored")
+    n_items = serializers.IntegerField(source="scored.n")
+
+
+class AgainstBaselineSerializer(serializers.Serializer):
+    difference = DifferenceSerializer(source="rate")
+    test = TestSerializer(source="*")
+
+
+class ComparedSuiteSerializer(serializers.Serializer):
+    """One suite: a rate per model, and every other model against the baseline."""
+
+    suite = serializers.CharField(source="revision.suite.slug")
+    title = serializers.CharField(source="revision.suite.title")
+    revision = serializers.IntegerField(source="revision.number")
+    sha256 = serializers.CharField(source="revision.sha256")
+    rates = serializers.ListField(
+        source="sides",
+        child=RateSerializer(allow_null=True),
+        help_text="in the order of models; null: not run",
+    )
+    against_baseline = serializers.ListField(
+        source="pairs",
+        child=AgainstBaselineSerializer(allow_null=True),
+        help_text="of the models after the first; null unless both have run it",
+    )
+    unlike = UnlikeSerializer(many=True)
+
+
+class TotalSerializer(NamedModelSerializer):
+    model = serializers.CharField(source="model.slug")
+    name = serializers.CharField(source="model.name")
+    difference = DifferenceSerializer(help_text="of the SG scores, over the suites both have run")
+    suites_both = serializers.IntegerField(source="n_suites")
+
+
+class ComparedModelsHead(serializers.Serializer):
+    rule = RuleSerializer()
+    note = serializers.CharField()
+    correction = serializers.CharField(help_text="for many comparisons, by name")
+    models = NamedModelSerializer(many=True, help_text="the baseline first")
+    totals = TotalSerializer(many=True, help_text="of the other models, over all pages")
+    missing = GapSerializer(
+        many=True, help_text="of suites that one of the models has run, over all pages: no pass rate"
+    )
+
+
+class ComparedModelsSerializer(ComparedModelsHead, PageSerializer):
+    results = ComparedSuiteSerializer(many=True)
+
+
+class SideSerializer(RateSerializer):
+    model = serializers.CharField(source="run.model.slug")
+    name = serializers.CharField(source="run.model.name")
+    label = serializers.CharField()
+    revision = serializers.IntegerField(source="run.revision.number")
+    score_kind = serializers.CharField(
+        source="run.score_kind", help_text="what its bits are: surprisal or a pseudo-log-likelihood"
+    )
+    policy = serializers.DictField(source="run.policy", help_text="how its sentences were scored")
+
+
+class PairSerializer(serializers.Serializer):
+    """`first` and `second` are places in `sides`."""
+
+    first = serializers.SerializerMethodField()
+    second = serializers.SerializerMethodField()
+    rate = DifferenceSerializer()
+    test = TestSerializer(source="*")
+    margin = DifferenceSerializer(
+        allow_null=True, help_text="bits; null where the bits of the two are not the same quantity"
+    )
+
+    def get_first(self, pair: Pair) -> int:
+        return self.context["sides"].index(pair.first)
+
+    def get_second(self, pair: Pair) -> int:
+        return self.context["sides"].index(pair.second)
+
+
+class ComparisonSerializer(serializers.Serializer):
+    suite = serializers.CharField(source="suite.slug")
+    title = serializers.CharField(source="suite.title")
+    rule = RuleSerializer()
+    note = serializers.CharField()
+    correction = serializers.CharField()
+    sides = SideSerializer(source="found.sides", many=True)
+    unlike = UnlikeSerializer(source="found.unlike", many=True)
+    not_run = serializers.ListField(source="found.not_run", child=serializers.CharField())
+    missing = GapSerializer(
+        source="found.gaps", many=True, help_text="runs without a pass rate under the rule"
+    )
+    pairs = PairSerializer(source="found.pairs", many=True)
+    n_items = serializers.IntegerField(source="found.n_items")
+    n_differ = serializers.IntegerField(source="found.n_differ")
+
+
+class OutcomeField(serializers.CharField):
+    def to_representation(self, code: int) -> str:
+        return OUTCOME_NAMES[code]
+
+
+class ComparedItemSideSerializer(serializers.Serializer):
+    outcomes = serializers.ListField(source="codes", child=OutcomeField(), help_text="one per prediction")
+    counts = serializers.FloatField(help_text="what the item counts under the rule, 0..1")
+    margin_bits = serializers.FloatField(source="margin", allow_null=True)
+
+
+class ComparedItemSerializer(serializers.Serializer):
+    item = serializers.IntegerField()
+    differs = serializers.BooleanField()
+    sides = serializers.ListField(
+        source="cells",
+        child=ComparedItemSideSerializer(allow_null=True),
+        help_text="null: no such item in that revision",
+    )
+
+
+class ComparedItemsHead(serializers.Serializer):
+    rule = RuleSerializer()
+    sides = SideSerializer(many=True)
+    unlike = UnlikeSerializer(many=True)
+
+
+class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):
+    results = ComparedItemSerializer(many=True)
+
+
+class TagRowSerializer(serializers.Serializer):
+    tag = serializers.CharField()
+    mean = MeanSerializer()
+    others_mean = serializers.FloatField(source="field", allow_null=True)
+    others = serializers.IntegerField(source="n")
+
+
+class AgainstFieldSerializer(serializers.Serializer):
+    suite = serializers.CharField(source="revision.suite.slug")
+    revision = serializers.IntegerField(source="revision.number")
+    run = serializers.CharField(source="cell.run")
+    rate = serializers.FloatField()
+    interval = IntervalField(source="cell")
+    n_items = serializers.IntegerField(source="cell.n")
+    chance = serializers.FloatField(source="cell.chance", allow_null=True)
+    policy = PolicyField(source="cell.said_policy")
+    others_mean = serializers.FloatField(source="field")
+    others = serializers.IntegerField(source="n")
+    difference = serializers.FloatField()
+    rank = serializers.IntegerField()
+
+
+class RobustPairSerializer(serializers.Serializer):
+    plain = serializers.CharField(source="plain.key")
+    modified = serializers.CharField(source="modified.key")
+    without = serializers.FloatField(source="change.without")
+    without_interval = IntervalField(source="change.without_interval")
+    items_without = serializers.IntegerField(source="before.n")
+    with_modifier = serializers.FloatField(source="change.with_modifier")
+    with_interval = IntervalField(source="change.with_interval")
+    items_with = serializers.IntegerField(source="after.n")
+    difference = serializers.FloatField(source="change.difference")
+    difference_interval = IntervalField(
+        "[low, high], 95%, by Newcombe: two suites with items of their own",
+        source="change.difference_interval",
+    )
+
+
+class CheckpointSerializer(serializers.Serializer):
+    model = serializers.CharField(source="row.model.slug")
+    name = serializers.CharField(source="row.name")
+    step = serializers.FloatField()
+    score = MeanSerializer(source="row.score", allow_null=True)
+
+
+class FieldModelSerializer(serializers.Serializer):
+    model = serializers.CharField(source="model.slug")
+    name = serializers.CharField()
+    parameters = serializers.IntegerField(source="model.parameters", allow_null=True)
+    perplexity = serializers.FloatField(source="model.perplexity", allow_null=True)
+    score = MeanSerializer(allow_null=True)
+
+
+class ProfileSerializer(serializers.Serializer):
+    model = serializers.CharField(source="model.slug")
+    name = serializers.CharField(source="model.name")
+    rule = RuleSerializer()
+    note = serializers.CharField()
+    score = MeanSerializer(allow_null=True)
+    missing = GapSerializer(many=True, help_text="suites that are not in the score")
+    tags = TagRowSerializer(many=True)
+    suites = AgainstFieldSerializer(many=True, help_text="that others have run too, greatest advantage first")
+    strengths = serializers.ListField(child=serializers.CharField())
+    weaknesses = serializers.ListField(child=serializers.CharField())
+    pairs = RobustPairSerializer(many=True)
+    checkpoints = CheckpointSerializer(many=True)
+    field = FieldModelSerializer(many=True, help_text="all models, for score against size and perplexity")

@@ -1,0 +1,57 @@
+"""The leaderboard: the same rows as its page and downloads, from stored aggregates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.api.base import renderers
+from gym.api.formats import CsvRenderer, NdjsonRenderer, Table, is_table
+from gym.api.operations import operation
+from gym.collections.services import revisions_of, visible_collections
+from gym.runs.api.comparison_serializers import BoardSerializer
+from gym.runs.api.paging import HeadedList
+from gym.runs.api.query_parameters import BoardQuery, not_there, options_of
+from gym.runs.api.results import TABLES
+from gym.runs.read.leaderboard import export
+from gym.runs.read.leaderboard.build import Board, leaderboard
+
+MAX_CELLS = 10_000
+"""Models times suites on one page of the answer, unless one model has more."""
+
+
+class Leaderboard(HeadedList):
+    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
+
+    @operation("Read the leaderboard", answers=BoardSerializer, query=BoardQuery, media=TABLES)
+    def get(self, request: Request) -> Response:
+        """Models on the newest frozen revisions of the suites that are listed for you, best SG score first: the page's
+        numbers under the page's choices. A page has at most 10,000 cells, so that it may hold fewer models than
+        `limit` says; `next` goes on. CSV and NDJSON come whole, with a row for each cell."""
+        board = self._board(request)
+        if is_table(request):
+            return Response(Table(export.LONG_HEADER, export.long_rows(board)))
+        most = max(1, MAX_CELLS // max(1, len(board.columns)))
+        return self.headed(
+            export.head_json(board),
+            board.rows,
+            lambda page: [export.row_json(board, row) for row in page],
+            most,
+        )
+
+    def _board(self, request: Request) -> Board:
+        options = options_of(self.query)
+        revisions: Any = None
+        if slug := self.query.get("collection"):
+            collection = visible_collections(request.user).filter(slug=slug).first()
+            if collection is None:
+                raise not_there([("collection", slug)])
+            revisions = revisions_of(collection, request.user)
+        board = leaderboard(request.user, options, revisions)
+        if board.unknown:
+            named = dict.fromkeys(options.models, "model")
+            named |= dict.fromkeys(options.weights, "weights") | dict.fromkeys(options.suites, "suite")
+            raise not_there((named[name], name) for name in board.unknown)
+        return board

@@ -1,0 +1,209 @@
+"""Bits and outcomes of a draft before it is frozen, in the REST API."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, get_or_404
+from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.operations import operation
+from gym.api.requests import Body
+from gym.runs.core.compute import metric_of
+from gym.runs.read.report import OUTCOME_NAMES
+from gym.runs.work.preview import PreviewFailed, Waiting, preview
+from models_registry.engine import ScoringPolicy
+from models_registry.selectors import runnable_by
+from suites.api.drafts import draft_of
+from suites.api.views import editable
+from suites.editing import MAX_FORMULA_CHARACTERS, clean_text
+from suites.formats import (
+    MAX_CELL_CHARACTERS,
+    MAX_CONDITIONS,
+    MAX_NAME_CHARACTERS,
+    MAX_PREDICTIONS,
+    MAX_REGIONS,
+    PredictionDoc,
+    SentenceDoc,
+    SuiteDocument,
+)
+from suites.formats.documents import MAX_ITEM_NUMBER
+from suites.models import SuiteRevision
+from suites.selectors import document_of
+
+MAX_ROWS = 2_000
+
+
+@answers(PreviewFailed)
+def _failed(error: PreviewFailed) -> ApiProblem:
+    return ApiProblem(422, str(error), "not-scored")
+
+
+class PreviewSentence(Body):
+    item = serializers.IntegerField(min_value=0, max_value=MAX_ITEM_NUMBER)
+    condition = serializers.CharField(max_length=MAX_NAME_CHARACTERS)
+    contents = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_CELL_CHARACTERS, allow_blank=True, trim_whitespace=False),
+        max_length=MAX_REGIONS,
+        help_text="text of each region",
+    )
+
+
+class PreviewBody(Body):
+    model = serializers.SlugField(max_length=80)
+    items = serializers.ListField(
+        child=serializers.IntegerField(min_value=-(2**31), max_value=2**31 - 1),
+        min_length=1,
+        max_length=MAX_ROWS,
+        required=False,
+        help_text=f"numbers; default: all, if there are at most {MAX_ROWS:,} sentences",
+    )
+    sentences = PreviewSentence(
+        many=True,
+        max_length=MAX_ROWS,
+        required=False,
+        help_text="to be scored in place of the draft's, such as edits that are not saved yet",
+    )
+    regions = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_NAME_CHARACTERS),
+        max_length=MAX_REGIONS,
+        required=False,
+        help_text="names of the regions of `sentences`; default: the draft's",
+    )
+    conditions = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_NAME_CHARACTERS),
+        max_length=MAX_CONDITIONS,
+        required=False,
+        help_text="of `sentences`; default: the draft's",
+    )
+    predictions = serializers.ListField(
+        child=serializers.CharField(
+            max_length=MAX_FORMULA_CHARACTERS, allow_blank=True, trim_whitespace=False
+        ),
+        max_length=MAX_PREDICTIONS,
+        required=False,
+        help_text="formulas beside `sentences`; default: the draft's",
+    )
+
+
+class PreviewRowSerializer(serializers.Serializer):
+    item = serializers.IntegerField()
+    condition = serializers.CharField()
+    bits = serializers.ListField(child=serializers.FloatField(allow_null=True), help_text="of each region")
+    total = serializers.FloatField(allow_null=True)
+    failure = serializers.CharField(help_text="why there are no scores, or empty")
+
+
+class PreviewOutcomeSerializer(serializers.Serializer):
+    prediction = serializers.IntegerField(help_text="position, from 0")
+    item = serializers.IntegerField()
+    outcome = serializers.ChoiceField(list(OUTCOME_NAMES))
+    margin = serializers.FloatField(allow_null=True, help_text="bits")
+    too_close = serializers.BooleanField(help_text="within numeric noise of a tie")
+
+
+class PreviewSerializer(serializers.Serializer):
+    version = serializers.IntegerField(help_text="of the draft that was scored")
+    job = serializers.UUIDField(allow_null=True, help_text="what scores the missing sentences")
+    loading = serializers.BooleanField(help_text="no worker has the model in memory yet")
+    load_seconds = serializers.FloatField(
+        allow_null=True, help_text="how long loading took last time; null: not known"
+    )
+    rows = PreviewRowSerializer(many=True)
+    outcomes = PreviewOutcomeSerializer(
+        many=True, help_text="of the predictions that can be read, for each item"
+    )
+
+
+class Preview(ApiView):
+    token_scope = Scope.RUN
+
+    @operation(
+        "Try a model on the draft", takes=PreviewBody, answers=PreviewSerializer, also=[202], waits=True
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Bits of each region, outcomes and margins of items of the draft, or of sentences that are sent along. Nothing
+        is kept as a result. 202 while sentences are being scored: send the same again after `Retry-After` seconds."""
+        suite = editable(request, slug)
+        body = self.body()
+        draft = draft_of(suite)
+        model = get_or_404(runnable_by(request.user), slug=body["model"])
+        document = _sent(body, draft) if "sentences" in body else document_of(draft)
+        items = body.get("items") or list(dict.fromkeys(row.item for row in document.sentences))
+        wanted = set(items)
+        kept = tuple(row for row in document.sentences if row.item in wanted)
+        missing = sorted(wanted - {row.item for row in kept})
+        if missing:
+            raise invalid(FieldError("$.items", f"There is no item {missing[0]}."))
+        if len(kept) > MAX_ROWS:
+            raise invalid(
+                FieldError(
+                    "$.items", f"{len(kept):,} sentences; at most {MAX_ROWS:,} at a time. Name fewer items."
+                )
+            )
+        policy = ScoringPolicy(join=draft.join_policy, metric=metric_of(document))
+        found = preview(suite.pk, replace(document, sentences=kept), items, model, policy, actor=request.user)
+        if isinstance(found, Waiting):
+            place = reverse("api-job", args=[found.job], request=request)
+            data = {"version": draft.edits, **asdict(found), "rows": [], "outcomes": []}
+            return Response(data, status=202, headers={"Location": place, "Retry-After": "1"})
+        return Response(
+            {
+                "version": draft.edits,
+                "job": None,
+                "loading": False,
+                "load_seconds": None,
+                "rows": found["rows"],
+                "outcomes": _outcomes(found),
+            }
+        )
+
+
+def _sent(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:
+    """The sentences of a body as a document."""
+    regions = body.get("regions", draft.region_names)
+    conditions = body.get("conditions", draft.condition_names)
+    formulas = body.get("predictions")
+    if formulas is None:
+        formulas = draft.predictions.order_by("position").values_list("formula", flat=True)
+    sentences = {}
+    for place, row in enumerate(body["sentences"]):
+        where, item, condition = f"$.sentences[{place}]", row["item"], row["condition"]
+        if condition not in conditions:
+            raise invalid(FieldError(f"{where}.condition", f"There is no condition “{condition}”."))
+        if len(row["contents"]) != len(regions):
+            message = f"{len(row['contents'])} texts, but there are {len(regions)} regions."
+            raise invalid(FieldError(f"{where}.contents", message))
+        contents = tuple(clean_text(text) for text in row["contents"])
+        sentences[item, condition] = SentenceDoc(item, condition, contents)
+    return SuiteDocument(
+        name=draft.name,
+        metric=tuple(draft.metric) if isinstance(draft.metric, list) else draft.metric,
+        meta={},
+        region_names=tuple(regions),
+        conditions=tuple(conditions),
+        sentences=tuple(sentences.values()),
+        predictions=tuple(PredictionDoc(formula) for formula in formulas),
+    )
+
+
+def _outcomes(found: dict[str, Any]) -> list[dict[str, Any]]:
+    columns = zip(found["outcomes"], found["margins"], found["too_close"], strict=True)
+    return [
+        {
+            "prediction": position,
+            "item": item,
+            "outcome": OUTCOME_NAMES[code],
+            "margin": margin,
+            "too_close": bool(close),
+        }
+        for position, (codes, margins, closes) in enumerate(columns)
+        for item, code, margin, close in zip(found["items"], codes, margins, closes, strict=True)
+        if code is not None
+    ]

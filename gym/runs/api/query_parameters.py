@@ -1,0 +1,140 @@
+"""What the operations about results take: the choices of their pages, read strictly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from rest_framework import serializers
+
+from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.requests import Query
+from gym.lib.stats import CORRECTIONS, HOLM
+from gym.runs.api.paging import PagesQuery
+from gym.runs.core.rules import EACH, RULES
+from gym.runs.read.compare import MAX_SIDES
+from gym.runs.read.leaderboard.options import MAX_NAMES, MAX_WEIGHT, Options
+
+SORTS = ("sg", "name", "parameters", "missing")
+
+
+class RuleQuery(Query):
+    rule = serializers.ChoiceField(
+        list(RULES), default=EACH.key, help_text="scoring rule: each prediction, all of an item's, the first"
+    )
+
+
+class BoardQuery(PagesQuery, RuleQuery):
+    tag = serializers.CharField(required=False, max_length=60, help_text="only suites with this tag")
+    suite = serializers.CharField(required=False, help_text="only these suites: names joined by commas")
+    model = serializers.CharField(required=False, help_text="only these models: names joined by commas")
+    collection = serializers.SlugField(
+        required=False, help_text="the revisions of this collection instead of the newest of all suites"
+    )
+    q = serializers.CharField(required=False, max_length=200, help_text="words of a model's name or tags")
+    source = serializers.ChoiceField(["computed", "uploaded"], required=False)
+    weights = serializers.CharField(
+        required=False, help_text="of suites in the SG score, 1 where not named: a:2,b:0.5"
+    )
+    common = serializers.BooleanField(default=False, help_text="only suites that all shown models have run")
+    group = serializers.BooleanField(default=False, help_text="seeds of a model as one row")
+    sort = serializers.CharField(
+        default="-sg",
+        max_length=200,
+        help_text=f"{', '.join(SORTS)}, suite:NAME or tag:NAME; - in front turns it round",
+    )
+    format = serializers.ChoiceField(
+        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables come whole"
+    )
+
+
+class CompareQuery(RuleQuery):
+    model = serializers.CharField(
+        help_text=f"at most {MAX_SIDES} models: names joined by commas, in the order of the answer"
+    )
+    base = serializers.SlugField(
+        required=False, max_length=80, help_text="one of the models: every other is compared with it"
+    )
+    correction = serializers.ChoiceField(
+        list(CORRECTIONS), default=HOLM.key, help_text="of p for many comparisons"
+    )
+
+
+class CompareModelsQuery(PagesQuery, CompareQuery):
+    suite = serializers.CharField(required=False, help_text="only these suites: names joined by commas")
+    tag = serializers.CharField(required=False, max_length=60, help_text="only suites with this tag")
+
+
+class CompareSuiteQuery(CompareQuery):
+    r = serializers.CharField(
+        required=False, help_text="a revision, or two joined by a comma; the newest if not said"
+    )
+
+
+class CompareItemsQuery(PagesQuery, CompareSuiteQuery):
+    only = serializers.ChoiceField(["differ"], required=False, help_text="items on which the runs differ")
+
+
+def options_of(query: dict[str, Any]) -> Options:
+    """The choices of a BoardQuery."""
+    key = query["sort"].removeprefix("-")
+    if key not in SORTS and not key.startswith(("suite:", "tag:")):
+        raise invalid(
+            FieldError("?sort", f"“{key[:60]}” is no order.", f"{', '.join(SORTS)}, suite:NAME or tag:NAME.")
+        )
+    return Options(
+        rule=RULES[query["rule"]],
+        tag=query.get("tag", ""),
+        suites=names_of(query, "suite"),
+        models=names_of(query, "model"),
+        q=query.get("q", ""),
+        sort=query["sort"],
+        weights=_weights(query.get("weights", "")),
+        common=query["common"],
+        group=query["group"],
+        source=query.get("source", ""),
+    )
+
+
+def names_of(query: dict[str, Any], name: str) -> tuple[str, ...]:
+    """The names in `a,b`, each once."""
+    names = [part.strip() for part in query.get(name, "").split(",")]
+    if name in query and not all(names):
+        raise invalid(FieldError(f"?{name}", "There is an empty name in this list.", "Write a,b"))
+    found = tuple(dict.fromkeys(filter(None, names)))
+    if len(found) > MAX_NAMES:
+        raise invalid(FieldError(f"?{name}", f"These are {len(found)} names; at most {MAX_NAMES}."))
+    return found
+
+
+def numbers_of(query: dict[str, Any]) -> list[int]:
+    """The revisions of ?r=, at most two."""
+    names = names_of(query, "r")
+    if any(not name.isascii() or not name.isdecimal() or len(name) > 9 for name in names) or len(names) > 2:
+        raise invalid(FieldError("?r", "These must be one or two numbers of revisions.", "Write 1,2"))
+    return [int(name) for name in names]
+
+
+def _weights(text: str) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = part.rpartition(":")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not name or not 0 <= number <= MAX_WEIGHT:
+            hint = f"Write name:number, from 0 to {MAX_WEIGHT:g}."
+            raise invalid(FieldError("?weights", f"“{part[:60]}” gives no weight.", hint))
+        weights[name] = number
+    return {name: number for name, number in weights.items() if number != 1}
+
+
+def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
+    """404 for names in the query: (parameter, name)."""
+    found = [
+        FieldError(f"?{parameter}", f"There is no {parameter} “{name[:60]}”, or not for you.")
+        for parameter, name in missing
+    ]
+    return ApiProblem(404, " ".join(field_error.message for field_error in found[:3]), "not-found", found)

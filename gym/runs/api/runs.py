@@ -1,0 +1,271 @@
+"""Runs: list, queue one or a batch, read, cancel, retry, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Prefetch, QuerySet
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.operations import operation
+from gym.api.requests import Body
+from gym.jobs.errors import TooManyJobs
+from gym.runs.api.serializers import BatchSerializer, RunSerializer
+from gym.runs.filters import RunFilter
+from gym.runs.limits import TooManyRuns
+from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
+from gym.runs.read.selectors import listed_runs, run_at
+from gym.runs.work import services
+from gym.runs.work.deleted_runs import grave_of
+from models_registry.engine import ScoringPolicy
+from models_registry.engine.policy import (
+    BOS_POLICIES,
+    JOIN_POLICIES,
+    METRICS,
+    TOKEN_POLICIES,
+    WHITESPACE_POLICIES,
+)
+from models_registry.models import RegisteredModel
+from models_registry.selectors import visible_to as visible_models
+from suites.models import Suite, SuiteRevision
+from suites.selectors import revisions_for
+from suites.selectors import visible_to as visible_suites
+
+MAX_CELLS = 1_000
+
+
+class PolicyBody(Body):
+    """What differs from the suite's own policy."""
+
+    bos = serializers.ChoiceField(BOS_POLICIES, required=False)
+    eos = serializers.BooleanField(required=False)
+    join = serializers.ChoiceField(JOIN_POLICIES, required=False)
+    metric = serializers.ChoiceField(METRICS, required=False)
+    whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
+    tokens = serializers.ChoiceField(
+        TOKEN_POLICIES, required=False, help_text="needed: only those of regions that predictions look at"
+    )
+
+
+class RunBody(Body):
+    suite = serializers.SlugField(max_length=80)
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
+    )
+    model = serializers.SlugField(max_length=80)
+    policy = PolicyBody(required=False)
+
+
+class BatchBody(Body):
+    suites = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_CELLS
+    )
+    models = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_CELLS
+    )
+    policy = PolicyBody(required=False)
+    all_or_nothing = serializers.BooleanField(
+        default=False, help_text="queue nothing when any cell is refused"
+    )
+
+
+def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
+    """With the aggregates of their predictions, less the lists of items."""
+    rows = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
+        "prediction"
+    )
+    return runs.defer("region_summary").prefetch_related(
+        "scores", Prefetch("prediction_results", queryset=rows)
+    )
+
+
+def run_of(request: Request, key: str) -> SuiteRun:
+    return get_or_404(with_results(run_at(request.user, key)))
+
+
+def shown(request: Request, run: SuiteRun) -> dict[str, Any]:
+    return dict(RunSerializer(run, context={"request": request}).data)
+
+
+class RunList(ListView):
+    filterset_class = RunFilter
+    token_scope = Scope.RUN
+
+    @operation("List runs", answers=RunSerializer, many=True)
+    def get(self, request: Request) -> Response:
+        """Runs of suites that are listed for you, newest first, with the pass rates of their predictions."""
+        return self.page(
+            with_results(listed_runs(request.user)).prefetch_related("revision__suite__collaborations"),
+            RunSerializer,
+        )
+
+    @operation("Queue a run", takes=RunBody, answers=RunSerializer, status=201)
+    def post(self, request: Request) -> Response:
+        """One model on one frozen revision. Ask the run until its state is done, failed or cancelled."""
+        body = self.body()
+        suite = get_or_404(visible_suites(request.user), slug=body["suite"])
+        model = get_or_404(visible_models(request.user), slug=body["model"])
+        revision = _revision(request, suite, body.get("revision"))
+        try:
+            policy = _policy(revision, body.get("policy", {}))
+            run = services.queue_run(revision, model, policy, actor=request.user)
+        except TooManyRuns:
+            raise
+        except ValidationError as error:
+            raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error
+        place = reverse("api-run", args=[run.key], request=request)
+        return Response(shown(request, run), status=201, headers={"Location": place})
+
+
+def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevision:
+    revision = (
+        suite.latest_frozen
+        if number is None
+        else get_or_404(revisions_for(request.user, suite), number=number)
+    )
+    if revision is None:
+        raise invalid(
+            FieldError("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
+        )
+    if not revision.is_frozen:
+        raise invalid(FieldError("$.revision", "This revision is a draft.", "Freeze it first."))
+    revision.suite = suite
+    return revision
+
+
+def _policy(revision: SuiteRevision, changes: dict[str, Any]) -> ScoringPolicy:
+    try:
+        return ScoringPolicy.from_dict(services.default_policy(revision).to_dict() | changes)
+    except ValueError as error:
+        raise invalid(FieldError("$.policy", f"{revision.suite.slug}: {error}.")) from error
+
+
+class RunBatch(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Queue models on suites", takes=BatchBody, answers=BatchSerializer, status=201)
+    def post(self, request: Request) -> Response:
+        """Every model on the newest frozen revision of every suite. Each cell says what became of it; with
+        `all_or_nothing` one refused cell refuses them all (409)."""
+        body = self.body()
+        suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
+        if len(suites) * len(models) > MAX_CELLS:
+            message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs at a time."
+            raise invalid(FieldError("$", message))
+        with transaction.atomic():
+            cells = _queue(request, suites, models, body.get("policy", {}))
+            refused = [cell for cell in cells if cell["error"]]
+            if refused and body["all_or_nothing"]:
+                field_errors = [
+                    FieldError("$", f"{cell['model']} on {cell['suite']}: {cell['error']}")
+                    for cell in refused
+                ]
+                raise ApiProblem(
+                    409,
+                    f"{len(refused)} of {len(cells)} are refused; nothing was queued.",
+                    "refused",
+                    field_errors,
+                )
+        queued = len(cells) - len(refused)
+        data = {"queued": queued, "refused": len(refused), "cells": cells}
+        return Response(data, status=201, headers={"Location": reverse("api-runs", request=request)})
+
+
+def _queue(
+    request: Request, suites: list[str], models: list[str], changes: dict[str, Any]
+) -> list[dict[str, Any]]:
+    found = {suite.slug: suite for suite in visible_suites(request.user).filter(slug__in=suites)}
+    frozen = SuiteRevision.objects.filter(suite__in=found.values(), state=SuiteRevision.State.FROZEN)
+    newest = {row.suite_id: row for row in frozen.select_related("suite").order_by("number")}
+    known = {model.slug: model for model in visible_models(request.user).filter(slug__in=models)}
+    cells: list[dict[str, Any]] = []
+    for suite in suites:
+        revision = newest.get(found[suite].pk) if suite in found else None
+        policy = _policy(revision, changes) if revision else None
+        for model in models:
+            run, error = None, None
+            if suite not in found:
+                error = "There is no such suite."
+            elif revision is None:
+                error = "This suite has no frozen revision yet."
+            elif model not in known:
+                error = "There is no such model."
+            else:
+                run, error = _cell(revision, known[model], policy, request.user)
+            cells.append({"suite": suite, "model": model, "run": run and run.key, "error": error})
+    return cells
+
+
+def _cell(
+    revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None, actor: Any
+) -> tuple[SuiteRun | None, str | None]:
+    try:
+        with transaction.atomic():
+            return services.queue_run(revision, model, policy, actor=actor), None
+    except ValidationError as error:
+        return None, " ".join(error.messages)
+    except (TooManyJobs, PermissionDenied) as error:
+        return None, str(error)
+
+
+def _gone(grave: DeletedRun) -> ApiProblem:
+    was = {
+        "suite": grave.suite,
+        "revision": grave.revision,
+        "sha256": grave.sha256,
+        "model": grave.model,
+        "deleted_at": grave.deleted_at.isoformat(),
+    }
+    return ApiProblem(410, f"This run of {grave.model_name} was deleted.", "gone", more={"was": was})
+
+
+class RunDetail(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Read a run", answers=RunSerializer, also=[410])
+    def get(self, request: Request, key: str) -> Response:
+        """State, progress, how it was made, and the pass rates of its predictions. A run that was public when it was
+        deleted answers 410 with what it was: suite, revision, sha256, model, deleted_at."""
+        try:
+            run = run_of(request, key)
+        except Http404:
+            grave = grave_of(request.user, key)
+            if grave is None:
+                raise
+            raise _gone(grave) from None
+        return Response(shown(request, run))
+
+    @operation("Delete a run", status=204, also=[409])
+    def delete(self, request: Request, key: str) -> Response:
+        """With its results. For who queued it, when it has ended. 409 for a run that a published collection shows."""
+        services.delete_run(run_of(request, key), actor=request.user)
+        return Response(status=204)
+
+
+class RunCancel(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Cancel a run", answers=RunSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        """It stops after the sentences it is working on; what they scored is kept for later runs."""
+        services.cancel_run(run_of(request, key), actor=request.user)
+        return Response(shown(request, run_of(request, key)))
+
+
+class RunRetry(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Try a run again", answers=RunSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        """A failed or cancelled one; it goes on where it was."""
+        services.retry_run(run_of(request, key), actor=request.user)
+        return Response(shown(request, run_of(request, key)))

@@ -1,0 +1,140 @@
+"""POST sentences and a model, get the surprisals of their tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from gym.accounts.models import Scope
+from gym.api.base import ApiView, get_or_404
+from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.operations import operation
+from gym.api.permissions import TokenScope
+from gym.api.requests import Body
+from gym.jobs.models import Job
+from gym.runs.models import ScoreRequest
+from gym.runs.read.score_requests import visible_to
+from gym.runs.work import score_requests
+from models_registry.engine import ScoringPolicy
+from models_registry.engine.policy import BOS_POLICIES, WHITESPACE_POLICIES
+from models_registry.selectors import visible_to as visible_models
+
+
+class ScorePolicy(Body):
+    bos = serializers.ChoiceField(BOS_POLICIES, required=False)
+    eos = serializers.BooleanField(required=False)
+    whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
+
+
+class ScoreBody(Body):
+    model = serializers.SlugField(max_length=80)
+    sentences = serializers.ListField(
+        child=serializers.CharField(max_length=score_requests.MAX_TEXT_CHARACTERS, trim_whitespace=False),
+        min_length=1,
+        max_length=score_requests.MAX_TEXTS,
+        help_text=f"at most {score_requests.MAX_CHARACTERS} characters together",
+    )
+    policy = ScorePolicy(required=False)
+
+
+class TokenScoreSerializer(serializers.Serializer):
+    token = serializers.CharField(help_text="as the vocabulary spells it")
+    id = serializers.IntegerField()
+    start = serializers.IntegerField(help_text="place in the sentence, from 0")
+    end = serializers.IntegerField()
+    bits = serializers.FloatField(allow_null=True, help_text="surprisal; null = not predicted")
+    special = serializers.BooleanField(help_text="a start or end token")
+
+
+class SentenceScoreSerializer(serializers.Serializer):
+    text = serializers.CharField()
+    bits = serializers.FloatField(allow_null=True, help_text="sum over the tokens that have a surprisal")
+    failure = serializers.CharField(help_text="why there are no scores, or empty")
+    tokens = TokenScoreSerializer(many=True)
+
+
+class ScoreSerializer(serializers.Serializer):
+    id = serializers.CharField()
+    state = serializers.ChoiceField(Job.State.values)
+    job = serializers.UUIDField(allow_null=True)
+    model = serializers.CharField()
+    policy = serializers.DictField()
+    sentences = SentenceScoreSerializer(many=True, help_text="empty until the state is done")
+
+
+def shown(request: Request, row: ScoreRequest) -> Response:
+    """200 with the scores, 202 while they are waited for, 422 when the model could not be used."""
+    if row.state in {"failed", "cancelled"}:
+        reason = row.job.error if row.job is not None and row.job.error else "The job was cancelled."
+        raise ApiProblem(422, reason, "not-scored")
+    done = row.completed_at is not None
+    data = {
+        "id": row.key,
+        "state": row.state,
+        "job": row.job_id,
+        "model": row.model.slug,
+        "policy": {name: row.policy[name] for name in ("bos", "eos", "whitespace") if name in row.policy},
+        "sentences": [_sentence(text, one) for text, one in zip(row.texts, row.scores, strict=True)]
+        if done
+        else [],
+    }
+    place = reverse("api-score", args=[row.key], request=request)
+    if done:
+        return Response(ScoreSerializer(data).data, headers={"Location": place})
+    headers = {"Location": place, "Retry-After": "1"}
+    return Response(ScoreSerializer(data).data, status=202, headers=headers)
+
+
+def _sentence(text: str, scores: dict[str, Any]) -> dict[str, Any]:
+    if scores["failure"]:
+        return {"text": text, "bits": None, "failure": scores["failure"], "tokens": []}
+    columns = zip(
+        scores["tokens"], scores["ids"], scores["offsets"], scores["bits"], scores["special"], strict=True
+    )
+    tokens = [
+        {"token": token, "id": number, "start": start, "end": end, "bits": bits, "special": special}
+        for token, number, (start, end), bits, special in columns
+    ]
+    known = [token["bits"] for token in tokens if token["bits"] is not None]
+    return {"text": text, "bits": sum(known) if known else None, "failure": "", "tokens": tokens}
+
+
+class ScoreList(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+    token_scope = Scope.RUN
+
+    @operation("Score sentences", takes=ScoreBody, answers=ScoreSerializer, also=[202], waits=True)
+    def post(self, request: Request) -> Response:
+        """Surprisals of their tokens, in bits. Waits up to three seconds; what takes longer is answered 202, and
+        `Location` has the scores later. They are kept for a day and count for the daily cap."""
+        body = self.body()
+        model = get_or_404(visible_models(request.user), slug=body["model"])
+        policy = ScoringPolicy.from_dict(body.get("policy", {}))
+        try:
+            row = score_requests.queue_scores(body["sentences"], model, policy, actor=request.user)
+        except ValidationError as error:
+            where = "$.model" if not model.is_ready or not model.is_hosted else "$.sentences"
+            raise invalid(*(FieldError(where, message) for message in error.messages)) from error
+        return shown(request, score_requests.wait_for(row))
+
+
+class Score(ApiView):
+    permission_classes = [IsAuthenticated, TokenScope]
+
+    @operation("Read scores", answers=ScoreSerializer, also=[202, 422])
+    def get(self, request: Request, key: str) -> Response:
+        """202 while they are waited for. For who sent the sentences."""
+        return shown(request, get_or_404(visible_to(request.user), key=key))
+
+
+urlpatterns = [
+    path("score/", ScoreList.as_view(), name="api-scores"),
+    path("score/<slug:key>/", Score.as_view(), name="api-score"),
+]

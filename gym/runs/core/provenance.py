@@ -1,0 +1,48 @@
+"""Everything needed to have a run's numbers again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gym import __version__
+from gym.runs.core.compute import RunResult
+from gym.runs.core.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
+from models_registry.backends import Backend, ModelFacts
+from models_registry.engine import ENGINE_VERSION, ERROR_BITS
+from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+
+
+def error_bits_of(facts: ModelFacts) -> float:
+    """Bound on the numeric error of one token's value: the backend's own, else that of its number type."""
+    if facts.error_bits is not None:
+        return facts.error_bits
+    return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
+
+
+def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult) -> dict[str, Any]:
+    """Hashes, versions and what was in fact scored: `bos` and `eos` are None when the model has no such token."""
+    facts = backend.facts
+    first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]
+    return {
+        "suite_sha256": suite_sha256,
+        "model_fingerprint": facts.fingerprint,
+        "model_revision": facts.revision,
+        "backend": kind,
+        "dtype": facts.dtype,
+        "device": facts.device,
+        "bos": facts.bos,
+        "eos": facts.eos,
+        "versions": facts.versions,
+        "engine": ENGINE_VERSION,
+        "gym": __version__,
+        "log_base": 2,
+        "first_token_scored": all(token[4] is not None for token in first if token is not None),
+        "end_token_scored": any(
+            token[5] == -1 and token[4] is not None for row in result.sentences for token in row.tokens
+        ),
+        "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
+        "formula_reading": "import",
+        "rounding_bits": ROUNDING_BITS,
+        "error_bits": error_bits_of(facts),
+        "score_kind": facts.score_kind,
+    }

@@ -1,0 +1,235 @@
+"""Fit what a file says to a suite, and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gym.runs.core.compute import RunResult, SentenceResult, metric_of, result_of_rows
+from gym.runs.core.outcomes import outcomes_alone
+from gym.runs.core.uploaded.contents import FileSentence, OutcomePart, OutcomeRow, Part, ScorePart
+from gym.runs.core.uploaded.outcome_tables import numbering
+from gym.runs.core.uploaded.token_alignment import lay_sentences
+from suites.formats import Notice, SentenceDoc, SuiteDocument
+from suites.formats.documents import METRICS, Report, listing
+
+LISTED = 12
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A part as results of a suite. `missing` says in words what the file could not give.
+
+    `metric` is empty for outcomes; `end_scored`: some end token has bits; `shift` was added to the file's item numbers.
+    """
+
+    result: RunResult
+    missing: tuple[str, ...]
+    notices: tuple[Notice, ...]
+    metric: str = ""
+    end_scored: bool = False
+    shift: int = 0
+
+    @property
+    def failures(self) -> list[SentenceResult]:
+        return [row for row in self.result.sentences if row.failure]
+
+
+def apply(part: Part, document: SuiteDocument) -> Applied:
+    """Raises `SuiteFormatError` when the part does not fit the suite."""
+    report = Report()
+    if isinstance(part, OutcomePart):
+        return _outcomes(part, document, report)
+    metric = part.metrics[0] if part.metrics and part.metrics[0] else metric_of(document)
+    if metric not in METRICS:
+        report.problem("file", f"the metric “{metric[:40]}” is not known", f"Known: {', '.join(METRICS)}.")
+    _check_signs(part, report)
+    report.raise_problems()
+    missing: list[str] = []
+    end_scored = False
+    if part.kind in {"lmzoo", "tokens"}:
+        found = _by_number(part, document, report) if part.numbered else _by_name(part, document, report)
+        report.raise_problems()
+        rows, end_scored = lay_sentences(part, document, found, metric, report)
+        if any(not token.number >= 0 for sentence in part.sentences for token in sentence.tokens):
+            missing.append("token ids")
+    else:
+        rows = _region_rows(part, document, metric, report)
+        missing.append("tokens")
+    _refuse_if_nothing_fits(rows, report)
+    report.raise_problems()
+    result = result_of_rows(document, rows)
+    return Applied(result, tuple(missing), tuple(report.notices), metric, end_scored)
+
+
+def _check_signs(part: ScorePart, report: Report) -> None:
+    """Surprisals are not negative; log probabilities are."""
+    values = [value for row in part.sentences for value in row.regions.values() if value]
+    values += [token.bits for row in part.sentences for token in row.tokens if token.bits]
+    negative = sum(value < 0 for value in values)
+    if negative and negative == len(values):
+        hint = "Upload surprisals: −log₂ of the probability."
+        report.problem("file", "every value is negative, so these look like log probabilities", hint)
+    elif negative:
+        report.notice("file", f"{negative} of {len(values)} values are negative; kept as they are")
+
+
+def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[FileSentence | None]:
+    """The file's sentence for each of the suite's, by item and condition; all of them, and no others."""
+    by_key = {(row.item, row.condition): row for row in part.sentences}
+    known = {(row.item, row.condition) for row in document.sentences}
+    for key, row in by_key.items():
+        if key not in known:
+            message = f"the suite has no item {row.item} in the condition “{row.condition[:60]}”"
+            report.problem(row.where, message, "Is this the right suite, and the right version of it?")
+    absent = [
+        f"item {item}, {condition}" for item, condition in sorted(known) if (item, condition) not in by_key
+    ]
+    if absent:
+        message = (
+            f"{len(absent)} of the suite's {len(known)} sentences are missing: {listing(absent, LISTED)}"
+        )
+        report.problem("file", message, "Give every sentence; leave values empty where there is none.")
+    return [by_key.get((row.item, row.condition)) for row in document.sentences]
+
+
+def _by_number(part: ScorePart, document: SuiteDocument, report: Report) -> list[FileSentence | None]:
+    """The file's sentence for each of the suite's, by its place. Those that are missing are reported later."""
+    by_number = {row.item: row for row in part.sentences}
+    n = len(document.sentences)
+    for number, row in by_number.items():
+        if not 1 <= number <= n:
+            message = f"sentence {number} of the file: the suite has the sentences 1 to {n}"
+            report.problem(row.where, message, "They are counted in the order of the suite's file.")
+    return [by_number.get(number) for number in range(1, n + 1)]
+
+
+def _region_rows(
+    part: ScorePart, document: SuiteDocument, metric: str, report: Report
+) -> list[SentenceResult]:
+    found = _by_name(part, document, report)
+    rows: list[SentenceResult] = []
+    for position, (sentence, given) in enumerate(zip(document.sentences, found, strict=True)):
+        if given is None:
+            continue
+        _check_regions(given, sentence, report)
+        values = [
+            _value(given.regions.get(number), content, metric)
+            for number, content in enumerate(sentence.contents, start=1)
+        ]
+        known = [value for value in values if value is not None]
+        whole = metric == "sum" and len(known) == len(values)
+        rows.append(
+            SentenceResult(
+                position=position,
+                item=sentence.item,
+                condition=sentence.condition,
+                text=sentence.text,
+                regions=values,
+                special=0.0,
+                total=sum(known) if whole else None,
+                tokens=[],
+                failure="" if known else "the file has no value for any of its regions",
+            )
+        )
+    return rows
+
+
+def _value(bits: float | None, content: str, metric: str) -> float | None:
+    """An empty region has 0 bits in sums, and no value otherwise."""
+    return 0.0 if bits is None and not content and metric == "sum" else bits
+
+
+def _check_regions(given: FileSentence, sentence: SentenceDoc, report: Report) -> None:
+    n = len(sentence.contents)
+    numbers = range(1, n + 1)
+    wrong = sorted(number for number in given.regions if number not in numbers)
+    if wrong:
+        message = f"item {given.item}, {given.condition}: the suite has no region {listing(wrong)}"
+        report.problem(given.where, message, f"It has the regions 1 to {n}.")
+    absent = [number for number in numbers if number not in given.regions]
+    if absent:
+        message = f"item {given.item}, {given.condition}: no row for region {listing(absent)}"
+        report.problem(given.where, message, "Leave the value empty where there is none.")
+    for number in numbers:
+        said, is_ = given.contents.get(number), sentence.contents[number - 1]
+        if said is not None and said != is_:
+            message = f"region {number} reads “{said[:60]}” in the file, and “{is_[:60]}” in the suite"
+            where = f"{given.where} (item {given.item}, {given.condition})"
+            report.problem(where, message, "The results belong to another version of the suite.")
+
+
+def _refuse_if_nothing_fits(rows: Sequence[SentenceResult], report: Report) -> None:
+    if rows and all(row.failure for row in rows) and not report.problems:
+        for row in rows[:LISTED]:
+            report.problem(f"item {row.item}, {row.condition}", row.failure)
+        report.problem("file", f"none of the {len(rows)} sentences could be read", "Is this the right suite?")
+
+
+def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Applied:
+    if not document.predictions:
+        report.problem(
+            "file", "the suite makes no prediction, so there is nothing these outcomes could be of"
+        )
+    report.raise_problems()
+    labels = [row.name.strip() or f"Prediction {k}" for k, row in enumerate(document.predictions, start=1)]
+    by_prediction = _by_prediction(part, labels, report)
+    shift = numbering({row.item for row in part.rows}, document.items, report)
+    report.raise_problems()
+    predictions = []
+    for place, rows in sorted(by_prediction.items()):
+        held = {row.item + (shift or 0): bool(row.correct) for row in rows}
+        numbering(held, document.items, report)  # every prediction has every item
+        report.raise_problems()
+        predictions.append(
+            outcomes_alone(place, document.predictions[place], [held[item] for item in document.items])
+        )
+    if shift:
+        report.notice("file", "items are counted from 0; 1 was added to have the suite's numbers")
+    missing = ["tokens", "surprisals by region", "margins", "which failures are ties"]
+    unjudged = [label for k, label in enumerate(labels) if k not in by_prediction]
+    if unjudged:
+        missing.append(f"outcomes of {listing(unjudged)}")
+        if not any(row.prediction or row.number for row in part.rows):
+            message = f"one outcome per item: taken as that of the first prediction, “{labels[0]}”"
+            report.notice("file", message)
+    result = RunResult(list(document.items), [], predictions, [])
+    return Applied(result, tuple(missing), tuple(report.notices), shift=shift or 0)
+
+
+def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> dict[int, list[OutcomeRow]]:
+    """Rows by the place of their prediction, each item of it once."""
+    found: dict[int, list[OutcomeRow]] = {}
+    seen: dict[tuple[int, int], str] = {}
+    for row in part.rows:
+        place = _place(row, labels, report)
+        if place is None:
+            continue
+        if (place, row.item) in seen:
+            message = f"item {row.item} of {labels[place][:60]} is already in {seen[place, row.item]}"
+            report.problem(row.where, message, "Keep one of the two rows.")
+            continue
+        seen[place, row.item] = row.where
+        found.setdefault(place, []).append(row)
+    report.raise_problems()
+    return found
+
+
+def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None:
+    """Which prediction a row is about: by its name, by its number where the file has no name or several have it, and
+    the first one where it says neither."""
+    named = [k for k, label in enumerate(labels) if label == row.prediction]
+    if not row.prediction:
+        named = [k for k in range(len(labels)) if k == (row.number or 1) - 1]
+    elif row.number is not None and len(named) > 1:
+        named = [k for k in named if k == row.number - 1]
+    if len(named) == 1:
+        return named[0]
+    what = f"“{row.prediction[:60]}”" if row.prediction else "of this number"
+    if named:
+        message = f"the suite has {len(named)} predictions {what}"
+        report.problem(row.where, message, "Say which one is meant in a column prediction_number.")
+    else:
+        hint = f"Its predictions: {listing([f'“{label[:60]}”' for label in labels])}."
+        report.problem(row.where, f"the suite has no prediction {what}", hint)
+    return None

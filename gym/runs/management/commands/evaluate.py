@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from tqdm import tqdm
+
+from gym.downloads import csv_text
+from gym.management.base import SiteCommand
+from gym.runs.core.compute import RunResult, metric_of
+from gym.runs.core.provenance import provenance
+from gym.runs.pages.forms import BOS, METRICS, TOKENS, WHITESPACE
+from gym.runs.read import report
+from gym.runs.work.foreground import run_document
+from gym.runs.work.services import NOTHING_NEEDED
+from models_registry.backends import Backend, BackendError
+from models_registry.engine import ScoringPolicy
+from models_registry.models import RegisteredModel
+from suites.formats import SuiteDocument
+from suites.management.files import read_file
+from suites.models import JoinPolicy
+
+
+class Command(SiteCommand):
+    help = "Run a registered model on a suite file in the foreground and print what the site's page shows."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("suite", type=Path, help="suite file: JSON, CSV or TSV")
+        parser.add_argument("--model", required=True, metavar="SLUG", help="a registered model")
+        parser.add_argument("--format", choices=["table", "json", "csv"], default="table")
+        parser.add_argument("--bos", choices=[name for name, _ in BOS], default="auto")
+        parser.add_argument("--join", choices=JoinPolicy.values, default="space")
+        parser.add_argument("--metric", choices=[name for name, _ in METRICS], help="default: the suite's")
+        parser.add_argument("--whitespace", choices=[name for name, _ in WHITESPACE], default="none")
+        parser.add_argument("--tokens", choices=[name for name, _ in TOKENS], default="all")
+        parser.add_argument("--eos", action="store_true", help="score the end of the sentence too")
+        parser.add_argument(
+            "--policy",
+            metavar="JSON",
+            help='all of the above at once, e.g. \'{"join": "natural", "bos": "never"}\'',
+        )
+        parser.add_argument(
+            "--no-cache", action="store_true", help="score every sentence anew, store nothing"
+        )
+        parser.add_argument("--output", "-o", type=Path, help="default: standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        document = read_file(options["suite"])
+        model = self._model(options["model"])
+        policy = self._policy(document, options)
+        if policy.tokens == "needed" and not document.predictions:
+            raise CommandError(NOTHING_NEEDED)
+        backend, result = self._run(document, model, policy, use_cache=not options["no_cache"])
+        head = {
+            "suite": {"name": document.name, "file": options["suite"].name, "sha256": document.sha256()},
+            "model": {"slug": model.slug, "name": model.name},
+            "policy": policy.to_dict(),
+            "provenance": provenance(document.sha256(), model.backend, backend, result),
+        }
+        text = _rendered(options["format"], document, result, head)
+        if options["output"]:
+            options["output"].write_text(text, encoding="utf-8")
+        else:
+            self.stdout.write(text, ending="")
+
+    @staticmethod
+    def _model(slug: str) -> RegisteredModel:
+        model = RegisteredModel.objects.filter(slug=slug).first()
+        if model is None:
+            known = ", ".join(RegisteredModel.objects.values_list("slug", flat=True)) or "none yet"
+            raise CommandError(f"There is no model {slug!r}. Registered: {known}.")
+        if not model.is_hosted:
+            raise CommandError(model.not_hosted)
+        if not model.is_ready:
+            raise CommandError(f"{slug} is not ready: {model.status_reason or model.get_status_display()}.")
+        return model
+
+    @staticmethod
+    def _policy(document: SuiteDocument, options: dict[str, Any]) -> ScoringPolicy:
+        given: dict[str, Any] = {
+            "bos": options["bos"],
+            "join": options["join"],
+            "eos": options["eos"],
+            "whitespace": options["whitespace"],
+            "tokens": options["tokens"],
+            "metric": options["metric"] or metric_of(document),
+        }
+        if options["policy"]:
+            try:
+                given.update(json.loads(options["policy"]))
+            except (ValueError, TypeError) as error:
+                raise CommandError(f"--policy is not a JSON object: {error}") from error
+        try:
+            return ScoringPolicy.from_dict(given)
+        except ValueError as error:
+            raise CommandError(f"The policy cannot be followed: {error}.") from error
+
+    @staticmethod
+    def _run(
+        document: SuiteDocument, model: RegisteredModel, policy: ScoringPolicy, *, use_cache: bool
+    ) -> tuple[Backend, RunResult]:
+        from models_registry.warm import load_pinned
+
+        try:
+            backend = load_pinned(model)
+            with tqdm(unit="sentence", file=sys.stderr, disable=None) as bar:
+
+                def progress(done: int, total: int) -> None:
+                    bar.total = total
+                    bar.update(done - bar.n)
+
+                result = run_document(document, backend, policy, use_cache=use_cache, progress=progress)
+        except BackendError as error:
+            raise CommandError(str(error)) from error
+        return backend, result
+
+
+def _rendered(form: str, document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
+    if form == "json":
+        data = report.as_dict(document, result, head)
+        return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    if form == "csv":
+        kinds = head["provenance"]["score_kind"], head["policy"]["whitespace"]
+        rows = report.region_rows(document, result, document.name, head["model"]["slug"])
+        header = (*report.region_header(result), "score_kind", "whitespace")
+        return csv_text(header, ((*row, *kinds) for row in rows))
+    return report.as_text(document, result, head)

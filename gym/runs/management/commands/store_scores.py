@@ -1,0 +1,30 @@
+"""Compute the stored aggregates of all runs anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from gym.management.base import SiteCommand
+from gym.runs.models import SuiteRun
+from gym.runs.read.scores import store_scores
+
+
+class Command(SiteCommand):
+    help = (
+        "Compute the pass rates, intervals and margins of every finished run anew from its stored outcomes."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Keys first, and no iterator(): on SQLite a transaction that begins while a query is half read fails at once
+        # with "database is locked" as soon as the site has written since.
+        finished = SuiteRun.objects.filter(completed_at__isnull=False)
+        n = 0
+        for key in list(finished.values_list("pk", flat=True)):
+            with transaction.atomic():
+                run = finished.select_related("revision").filter(pk=key).first()
+                if run is not None:  # not deleted meanwhile
+                    store_scores(run)
+                    n += 1
+        self.stdout.write(f"{n} runs")

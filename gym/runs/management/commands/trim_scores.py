@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from gym.management.base import SiteCommand
+from gym.runs.work.cache_budget import trim
+
+
+class Command(SiteCommand):
+    help = (
+        "Keep the score cache within its budget (GYM_SCORE_CACHE_SENTENCES): what was read longest ago goes."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--keep", type=int, help="sentences to keep, instead of the setting; 0 = none")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        done = trim(options["keep"])
+        self.stdout.write(f"{done.removed:,} scored sentences taken away, {done.left:,} left.")

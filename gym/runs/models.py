@@ -1,0 +1,382 @@
+"""Runs of models on frozen suite revisions, everything they found, and sentences that were scored by themselves."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+from django.utils import timezone
+
+from models_registry.models import RegisteredModel
+from suites.models import Prediction, Sentence, SuiteRevision
+
+
+def new_key() -> str:
+    """The address of a run. It cannot be guessed, because the suite may be unlisted."""
+    return secrets.token_hex(10)
+
+
+class ResultUpload(models.Model):
+    """A file of results that somebody computed elsewhere, and what became of it. The file itself is not kept once its
+    runs are made. Only a file of many runs has a job, which makes them."""
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="result_uploads"
+    )
+    kind = models.CharField(max_length=10, help_text="one of gym.runs.core.uploaded.KINDS")
+    files = models.JSONField(help_text="[{name, sha256, bytes}]")
+    report = models.JSONField(default=dict, help_text="what matched no suite, what was refused, notices")
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="result_upload"
+    )
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return str(self.files[0]["name"]) if self.files else self.key
+
+    def get_absolute_url(self) -> str:
+        return reverse("upload-report", args=[self.key])
+
+    @property
+    def state(self) -> str:
+        """The job's state; without a job it was done at once."""
+        return self.job.state if self.job is not None else "done"
+
+
+class UploadInput(models.Model):
+    """What the job of an upload works off, as it was settled when the job was queued. It goes when the job is done."""
+
+    upload = models.OneToOneField(
+        ResultUpload, on_delete=models.CASCADE, primary_key=True, related_name="waiting"
+    )
+    file = models.BinaryField()
+    spec = models.BinaryField(null=True, help_text="spec.json of LM Zoo files")
+    unit = models.CharField(max_length=10, help_text="one of gym.runs.core.uploaded.UNITS")
+    revision_ids = models.JSONField(help_text="name of a suite in the file -> pk of its revision")
+    model_ids = models.JSONField(help_text="name of a model in the file -> pk of the model")
+
+    def __str__(self) -> str:
+        return f"input of {self.upload}"
+
+
+class SuiteRun(models.Model):
+    """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
+    outcomes, so a run either has all of them or none."""
+
+    class Source(models.TextChoices):
+        COMPUTED = "computed", "computed here"
+        UPLOADED = "uploaded", "uploaded"
+
+    class Standing(models.IntegerChoices):
+        """Of several runs of a model on a revision the one of the highest standing counts; see policies.py."""
+
+        PARTIAL = 0, "lacks predictions"
+        OTHER = 1, "another policy"
+        DEFAULT = 2, "default policy"
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    revision = models.ForeignKey(SuiteRevision, on_delete=models.PROTECT, related_name="runs")
+    model = models.ForeignKey(RegisteredModel, on_delete=models.PROTECT, related_name="runs")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs"
+    )
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="suite_run"
+    )
+    source = models.CharField(max_length=8, choices=Source.choices, default=Source.COMPUTED)
+    upload = models.ForeignKey(
+        ResultUpload, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs"
+    )
+    policy = models.JSONField(help_text="see ScoringPolicy")
+    scorer = models.CharField(
+        max_length=64, blank=True, help_text="see cache.scorer_key; chunks belong to it"
+    )
+    provenance = models.JSONField(default=dict, help_text="hashes, device, dtype, versions")
+    created = models.DateTimeField(auto_now_add=True)
+    completed_at = models.DateTimeField(null=True, blank=True, help_text="when the outcomes were in")
+    standing = models.PositiveSmallIntegerField(
+        choices=Standing.choices, default=Standing.DEFAULT, help_text="written with the outcomes"
+    )
+
+    n_sentences = models.PositiveIntegerField(default=0)
+    n_unique = models.PositiveIntegerField(default=0)
+    n_cached = models.PositiveIntegerField(default=0)
+    n_unscored = models.PositiveIntegerField(default=0, help_text="sentences the model could not score")
+    region_summary = models.JSONField(
+        default=list, help_text="mean bits and interval by condition and region"
+    )
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.model.slug} on {self.revision}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("run-detail", args=[self.key])
+
+    @property
+    def is_done(self) -> bool:
+        return self.completed_at is not None
+
+    @property
+    def is_uploaded(self) -> bool:
+        return self.source == self.Source.UPLOADED
+
+    @property
+    def has_surprisals(self) -> bool:
+        """False for uploaded outcomes: which items held is all that is known."""
+        return not self.is_uploaded or bool(self.policy)
+
+    @property
+    def has_all_tokens(self) -> bool:
+        """False where only the regions that predictions look at were computed."""
+        return self.policy.get("tokens") != "needed"
+
+    @property
+    def whitespace(self) -> str:
+        """Which whitespace correction the run's bits have; empty where an uploaded file does not say."""
+        return str(self.policy.get("whitespace", ""))
+
+    @property
+    def score_kind(self) -> str:
+        """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
+        return str(self.provenance.get("score_kind") or "surprisal")
+
+    @property
+    def state(self) -> str:
+        """The job's state; a run without a job (uploaded, or its job was cleared away) is done or lost."""
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"
+
+
+class FormerRunKey(models.Model):
+    """The key that a run had before its suite got a secret address. It leads on only who may be told of the suite; for
+    everybody else there is nothing."""
+
+    key = models.SlugField(max_length=24, unique=True)
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="former_keys")
+    left_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-left_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class DeletedRun(models.Model):
+    """What a deleted run was, for who has its address. Only of public models on public suites, and no word about who;
+    see graves.py. Plain text and no foreign keys: it outlives what it names."""
+
+    key = models.SlugField(max_length=24, unique=True)
+    suite = models.CharField(max_length=200, help_text="slug")
+    revision = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64, help_text="of the revision")
+    model = models.CharField(max_length=200, help_text="slug")
+    model_name = models.CharField(max_length=200)
+    deleted_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-deleted_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.suite} r{self.revision}, deleted"
+
+
+class SentenceCharge(models.Model):
+    """Sentences that an account queued: what its daily allowance counts. It outlives what was queued, and is thrown
+    away after a day."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sentence_charges"
+    )
+    n_sentences = models.PositiveIntegerField()
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.n_sentences} sentences"
+
+
+class RunChunk(models.Model):
+    """A fixed set of sentences scored together. Fixed once, so that a killed worker changes nothing in the numbers."""
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="chunks")
+    number = models.PositiveIntegerField()
+    positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
+    scores = models.JSONField(
+        null=True, help_text="text -> scores of needed tokens alone, see cache.to_json; until the run is done"
+    )
+    done = models.BooleanField(default=False, help_text="its texts are scored")
+
+    class Meta:
+        ordering = ["run_id", "number"]
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="chunk_once_per_run")]
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} of run {self.run_id}"
+
+
+class ScoreCache(models.Model):
+    """Token surprisals of one text under one scorer, kept across runs: editing one cell re-scores one sentence."""
+
+    scorer = models.CharField(max_length=64, help_text="sha256 of model fingerprint, BOS, EOS, dtype, engine")
+    text_sha256 = models.CharField(max_length=64)
+    scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the reason why not")
+    created = models.DateTimeField(auto_now_add=True)
+    used = models.DateTimeField(
+        default=timezone.now, db_index=True, help_text="read last, to the day; see cache_care"
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["scorer", "text_sha256"], name="score_once")]
+
+    def __str__(self) -> str:
+        return f"{self.scorer[:8]}:{self.text_sha256[:8]}"
+
+
+class SentenceScore(models.Model):
+    """Bits of one sentence: by region, and the tokens under them."""
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="sentence_scores")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="scores")
+    text = models.TextField(help_text="the sentence as the model read it")
+    regions = models.JSONField(help_text="bits per region; null = no value")
+    special_bits = models.FloatField(default=0.0)
+    total_bits = models.FloatField(null=True)
+    tokens = models.JSONField(
+        help_text="[token, id, start, end, bits, region index or -1, straddles] per token"
+    )
+    not_computed = models.JSONField(
+        default=list, help_text="numbers of the tokens whose bits nobody asked for"
+    )
+    failure = models.TextField(blank=True, help_text="why this sentence has no scores")
+
+    class Meta:
+        ordering = ["run_id", "sentence__position"]
+        constraints = [models.UniqueConstraint(fields=["run", "sentence"], name="sentence_scored_once")]
+
+    def __str__(self) -> str:
+        return f"{self.sentence} in run {self.run_id}"
+
+
+class PredictionResult(models.Model):
+    """How one prediction fared over all items of a run."""
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="prediction_results")
+    prediction = models.ForeignKey(Prediction, on_delete=models.PROTECT, related_name="results")
+    position = models.PositiveIntegerField()
+    total = models.PositiveIntegerField(help_text="items")
+    passed = models.PositiveIntegerField()
+    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
+    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    too_close = models.PositiveIntegerField(
+        default=0, help_text="margin inside the bound on the numeric error; counted by their sign"
+    )
+    ci_low = models.FloatField(null=True)
+    ci_high = models.FloatField(null=True)
+    chance = models.FloatField(null=True)
+    chance_error = models.FloatField(default=0.0, help_text="standard error; 0 = exact")
+    mean_margin = models.FloatField(null=True)
+    items = models.JSONField(help_text="item numbers, in document order")
+    outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
+    margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
+    close = models.JSONField(default=list, help_text="per item, whether it is too close to call")
+
+    class Meta:
+        ordering = ["run_id", "position"]
+        constraints = [models.UniqueConstraint(fields=["run", "prediction"], name="prediction_judged_once")]
+
+    def __str__(self) -> str:
+        return f"{self.prediction}: {self.passed} of {self.total}"
+
+    def is_close(self, place: int) -> bool:
+        """Whether the item at this place is too close to call. Older results and uploaded outcomes do not say."""
+        return bool(self.close[place]) if self.close else False
+
+    @property
+    def rate(self) -> float | None:
+        return self.passed / self.total if self.total else None
+
+
+class RunScore(models.Model):
+    """A run under one scoring rule (gym.runs.core.rules). Leaderboards read these rows and no outcomes.
+
+    Rates are null when the run does not hold what the rule needs, e.g. uploads without the first prediction."""
+
+    class RuleKey(models.TextChoices):
+        EACH = "each", "each prediction"
+        ALL = "all", "all predictions"
+        FIRST = "first", "first prediction"
+
+    run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="scores")
+    rule = models.CharField(max_length=5, choices=RuleKey.choices)
+    n = models.PositiveIntegerField(help_text="items")
+    judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
+    passed = models.PositiveIntegerField(help_text="of those judged")
+    ties = models.PositiveIntegerField()
+    too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
+    not_evaluable = models.PositiveIntegerField()
+    rate = models.FloatField(null=True)
+    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
+    high = models.FloatField(null=True)
+    chance = models.FloatField(null=True)
+    chance_p = models.FloatField(null=True, help_text="one-sided p against chance")
+    margin = models.FloatField(null=True, help_text="mean over items, bits")
+    margin_low = models.FloatField(null=True)
+    margin_high = models.FloatField(null=True)
+    effect = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
+
+    class Meta:
+        ordering = ["run_id", "rule"]
+        constraints = [models.UniqueConstraint(fields=["run", "rule"], name="run_scored_once_per_rule")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.rule}"
+
+
+KEEP_SCORE_REQUESTS = timedelta(hours=24)
+"""After that, requests and their scores are deleted."""
+
+
+class ScoreRequest(models.Model):
+    """Sentences that somebody sent to a model, and what it said."""
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="score_requests"
+    )
+    model = models.ForeignKey(RegisteredModel, on_delete=models.CASCADE, related_name="score_requests")
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="score_request"
+    )
+    policy = models.JSONField(help_text="see ScoringPolicy")
+    texts = models.JSONField()
+    n_sentences = models.PositiveIntegerField()
+    scores = models.JSONField(default=list, help_text="per text: token scores, or {failure}")
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.n_sentences} sentences with {self.model_id}"
+
+    @property
+    def state(self) -> str:
+        """The job's; without one (cleared away) it is done or lost."""
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"

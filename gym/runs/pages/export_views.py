@@ -1,0 +1,191 @@
+"""`/exports/`: long tables of any choice of runs, and files for other programs."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from gym.downloads import csv_stream, download, file_download
+from gym.runs.core.cannot_export import Refused
+from gym.runs.core.evaluated_suite import evaluated_json
+from gym.runs.core.minimal_pairs import blimp_jsonl, lm_eval_files
+from gym.runs.models import SuiteRun
+from gym.runs.read import report
+from gym.runs.read.selectors import listed_runs, newest_done, run_at
+from gym.runs.read.selectors import visible_to as visible_runs
+from gym.runs.tables.citation import citation
+from gym.runs.tables.limits import Budget, TooMuch, require_room, rows_at_least
+from gym.runs.tables.registry import FRAMES, parquet_file, rows_of
+from suites.models import SuiteRevision
+from suites.permissions import may_know_owner
+from suites.selectors import document_of, export_document, revisions_for
+
+AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model= or ?run=."
+SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
+
+
+@require_safe
+def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase:
+    """regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`; nothing:
+    everything listed. Of each model on each revision the newest finished run, and with `?all=1` every run."""
+    if what not in FRAMES or form not in {"csv", "parquet"}:
+        raise Http404(f"Tables are {', '.join(FRAMES)}, as csv or parquet.")
+    given = {
+        name: request.GET.get(name, "").replace("\0", "\ufffd")[:200]
+        for name in ("run", "suite", "r", "model")
+    }
+    try:
+        return table_file(request.user, what, form, given, every=is_on(request, "all"))
+    except TooMuch as error:
+        return too_much(request, error)
+
+
+def is_on(request: HttpRequest, name: str) -> bool:
+    """`?name`, `?name=1`, but not `?name=0`."""
+    return request.GET.get(name, "0").lower() not in {"0", "false"}
+
+
+def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every: bool) -> HttpResponseBase:
+    """`given`: run, suite, r, model, as far as they are said. Raises TooMuch."""
+    key = given.get("run", "")
+    if key:
+        return run_table(finished_run(user, key[:24]), what, form)
+    runs, stem = _runs(user, given, every)
+    found = runs.iterator(chunk_size=100)
+    if form == "csv":
+        return _table(what, form, found, stem)
+    require_room(rows_at_least(what, runs), AS_CSV)
+    with closing(found):  # a refusal would hold on to its cursor
+        return _table(what, form, found, stem)
+
+
+def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
+    """A table of one finished run; its name says what its bits are, and whether some are missing. Raises TooMuch."""
+    stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
+    if run.score_kind != "surprisal":
+        stem += "-pseudo-log-likelihood"
+    if not run.has_all_tokens and what in {"regions", "tokens"}:
+        stem += "-needed-tokens"
+    return _table(what, form, [run], stem)
+
+
+def _table(what: str, form: str, runs: Iterable[SuiteRun], stem: str) -> HttpResponseBase:
+    frame = FRAMES[what]
+    if form == "csv":
+        return csv_stream(f"{stem}-{what}.csv", frame.header, rows_of(frame, runs))
+    file = parquet_file(frame, Budget(AS_CSV).through(rows_of(frame, runs)))
+    return file_download(file, f"{stem}-{what}.parquet", "application/vnd.apache.parquet")
+
+
+def _runs(user: Any, given: dict[str, str], every: bool) -> tuple[QuerySet[SuiteRun], str]:
+    suite, number, model = (given.get(name, "") for name in ("suite", "r", "model"))
+    named = suite or model
+    runs: QuerySet[SuiteRun] = (visible_runs if suite else listed_runs)(user)
+    if suite:
+        runs = runs.filter(revision__suite__slug=suite)
+    if number:
+        runs = runs.filter(revision__number=_number(number))
+    if model:
+        runs = runs.filter(model__slug=model)
+    found = runs.filter(completed_at__isnull=False) if every else newest_done(runs)
+    if named and not found.exists():
+        raise Http404("No finished run fits, or none that you may see.")
+    light = found.select_related(None).select_related("revision__suite", "model")
+    light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
+    return light, named or "everything"
+
+
+@require_safe
+def export_evaluated(request: HttpRequest, key: str) -> HttpResponse:
+    """The run as evaluated suite JSON for syntaxgym-core."""
+    run = finished_run(request.user, key)
+    try:
+        return evaluated_file(run, request.user)
+    except Refused as refusal:
+        return _refuse(request, refusal, run.revision)
+
+
+def finished_run(user: Any, key: str) -> SuiteRun:
+    return get_object_or_404(run_at(user, key), completed_at__isnull=False)
+
+
+def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
+    """Raises Refused."""
+    if not run.has_all_tokens:
+        reason = "This run computed only the regions that its predictions look at. Start one with all tokens."
+        raise Refused("evaluated JSON", [reason])
+    metric = str(run.policy.get("metric", "sum"))
+    text = evaluated_json(
+        export_document(run.revision, names_author=may_know_owner(user, run.revision.suite)),
+        report.result_of(run),
+        metric=metric,
+        model=run.model.name,
+    )
+    stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
+    return download(text, f"{stem}-evaluated.json", "application/json")
+
+
+@require_safe
+def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponseBase:
+    """blimp.jsonl, lm-eval.zip (a task folder) or bib, of one frozen revision."""
+    revision = get_object_or_404(
+        revisions_for(request.user).filter(state=SuiteRevision.State.FROZEN).select_related("suite__owner"),
+        suite__slug=slug,
+        number=number,
+    )
+    try:
+        address = request.build_absolute_uri(revision.get_absolute_url())
+        return suite_file(revision, form, address, request.user)
+    except Refused as refusal:
+        return _refuse(request, refusal, revision)
+
+
+def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
+    """One of SUITE_FORMS, of a frozen revision, for this reader; `address` is that of its page. Raises Refused."""
+    if form not in SUITE_FORMS:
+        raise Http404(f"A revision can be had as {', '.join(SUITE_FORMS)} here.")
+    slug, number = revision.suite.slug, revision.number
+    stem = f"{slug}-r{number}"
+    if form == "bib":
+        return download(citation(revision, address, user), f"{stem}.bib", "application/x-bibtex")
+    document = document_of(revision)
+    if form == "blimp.jsonl":
+        text = blimp_jsonl(document, slug, number, revision.join_policy)
+        return download(text, f"{stem}.jsonl", "application/jsonl")
+    files = lm_eval_files(document, slug, number, revision.join_policy, address)
+    return file_download(io.BytesIO(zipped(files)), f"{stem}-lm-eval.zip", "application/zip")
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    """The same files give the same bytes: no clock goes in."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in files.items():
+            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), text.encode())
+    return packed.getvalue()
+
+
+def _refuse(request: HttpRequest, refusal: Refused, revision: SuiteRevision) -> HttpResponse:
+    """409: the thing is there, but this format cannot say it. Context: refusal, revision, suite."""
+    context = {"refusal": refusal, "revision": revision, "suite": revision.suite}
+    return render(request, "runs/refused.html", context, status=409)
+
+
+def too_much(request: HttpRequest, error: TooMuch) -> HttpResponse:
+    """413 and what to do. Context: error."""
+    return render(request, "runs/too_much.html", {"error": error}, status=413)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise Http404("This is not a number.")
+    return int(text)

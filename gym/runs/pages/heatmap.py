@@ -1,0 +1,153 @@
+"""The cells of a leaderboard as table cells: 5,000 of them are too many for the template language."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from gym.lib.charts.svg import Markup, element
+from gym.runs.core.gaps import Gap, by_model
+from gym.runs.read.leaderboard.model import Board, Cell, Mean, Row
+from gym.templatetags.gym import rate_step
+from gym.templatetags.numbers import percent
+
+DENSE = 400
+"""Cells from which on a cell shows its rate alone; interval and counts are in the line below the table."""
+
+
+def body_rows(board: Board) -> list[tuple[Row, Markup]]:
+    """Each row with its cells: score, tags, suites."""
+    dense = board.n_cells > DENSE
+    link = reverse("run-detail", args=["KEY"])
+    return [(row, Markup("".join(_cells(row, board, link, dense=dense)))) for row in board.rows]
+
+
+def _cells(row: Row, board: Board, link: str, *, dense: bool) -> list[Markup]:
+    missing = missing_words(row)
+    cells = [
+        _mean_cell(row.score, strong=True, missing=missing),
+        *(_mean_cell(mean, strong=False) for mean in row.tags),
+    ]
+    gaps = {gap.suite: gap for gap in row.gaps if gap.run}
+    for column, cell in zip(board.columns, row.cells, strict=True):
+        cells.append(
+            _missing(gaps.get(column.key), link) if cell is None else _cell(cell, row, link, dense=dense)
+        )
+    return cells
+
+
+def missing_words(row: Row) -> str:
+    """What the row's score lacks, and why."""
+    found = by_model(row.gaps)
+    if len(row.models) == 1:
+        return "".join(found.values())
+    return "; ".join(f"{label}: {words}" for label, words in found.items())
+
+
+def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
+    kind = "hm-score" if strong else "hm-tag"
+    if mean is None:
+        return element(
+            "td", {"class": f"num {kind}", "data-copy": "", "data-words": missing or "no suite run"}, "–"
+        )
+    how = _over(mean)
+    words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
+    words += f"; missing: {missing}" if missing else ""
+    title: dict[str, object] = {"title": f"Missing: {missing}"} if missing else {}
+    note = [] if mean.is_complete else [element("small", title, f"{mean.n} of {mean.of}")]
+    interval = (
+        f"{_whole(mean.low)}–{_whole(mean.high)}"
+        if mean.spread is None
+        else _plus_minus(mean.spread.deviation)
+    )
+    attributes: dict[str, object] = {
+        "class": f"num {kind}" if strong else f"num {kind} {rate_step(mean.rate)}",
+        "data-value": f"{mean.rate:.4f}",
+        "data-words": words,
+    }
+    small = [element("small", None, interval)] if strong else []
+    return element("td", attributes, element("b", None, percent(mean.rate)), *small, *note)
+
+
+def _over(mean: Mean) -> str:
+    return "95% interval" if mean.spread is None else f"{mean.spread.n} seeds from"
+
+
+def _suites(mean: Mean) -> str:
+    if not mean.is_complete:
+        return f"over {mean.n} of {mean.of} suites"
+    return "over 1 suite" if mean.n == 1 else f"over {mean.n} suites"
+
+
+def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
+    look = {"at": " cell-chance", "below": " cell-below"}.get(cell.against, "")
+    up = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
+    own = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
+    parts = [element("b", None, f"{_whole(cell.rate)}", *up, *own)]
+    if not dense:
+        small = (
+            f"{_whole(cell.low)}–{_whole(cell.high)}"
+            if cell.spread is None
+            else _plus_minus(cell.spread.deviation)
+        )
+        parts.append(element("small", None, small))
+    inside = (
+        element("span", {"class": f"cell{look}"}, *parts)
+        if len(row.models) > 1
+        else element("a", {"class": f"cell{look}", "href": link.replace("KEY", cell.run)}, *parts)
+    )
+    attributes: dict[str, object] = {
+        "class": rate_step(cell.rate),
+        "data-value": f"{cell.rate:.4f}",
+        "data-words": words_of(cell),
+    }
+    return element("td", attributes, inside)
+
+
+def words_of(cell: Cell) -> str:
+    """What the line below the table, and a screen reader, say about a cell."""
+    if cell.spread is not None:
+        deviation = (
+            "" if cell.spread.deviation is None else f", standard deviation {percent(cell.spread.deviation)}"
+        )
+        return f"{percent(cell.rate)}, mean of {cell.spread.n} seeds{deviation}{_policy(cell)}"
+    words = [
+        percent(cell.rate),
+        f"{cell.passed} of {cell.judged} held",
+        f"95% {percent(cell.low)} to {percent(cell.high)}",
+    ]
+    if cell.chance is not None:
+        apart = {"at": ", not apart from it", "below": ", below it"}.get(cell.against, "")
+        words.append(f"chance {percent(cell.chance)}{apart}")
+    counts = (
+        (cell.ties, "ties"),
+        (cell.too_close, "too close to call"),
+        (cell.not_evaluable, "not evaluable"),
+    )
+    words += [f"{count} {name}" for count, name in counts if count]
+    if cell.uploaded:
+        words.append("uploaded")
+    return ", ".join(words) + _policy(cell)
+
+
+def _policy(cell: Cell) -> str:
+    return f", not the default policy: {cell.policy}" if cell.policy else ""
+
+
+def _missing(gap: Gap | None, link: str) -> Markup:
+    """`gap`: of what was run and has no rate; None for what was not run."""
+    if gap is not None:
+        words = f"no pass rate under this rule: {gap.why}"
+        dash = element(
+            "a", {"class": "cell cell-empty", "href": link.replace("KEY", gap.run), "title": words}, "–"
+        )
+        return element("td", {"data-copy": "", "data-words": words}, dash)
+    dot = element("span", {"class": "cell cell-empty"}, element("span", {"aria-hidden": "true"}, "·"))
+    return element("td", {"data-copy": "", "data-words": "not run"}, dot)
+
+
+def _whole(rate: float) -> str:
+    return f"{100 * rate:.0f}"
+
+
+def _plus_minus(deviation: float | None) -> str:
+    return "one seed" if deviation is None else f"± {100 * deviation:.0f}"

@@ -1,0 +1,265 @@
+"""Charts over many models and suites: of the leaderboard, and of one model against the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+from gym.lib.charts.heat import heat_chart
+from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.svg import Markup
+from gym.lib.charts.xy import Point, xy_chart
+from gym.lib.stats.intervals import Interval
+from gym.runs.core.rules import Rule
+from gym.runs.pages.figures import Figure
+from gym.runs.pages.heatmap import missing_words
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.export import (
+    LONG_HEADER,
+    long_rows,
+    mean_and_interval,
+    note,
+    seeds,
+    weights_said,
+)
+from gym.runs.read.leaderboard.model import Board, Mean
+from gym.runs.read.leaderboard.options import Options
+from gym.runs.read.profile import (
+    against_field,
+    checkpoints,
+    robust_pairs,
+    robustness,
+    row_of,
+    strengths_and_weaknesses,
+    tag_rows,
+)
+from models_registry.models import RegisteredModel
+
+
+def _query(board: Board, **more: str) -> dict[str, str]:
+    return dict(parse_qsl(board.options.query())) | more
+
+
+def heat_figure(board: Board, **of: str) -> Figure:
+    """Rates as colours; `of` is the collection, if the board is one's."""
+    draw = partial(
+        heat_chart,
+        [row.label for row in board.rows],
+        [column.key for column in board.columns],
+        [[cell.rate if cell else None for cell in row.cells] for row in board.rows],
+        "Models on suites",
+        note=f"Scoring rule: {board.options.rule.label}.",
+    )
+    return Figure(
+        "leaderboard-heat",
+        "Models on suites",
+        draw,
+        LONG_HEADER,
+        long_rows(board),
+        _query(board, **of),
+        note(board),
+        board.options.rule,
+    )
+
+
+def scores_figure(board: Board, **of: str) -> Figure:
+    """SG scores with their intervals."""
+    known = [(row, row.score) for row in board.rows if row.score is not None]
+    marks = [RowMark(row.label, *mean_and_interval(mean), note=_over(mean)) for row, mean in known]
+    draw = partial(
+        interval_rows,
+        marks,
+        "SG score",
+        unit="mean suite accuracy",
+        note=f"Scoring rule: {board.options.rule.label}",
+    )
+    weights = weights_said(board)
+    rows = [
+        (row.label, *mean_and_interval(mean), mean.n, mean.of, *seeds(mean.spread), *weights.values())
+        for row, mean in known
+    ]
+    header = (
+        "model", "sg_score", "ci_low_95", "ci_high_95", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
+    )  # fmt: skip
+    query = _query(board, **of)
+    return Figure(
+        "leaderboard-scores", "SG score", draw, header, rows, query, note(board), board.options.rule
+    )
+
+
+def _of(
+    board: Board,
+    model: RegisteredModel,
+    kind: str,
+    title: str,
+    draw: Callable[..., Markup],
+    header: tuple[str, ...],
+    rows: Sequence[Sequence[Any]],
+) -> Figure:
+    """A chart of one model's page."""
+    return Figure(kind, title, draw, header, rows, _query(board, of=model.slug), rule=board.options.rule)
+
+
+def tags_figure(board: Board, model: RegisteredModel) -> Figure:
+    """Pass rates by tag (circuit), beside the mean of the other models."""
+    found = tag_rows(board, model)
+    marks = [
+        RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
+        for row in found
+    ]
+    title = f"{model.name} by tag"
+    draw = partial(
+        interval_rows,
+        marks,
+        title,
+        unit="mean suite accuracy",
+        reference="mean of the other models",
+        note=f"Scoring rule: {board.options.rule.label}",
+    )
+    rows = [(r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in found]
+    header = (
+        "tag", "rate", "ci_low_95", "ci_high_95", "suites_run", "suites", "mean_of_other_models", "other_models",
+    )  # fmt: skip
+    return _of(board, model, "model-tags", title, draw, header, rows)
+
+
+def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
+    """Suites without and with modifier: every model that has run both, as in the paper's stability figure."""
+    found = robustness(board)
+    marks = []
+    for row in found:
+        name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
+        before, after = change.without_interval, change.with_interval
+        said = f"without modifier, {more}, {row.items_without} items"
+        marks.append(RowMark(name, change.without, before.low, before.high, note=said))
+        said = f"{name} with modifier, {more}, {row.items_with} items"
+        marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=said))
+    draw = partial(
+        interval_rows,
+        marks,
+        "Without and with modifier",
+        unit="mean suite accuracy",
+        note=f"Scoring rule: {board.options.rule.label}",
+        series=("without modifier", "with modifier"),
+    )
+    rows = [
+        (
+            r.row.label, r.n, r.items_without, r.items_with, r.change.without, *_limits(r.change.without_interval),
+            r.change.with_modifier, *_limits(r.change.with_interval), r.change.difference,
+            *_limits(r.change.difference_interval),
+        )
+        for r in found
+    ]  # fmt: skip
+    header = (
+        "model", "pairs", "items_without", "items_with",
+        "rate_without_modifier", "ci_low_95_without_modifier", "ci_high_95_without_modifier",
+        "rate_with_modifier", "ci_low_95_with_modifier", "ci_high_95_with_modifier",
+        "difference", "difference_ci_low_95", "difference_ci_high_95",
+    )  # fmt: skip
+    title = "Without and with modifier"
+    return _of(board, model, "model-pairs", title, draw, header, rows)
+
+
+def _over(mean: Mean) -> str:
+    suites = f"{mean.n} of {mean.of} suites"
+    if mean.spread is None:
+        return suites
+    deviation = mean.spread.deviation
+    more = "" if deviation is None else f", standard deviation {deviation:.3f}"
+    return f"mean of {mean.spread.n} seeds{more}; {suites}"
+
+
+def _limits(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
+def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
+    """SG score by `parameters` or `perplexity` of every model that states it."""
+    known = [
+        (row, float(value))
+        for row in board.rows
+        if row.score and (value := getattr(row.model, by)) and value > 0
+    ]
+    points = [
+        Point(x, row.score.rate, row.label, row.score.low, row.score.high, strong=row.model.pk == model.pk)
+        for row, x in known
+        if row.score
+    ]
+    title = f"SG score by {by}"
+    draw = partial(
+        xy_chart,
+        [("", points)],
+        title,
+        x_label=by if by == "parameters" else "perplexity, as reported",
+        y_label="SG score",
+        log_x=True,
+        note=f"Whiskers: 95% interval. Scoring rule: {board.options.rule.label}.",
+    )
+    rows: list[tuple[Any, ...]] = [
+        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.n)
+        for row, x in known
+        if row.score
+    ]
+    header = ("model", by, "sg_score", "ci_low_95", "ci_high_95", "suites_run")
+    return _of(board, model, f"model-{by}", title, draw, header, rows)
+
+
+def steps_figure(board: Board, model: RegisteredModel) -> Figure:
+    """The learning curve of this model's checkpoints: SG score and tags by training step."""
+    found = checkpoints(board, model)
+    series = [
+        (
+            "SG score",
+            [
+                Point(step, row.score.rate, row.label, row.score.low, row.score.high)
+                for step, row in found
+                if row.score
+            ],
+        )
+    ]
+    for k, tag in enumerate(board.tags[:7]):
+        means = [(step, row.label, row.tags[k]) for step, row in found]
+        points = [Point(step, mean.rate, name) for step, name, mean in means if mean]
+        series += [(tag, points)] if points else []
+    title = f"{model.name}: checkpoints"
+    draw = partial(
+        xy_chart,
+        series,
+        title,
+        x_label="training steps",
+        y_label="mean suite accuracy",
+        joined=True,
+        note=f"Whiskers: 95% interval of the SG score. Scoring rule: {board.options.rule.label}.",
+    )
+    rows = [
+        (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row
+    ]
+    header = ("series", "step", "model", "rate", "ci_low_95", "ci_high_95")
+    return _of(board, model, "model-steps", title, draw, header, rows)
+
+
+def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
+    """For a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most five each,
+    and never the same suite twice), pairs (RobustPair of this model), own (its row of the leaderboard), missing (what
+    its score lacks, in words)."""
+    board = leaderboard(user, Options(rule=rule))
+    own = row_of(board, model)
+    if own is None:
+        return {"figures": [], "own": None}
+    strengths, weaknesses = strengths_and_weaknesses(against_field(board, model))
+    figures = [tags_figure(board, model)] if board.tags else []
+    figures += [steps_figure(board, model)] if checkpoints(board, model) else []
+    figures += [pairs_figure(board, model)] if robust_pairs(board, [model]) else []
+    for by in ("parameters", "perplexity"):
+        if sum(bool(getattr(row.model, by)) for row in board.rows) > 1 and getattr(model, by):
+            figures.append(size_figure(board, model, by))
+    return {
+        "own": own,
+        "missing": missing_words(own),
+        "figures": figures,
+        "strengths": strengths,
+        "weaknesses": weaknesses,
+        "pairs": robust_pairs(board, [model]),
+    }

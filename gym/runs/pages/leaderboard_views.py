@@ -1,0 +1,161 @@
+"""Pages of the leaderboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.downloads import csv_download, download, json_download
+from gym.lib.paper_tables import latex, markdown
+from gym.runs.core.rules import RULES
+from gym.runs.pages.heatmap import DENSE, body_rows, missing_words
+from gym.runs.pages.leaderboard_figures import heat_figure, scores_figure
+from gym.runs.read.leaderboard import export
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.model import Board
+from gym.runs.read.leaderboard.options import Options, read_options
+from gym.runs.tables.citation import EXPORT_TABLES
+from gym.runs.work import missing_runs
+
+FORMS = ("csv", "long.csv", "tex", "md", "json")
+
+
+@require_safe
+def leaderboard_page(request: HttpRequest) -> HttpResponse:
+    """Context: board (leaderboard.Board), rows [(Row, cells)], rules, note, n_runnable (missing cells this user could
+    have computed), sorts, dense."""
+    options = read_options(request.GET)
+    if any(name.startswith("w.") for name in request.GET):  # a form's many fields become a short address
+        return redirect(f"{reverse('leaderboard')}?{options.query()}")
+    board = leaderboard(request.user, options)
+    return render(request, "runs/leaderboard.html", board_context(request, board, reverse("leaderboard")))
+
+
+def board_context(request: HttpRequest, board: Board, address: str, **of: str) -> dict[str, Any]:
+    """What templates/results/_board.html needs; `address` is the page's own, without query; `of` says to figures which
+    collection it is."""
+    options = board.options
+    return {
+        "board": board,
+        "options": options,
+        "rows": body_rows(board),
+        "rules": list(RULES.values()),
+        "note": export.note(board),
+        "dense": board.n_cells > DENSE,
+        "missing": {row.label: words for row in board.rows if (words := missing_words(row))},
+        "n_runnable": len(missing_runs.missing_pairs(board, request.user)),
+        "heads": _heads(board),
+        "sorts": _sorts(options),
+        "query": options.query(),
+        "address": address,
+        "export_tables": EXPORT_TABLES,
+        "whole_site": address == reverse("leaderboard"),
+        "figures": [heat_figure(board, **of), scores_figure(board, **of)]
+        if board.rows and board.columns
+        else [],
+    }
+
+
+SORTS = {
+    "-sg": "best score first",
+    "sg": "lowest score first",
+    "name": "by name",
+    "-parameters": "largest model first",
+    "parameters": "smallest model first",
+    "missing": "fewest missing first",
+    "-missing": "most missing first",
+}
+
+
+def _sorts(options: Options) -> list[tuple[str, str]]:
+    """(order, words) of the form; with the order of a column where the address has one."""
+    known = dict(SORTS)
+    if options.sort not in known:
+        down, name = options.sort.startswith("-"), options.sort.removeprefix("-").partition(":")[2]
+        known[options.sort] = f"by {name or 'name'}, {'greatest' if down else 'least'} first"
+    return list(known.items())
+
+
+def _heads(board: Board) -> dict[str, Any]:
+    """Sorting addresses of the headings: key -> (query, order)."""
+    options = board.options
+
+    def link(key: str) -> tuple[str, str]:
+        order = {key: "ascending", f"-{key}": "descending"}.get(options.sort, "")
+        return options.query(sort=key if order == "descending" else f"-{key}"), order
+
+    return {
+        "name": (options.query(sort="name" if options.sort != "name" else "-name"), link("name")[1]),
+        "sg": link("sg"),
+        "tags": [(tag, *link(f"tag:{tag}")) for tag in board.tags],
+        "suites": [(column, *link(f"suite:{column.key}")) for column in board.columns],
+    }
+
+
+@require_safe
+def leaderboard_download(request: HttpRequest, form: str) -> HttpResponse:
+    """csv (as on the page), long.csv (a row per cell), tex, md, json."""
+    board = leaderboard(request.user, read_options(request.GET))
+    address = request.build_absolute_uri(f"{reverse('leaderboard')}?{board.options.query()}")
+    return board_file(board, form, address)
+
+
+def board_file(board: Board, form: str, address: str, stem: str = "leaderboard") -> HttpResponse:
+    if form not in FORMS:
+        raise Http404(f"A leaderboard can be had as {', '.join(FORMS)}.")
+    stem = f"{stem}-{board.options.rule.key}"
+    if form == "json":
+        return json_download(f"{stem}.json", export.as_json(board, address))
+    if form == "long.csv":
+        return csv_download(f"{stem}-long.csv", export.LONG_HEADER, export.long_rows(board))
+    table = export.wide(board)
+    if form == "csv":
+        said = {"rule": board.options.rule.key} | export.weights_said(board)
+        missing = [export.missing_said(row) for row in board.rows]
+        last = ("missing",) if any(missing) else ()
+        rows = (
+            (*said.values(), *row, *([words] if last else []))
+            for row, words in zip(table.rows, missing, strict=True)
+        )
+        return csv_download(f"{stem}.csv", (*said, *table.header, *last), rows)
+    if form == "md":
+        return download(markdown(table), f"{stem}.md", "text/markdown")
+    return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")
+
+
+@login_required
+@require_POST
+def leaderboard_run_missing(request: HttpRequest) -> HttpResponse:
+    """Queue what the address in the form's `query` shows as missing."""
+    return run_missing(request, lambda options: leaderboard(request.user, options), reverse("leaderboard"))
+
+
+def run_missing(request: HttpRequest, build: Any, address: str) -> HttpResponse:
+    options: Options = read_options(request.GET)
+    queued = missing_runs.queue_missing(build(options), actor=request.user)  # type: ignore[arg-type]
+    if queued.runs:
+        more = f" {queued.left} more are missing; ask again when these are done." if queued.left else ""
+        messages.success(request, f"{_runs(len(queued.runs))} queued.{more if not queued.stopped else ''}")
+    if queued.stopped:
+        messages.error(request, f"{queued.left} could not be queued: {queued.stopped}")
+    elif not queued.runs:
+        waiting = f" {_runs(queued.waiting)} under way already." if queued.waiting else ""
+        messages.info(request, f"Nothing to queue.{waiting}")
+    return redirect(f"{address}?{options.query()}")
+
+
+def _runs(n: int) -> str:
+    return "1 run is" if n == 1 else f"{n} runs are"
+
+
+@require_safe
+def old_matrix(request: HttpRequest) -> HttpResponseRedirect:
+    """The leaderboard's former address."""
+    query = read_options(request.GET).query()
+    return HttpResponseRedirect(f"{reverse('leaderboard')}{'?' if query else ''}{query}")

@@ -1,0 +1,200 @@
+"""Pages of uploaded results: the form, what a file comes to, the report."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.selectors import position_in_queue
+from gym.runs.core.compute import RunResult
+from gym.runs.core.rules import RULES, Judged, Rule, Score, rule_of, score
+from gym.runs.models import ResultUpload, SuiteRun
+from gym.runs.pages.upload_forms import ResultsForm
+from gym.runs.read.scored import scored
+from gym.runs.read.selectors import known_runs
+from gym.runs.work import uploads
+from gym.runs.work.uploads import Plan, PlannedRun
+from suites.formats import SuiteFormatError
+from suites.formats.documents import listing
+from suites.models import SuiteRevision
+from suites.selectors import revisions_for
+
+LISTED_FAILURES = 50
+LISTED_MODELS = 4
+PER_PAGE = 100
+
+
+@login_required
+def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> HttpResponse:
+    """A file of results, for one revision or for the suites it names. Context: form, revision, suite, problems,
+    and after “Check only” also rows (the first of them), n_runs, report, refused
+    (see `upload_report`)."""
+    revision = _revision(request, slug, number) if slug else None
+    form = ResultsForm(request.POST or None, request.FILES or None, user=request.user)
+    context: dict[str, Any] = {"form": form, "revision": revision, "suite": revision and revision.suite}
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                plan = uploads.plan_upload(actor=request.user, revision=revision, **form.given())
+                uploads.check_choice(plan, form.choice(), actor=request.user)
+                if "check" in request.POST:
+                    rule = rule_of(request.GET.get("rule", ""))
+                    context |= {"rows": _planned(plan, rule), "n_runs": len(plan.good), "rule": rule}
+                    context["checked"] = True
+                    context["report"] = uploads.report_of(plan)
+                    context["refused"] = _alike(context["report"]["refused"])
+                    status = 200
+                else:
+                    return redirect(uploads.save_upload(plan, form.choice(), actor=request.user))
+            except SuiteFormatError as error:
+                context["problems"] = error.problems
+            except ValidationError as error:
+                form.add_error(None, error.messages)
+            except TooManyJobs as error:
+                form.add_error(None, str(error))
+    return render(request, "runs/upload.html", context, status=status)
+
+
+@login_required
+@require_safe
+def upload_report(request: HttpRequest, key: str) -> HttpResponse:
+    """What became of a file. Context: upload, job, position (in the queue), report (unmatched, notices), refused
+    (see `_alike`), page (of runs), n_runs, n_hidden (runs that are not told, see `known_runs`), rows (of the page; see
+    `_planned`), rule, rules."""
+    upload = _own(request, key)
+    rule = rule_of(request.GET.get("rule", ""))
+    runs = known_runs(request.user).filter(upload=upload).prefetch_related("scores").order_by("pk")
+    page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
+    job = upload.job
+    n_runs = upload.runs.count()
+    context = {
+        "upload": upload,
+        "job": job,
+        "position": position_in_queue(job) if job is not None and job.state == "queued" else None,
+        "report": upload.report,
+        "refused": _alike(upload.report.get("refused", [])),
+        "page": page,
+        "n_runs": n_runs,
+        "n_hidden": n_runs - page.paginator.count,
+        "rows": [_made(run, rule) for run in page],
+        "rule": rule,
+        "rules": list(RULES.values()),
+    }
+    return render(request, "runs/upload_report.html", context)
+
+
+@login_required
+@require_POST
+def upload_retry(request: HttpRequest, key: str) -> HttpResponse:
+    upload = _own(request, key)
+    try:
+        uploads.retry_upload(upload, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    except (WrongState, TooManyJobs) as error:
+        messages.error(request, str(error))
+    return redirect(upload)
+
+
+@login_required
+@require_POST
+def upload_delete(request: HttpRequest, key: str) -> HttpResponse:
+    upload = _own(request, key)
+    try:
+        n = uploads.delete_upload(upload, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(upload)
+    messages.success(request, f"Taken back: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
+    return redirect("run-list")
+
+
+def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
+    """A row of a report."""
+    failed = run.sentence_scores.exclude(failure="").select_related("sentence")[:LISTED_FAILURES]
+    return {
+        "run": run,
+        "suite": run.revision.suite,
+        "revision": run.revision,
+        "model": run.model.name,
+        "score": scored(run, rule),
+        "n_sentences": run.n_sentences if run.region_summary else 0,
+        "n_failed": run.n_unscored,
+        "failures": [(row.sentence.item, row.sentence.condition, row.failure) for row in failed]
+        if run.n_unscored
+        else [],
+        "missing": run.provenance["missing"],
+        "notices": run.provenance["notices"],
+    }
+
+
+def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
+    """The first rows of a report before anything is saved."""
+    notices = uploads.report_of(plan)["notices"]
+    return [_to_come(run, rule, notices) for run in plan.good[:PER_PAGE]]
+
+
+def _to_come(run: PlannedRun, rule: Rule, notices: list[dict[str, str]]) -> dict[str, Any]:
+    applied = run.applied
+    assert applied is not None
+    return {
+        "run": None,
+        "suite": run.revision.suite,
+        "revision": run.revision,
+        "model": run.part.model or "the new model",
+        "score": _score(applied.result, run.revision, rule),
+        "n_sentences": len(applied.result.sentences),
+        "n_failed": len(applied.failures),
+        "failures": [(row.item, row.condition, row.failure) for row in applied.failures[:LISTED_FAILURES]],
+        "missing": applied.missing,
+        "notices": uploads.said(run, notices),
+    }
+
+
+def _alike(refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Refused pairs, those of one suite with equal problems as one: suite, models (in words), problems."""
+    models: dict[str, list[str]] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for row in refused:
+        key = json.dumps([row["suite"], row["problems"]])
+        rows[key] = row
+        models.setdefault(key, []).append(row["model"])
+    return [
+        {"suite": row["suite"], "models": listing(models[key], LISTED_MODELS), "problems": row["problems"]}
+        for key, row in rows.items()
+    ]
+
+
+def _score(result: RunResult, revision: SuiteRevision, rule: Rule) -> Score:
+    """What will be stored with the run."""
+    rows = [
+        Judged(row.position, row.formula, row.outcomes, row.margins, row.too_close, row.close)
+        for row in result.predictions
+    ]
+    return score(rows, rule, revision.predictions.count())
+
+
+def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:
+    revisions = revisions_for(request.user).select_related("suite")
+    revision = get_object_or_404(revisions, suite__slug=slug, number=number)
+    if not revision.is_frozen:
+        raise Http404("Results belong to frozen revisions.")
+    return revision
+
+
+def _own(request: HttpRequest, key: str) -> ResultUpload:
+    upload = get_object_or_404(ResultUpload.objects.select_related("owner", "job"), key=key)
+    if not uploads.may_see(request.user, upload):
+        raise Http404("This is somebody else's.")
+    return upload

@@ -1,0 +1,282 @@
+"""Pages of runs and results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from gym.downloads import json_download
+from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.selectors import position_in_queue
+from gym.runs import permissions
+from gym.runs.core.rules import RULES, rule_of
+from gym.runs.models import SuiteRun
+from gym.runs.pages.export_views import run_table
+from gym.runs.pages.figures import figure_file
+from gym.runs.pages.forms import RunForm
+from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
+from gym.runs.read import report
+from gym.runs.read.comparisons import others_on
+from gym.runs.read.presenters import bare_sentences, has_tokens, result_context, shown_sentence
+from gym.runs.read.scored import under_every_rule
+from gym.runs.read.selectors import listed_runs, run_at
+from gym.runs.tables.registry import FRAMES
+from gym.runs.work import services
+from gym.runs.work.deleted_runs import grave_of
+from suites.presenters import critical_regions, shown_prediction
+from suites.selectors import document_of, revisions_for
+
+PER_PAGE = 50
+STOP_POLLING = 286
+
+
+@require_safe
+def run_list(request: HttpRequest) -> HttpResponse:
+    """Context: page (of SuiteRun), mine (only this user's?), rule, rules."""
+    runs = (
+        listed_runs(request.user)
+        .prefetch_related("scores", "revision__suite__collaborations")
+        .defer("region_summary", "provenance")
+    )
+    mine = request.user.is_authenticated and "mine" in request.GET
+    if mine:
+        runs = runs.filter(owner=request.user)
+    page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "mine": mine,
+        "rule": rule_of(request.GET.get("rule", "")),
+        "rules": list(RULES.values()),
+    }
+    return render(request, "runs/run_list.html", context)
+
+
+@login_required
+@require_POST
+def run_start(request: HttpRequest) -> HttpResponse:
+    """Queue the chosen models on one revision."""
+    revision = get_object_or_404(
+        revisions_for(request.user).select_related("suite"),
+        suite__slug=request.POST.get("suite", "").replace("\0", "")[:80],
+        number=_number(request.POST.get("revision", "")),
+    )
+    form = RunForm(request.POST, revision=revision, user=request.user)
+    if not form.is_valid():
+        for problems in form.errors.values():
+            messages.error(request, " ".join(problems))
+        return redirect(revision)
+    runs = []
+    try:
+        for model in form.cleaned_data["models"]:
+            runs.append(services.queue_run(revision, model, form.policy(), actor=request.user))
+    except (ValidationError, TooManyJobs) as error:
+        messages.error(
+            request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+        )
+    if len(runs) == 1:
+        return redirect(runs[0])
+    if runs:
+        messages.success(request, f"{len(runs)} runs are queued.")
+    return redirect(revision)
+
+
+@require_safe
+def run_detail(request: HttpRequest, key: str) -> HttpResponse:
+    """Context: run, suite, revision, job, position, may_steer, may_delete; when done also results (ShownResult), items
+    (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
+    filter), chart (svg), summary (rows of the
+    table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
+    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items. Deleted: see _deleted."""
+    run = run_at(request.user, key).first()
+    if run is None:
+        return _deleted(request, key)
+    if run.key != key:
+        query = request.META.get("QUERY_STRING", "")
+        return redirect(f"{run.get_absolute_url()}?{query}" if query else run)
+    context: dict[str, Any] = {
+        "run": run,
+        "suite": run.revision.suite,
+        "revision": run.revision,
+        "model": run.model,
+        "may_steer": permissions.can_steer(request.user, run),
+        "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
+        **_progress(run),
+    }
+    if run.is_done:
+        chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
+        context.update(result_context(run, *chosen))
+        context["by_rule"] = under_every_rule(run)
+        context["with_items"] = "items" in request.GET
+        context["margin_figures"] = {
+            row.result.position: margins_figure(run, row.result) for row in context["results"]
+        }
+        if run.region_summary:
+            context["figure"] = regions_figure(run, items=context["with_items"])
+    return render(request, "runs/run_detail.html", context)
+
+
+@require_safe
+def run_progress(request: HttpRequest, key: str) -> HttpResponse:
+    """The live part of a run's page; status 286 tells htmx to stop polling. Context: run, job, position."""
+    run = _visible(request, key)
+    context = {"run": run, "may_steer": permissions.can_steer(request.user, run), **_progress(run)}
+    final = run.state in {"done", "failed", "cancelled"}
+    status = STOP_POLLING if final else 200
+    response = render(request, "runs/_progress.html", context, status=status)
+    if final:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@login_required
+@require_POST
+def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
+    run = _visible(request, key)
+    return _steer(request, run, services.cancel_run, "The run stops after the sentences it is working on.")
+
+
+@login_required
+@require_POST
+def run_retry(request: HttpRequest, key: str) -> HttpResponse:
+    run = _visible(request, key)
+    return _steer(request, run, services.retry_run, "The run is queued again.")
+
+
+@login_required
+@require_POST
+def run_delete(request: HttpRequest, key: str) -> HttpResponse:
+    run = _visible(request, key)
+    try:
+        services.delete_run(run, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(run)
+    messages.success(request, "The run and its results are deleted.")
+    return redirect(run.revision)
+
+
+@require_safe
+def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
+    """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the
+    strip as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?)], previous, next (item
+    numbers or None), others (models with results on this revision)."""
+    run = _visible(request, key)
+    number = _number(item)
+    scores = list(
+        run.sentence_scores.filter(sentence__item=number)
+        .select_related("sentence")
+        .order_by("sentence__position")
+    )
+    if not scores and run.is_done and run.is_uploaded:
+        scores = bare_sentences(run.revision, number)
+    if not scores:
+        raise Http404("This run has no such item.")
+    results = list(run.prediction_results.select_related("prediction"))
+    items = results[0].items if results else run.revision.item_numbers
+    place = items.index(number)
+    critical = critical_regions(run.revision)
+    sentences = [shown_sentence(row, run.revision, critical) for row in scores]
+    context = {
+        "run": run,
+        "suite": run.revision.suite,
+        "revision": run.revision,
+        "model": run.model,
+        "item": number,
+        "has_bits": bool(run.region_summary) or not run.has_all_tokens,
+        "has_tokens": has_tokens(run),
+        "sentences": sentences,
+        "figure": item_figure(run, number, sentences),
+        "outcomes": [
+            (
+                shown_prediction(result.prediction, run.revision.regions),
+                result.outcomes[place],
+                result.margins[place],
+                result.is_close(place),
+            )
+            for result in results
+        ],
+        "previous": items[place - 1] if place > 0 else None,
+        "next": items[place + 1] if place + 1 < len(items) else None,
+        "others": others_on(request.user, run) if run.is_done else [],
+    }
+    return render(request, "runs/run_item.html", context)
+
+
+@require_safe
+def run_chart(request: HttpRequest, key: str) -> HttpResponse:
+    """The region chart as a file that stands alone."""
+    run = _done(request, key)
+    if not run.region_summary:
+        raise Http404("This run has no surprisals to draw.")
+    return figure_file(regions_figure(run), "svg")
+
+
+@require_safe
+def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
+    """json (everything), or a table of the exports: outcomes, predictions, scores, regions or tokens, as .csv."""
+    run = _done(request, key)
+    if form == "json":
+        data = report.as_dict(document_of(run.revision), report.result_of(run), report.run_head(run))
+        return json_download(f"{_stem(run)}.json", data)
+    what, _, kind = form.partition(".")
+    if what not in FRAMES or kind != "csv":
+        raise Http404(f"Downloads are json, and as csv {', '.join(FRAMES)}.")
+    return run_table(run, what, kind)
+
+
+def _progress(run: SuiteRun) -> dict[str, Any]:
+    job = run.job
+    waiting = job is not None and job.state == "queued"
+    return {"job": job, "position": position_in_queue(job) if waiting else None}
+
+
+def _steer(request: HttpRequest, run: SuiteRun, use_case: Any, done: str) -> HttpResponse:
+    try:
+        use_case(run, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    except (WrongState, TooManyJobs) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, done)
+    return redirect(run)
+
+
+def _deleted(request: HttpRequest, key: str) -> HttpResponse:
+    """410 and what it was, if the run was public when it was deleted; else 404. Context: grave, revision (or None)."""
+    grave = grave_of(request.user, key)
+    if grave is None:
+        raise Http404("There is no such run.")
+    revision = revisions_for(request.user).filter(suite__slug=grave.suite, number=grave.revision).first()
+    context = {"grave": grave, "revision": revision}
+    return render(request, "runs/run_deleted.html", context, status=410)
+
+
+def _visible(request: HttpRequest, key: str) -> SuiteRun:
+    return get_object_or_404(run_at(request.user, key))
+
+
+def _done(request: HttpRequest, key: str) -> SuiteRun:
+    run = _visible(request, key)
+    if not run.is_done:
+        raise Http404("This run has no results yet.")
+    return run
+
+
+def _stem(run: SuiteRun) -> str:
+    return f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise Http404("This is not a number.") from error

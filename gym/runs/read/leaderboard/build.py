@@ -1,0 +1,261 @@
+"""Models x suites from stored aggregates: no outcome is read, and the number of queries does not depend on sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
+
+from gym.lib.stats import weighted_mean
+from gym.lib.stats.intervals import Interval
+from gym.runs.core.gaps import Gap
+from gym.runs.core.rules import Rule
+from gym.runs.models import PredictionResult, RunScore, SuiteRun
+from gym.runs.policies import departures
+from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
+from gym.runs.read.leaderboard.options import Options
+from gym.runs.read.leaderboard.rows import column_keys, group_of, grouped, in_order, labelled
+from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
+from models_registry.selectors import visible_to as visible_models
+from suites.models import Prediction, Suite, SuiteRevision
+from suites.selectors import listed_for
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+MAX_TAGS = 12
+
+
+def leaderboard(
+    user: User | AnonymousUser,
+    options: Options,
+    revisions: Sequence[SuiteRevision] | None = None,
+) -> Board:
+    """`revisions`: these (a collection's) instead of the newest frozen ones of all suites listed for the user.
+    They have to be visible to the user already."""
+    offered = newest_revisions(listed_for(user)) if revisions is None else list(revisions)
+    tags = {row.pk: tuple(tag.name for tag in row.suite.tags.all()) for row in offered}
+    chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
+    models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
+    found, lacking = _scores(chosen, models, options)
+    shown = _shown_models(found if options.common else {**found, **lacking}, models, options)
+    tell_apart(shown)
+    dropped: tuple[Gap, ...] = ()
+    if options.common:
+        common = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
+        dropped = _dropped([row for row in chosen if row not in common], shown, lacking)
+        chosen = common
+    chance = {revision: cell.chance for (revision, _), cell in found.items()}
+    columns = tuple(
+        Column(row, key, tags[row.pk], options.weight(row.suite.slug), chance.get(row.pk))
+        for row, key in zip(chosen, column_keys(chosen), strict=True)
+    )
+    column_tags = _tag_columns(columns)
+    rows = [_row(model, columns, column_tags, found, lacking, options.rule) for model in shown]
+    if options.group:
+        rows = grouped(rows)
+    return Board(
+        options=options,
+        columns=columns,
+        tags=column_tags,
+        rows=tuple(in_order(labelled(rows), columns, column_tags, options.sort)),
+        all_tags=_counted(tags.values()),
+        all_suites=tuple(row.suite for row in offered),
+        all_models=tuple(sorted(models.values(), key=lambda model: model.name.lower())),
+        unknown=_unknown(options, offered, models.values()),
+        has_groups=any(group_of(model) for model in shown),
+        dropped=dropped,
+    )
+
+
+def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
+    """The newest frozen revision of each of these suites, with suite and tags; by title. Suites without predictions are
+    left out: nothing on them passes or fails. Suites that were read already, perhaps with tags, are not read again."""
+    frozen = SuiteRevision.objects.filter(suite__in=suites, state=SuiteRevision.State.FROZEN)
+    judged = frozen.annotate(judged=Exists(Prediction.objects.filter(revision=OuterRef("pk"))))
+    light = judged.select_related("suite").only(
+        "number", "name", "sha256", "state", "join_policy", "metric", "suite__slug", "suite__title",
+        "suite__visibility", "suite__owner_id", "suite__without_modifier_id",
+    )  # fmt: skip
+    newest = {row.suite_id: row for row in light.order_by("number")}
+    found = [row for row in newest.values() if row.judged]
+    if not isinstance(suites, QuerySet):
+        known = {suite.pk: suite for suite in suites}
+        for row in found:
+            row.suite = known[row.suite_id]
+    prefetch_related_objects(found, "suite__tags")
+    return sorted(found, key=lambda row: row.suite.title.lower())
+
+
+def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> bool:
+    if options.suites and revision.suite.slug not in options.suites:
+        return False
+    return not options.tag or options.tag in tags
+
+
+_FIELDS = (
+    "run__key", "n", "passed", "judged", "ties", "too_close", "not_evaluable", "rate", "low", "high", "chance",
+    "chance_p", "run__source",
+)  # fmt: skip
+_RATE = _FIELDS.index("rate")
+_OTHER_POLICY = Case(
+    When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
+)
+"""The policy where it is not the default one; null else, so that most rows stay small."""
+
+
+def _scores(
+    revisions: Sequence[SuiteRevision], models: dict[int, RegisteredModel], options: Options
+) -> tuple[dict[tuple[int, int], Cell], dict[tuple[int, int], Gap]]:
+    """(revision, model) -> the run that counts (evaluations.policies), if it has a rate under the rule; and the gaps
+    where it has none."""
+    by_pk = {row.pk: row for row in revisions}
+    rows = RunScore.objects.filter(
+        rule=options.rule.key, run__revision__in=by_pk, run__completed_at__isnull=False
+    )
+    if options.source:
+        rows = rows.filter(run__source=options.source)
+    ordered = rows.order_by("run__standing", "run__completed_at", "run_id")
+    last: dict[tuple[int, int], tuple[Any, ...]] = {}
+    for revision, model, *values in ordered.values_list(
+        "run__revision_id", "run__model_id", *_FIELDS, _OTHER_POLICY
+    ):
+        if model in models:
+            last[revision, model] = tuple(values)
+    cells = {
+        (revision, model): Cell(
+            *row[:-2],
+            uploaded=row[-2] == SuiteRun.Source.UPLOADED,
+            policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
+            whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
+        )
+        for (revision, model), row in last.items()
+        if row[_RATE] is not None
+    }
+    return cells, _lacking({place: row for place, row in last.items() if row[_RATE] is None}, models, options)
+
+
+def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
+    """As `SuiteRun.whitespace`; `policy`: None = the default one."""
+    if policy is None:
+        return "" if uploaded else "none"
+    return str(policy.get("whitespace", ""))
+
+
+def _lacking(
+    rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
+) -> dict[tuple[int, int], Gap]:
+    """Of runs without a rate: how many of the suite's predictions they hold. Asks nothing where there are none."""
+    if not rows:
+        return {}
+    results = PredictionResult.objects.filter(run__key__in=[row[0] for row in rows.values()])
+    held = Counter(results.values_list("run__key", flat=True))
+    expected = Counter(
+        Prediction.objects.filter(revision__in={revision for revision, _ in rows}).values_list(
+            "revision", flat=True
+        )
+    )
+    return {
+        (revision, model): Gap(
+            models[model].slug, "", "", options.rule, row[0], row[-2] == SuiteRun.Source.UPLOADED,
+            held[row[0]], expected[revision],
+        )
+        for (revision, model), row in rows.items()
+    }  # fmt: skip
+
+
+def _dropped(
+    revisions: Sequence[SuiteRevision],
+    models: Sequence[RegisteredModel],
+    lacking: dict[tuple[int, int], Gap],
+) -> tuple[Gap, ...]:
+    return tuple(
+        replace(lacking[row.pk, model.pk], label=model.label, suite=row.suite.slug)
+        for row in revisions
+        for model in models
+        if (row.pk, model.pk) in lacking
+    )
+
+
+def _shown_models(
+    found: Iterable[tuple[int, int]], models: dict[int, RegisteredModel], options: Options
+) -> list[RegisteredModel]:
+    """Models with a result, or all that were asked for by name."""
+    with_results = {model for _, model in found}
+    words = options.q.lower().split()
+
+    def wanted(model: RegisteredModel) -> bool:
+        if options.models:
+            return model.slug in options.models
+        text = f"{model.name} {model.slug} {' '.join(map(str, model.tags))}".lower()
+        return model.pk in with_results and all(word in text for word in words)
+
+    return sorted(filter(wanted, models.values()), key=lambda model: model.name.lower())
+
+
+def _tag_columns(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Tags that divide the suites: on two or more of them, but not on all."""
+    counted = _counted(column.tags for column in columns)
+    useful = [(name, n) for name, n in counted if 2 <= n < len(columns)]
+    most = sorted(useful, key=lambda pair: (-pair[1], pair[0]))[:MAX_TAGS]
+    return tuple(sorted(name for name, _ in most))
+
+
+def _counted(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for tags in groups:
+        for tag in tags:
+            counts[tag] = counts.get(tag, 0) + 1
+    return tuple(sorted(counts.items()))
+
+
+def _row(
+    model: RegisteredModel,
+    columns: Sequence[Column],
+    tags: Sequence[str],
+    found: dict[tuple[int, int], Cell],
+    lacking: dict[tuple[int, int], Gap],
+    rule: Rule,
+) -> Row:
+    cells = tuple(found.get((column.revision.pk, model.pk)) for column in columns)
+    gaps = tuple(
+        replace(gap, label=model.label, suite=column.key)
+        if (gap := lacking.get((column.revision.pk, model.pk)))
+        else Gap(model.slug, model.label, column.key, rule)
+        for column, cell in zip(columns, cells, strict=True)
+        if cell is None
+    )
+    means = [
+        mean_over([(c, cell) for c, cell in zip(columns, cells, strict=True) if t in c.tags]) for t in tags
+    ]
+    score = mean_over(list(zip(columns, cells, strict=True)))
+    return Row(model.name, (model,), cells, score, tuple(means), gaps)
+
+
+def mean_over(pairs: Sequence[tuple[Column, Cell | None]]) -> Mean | None:
+    """Weighted mean of the cells that are there; suites of weight 0 do not count."""
+    counting = [(column, cell) for column, cell in pairs if column.weight > 0]
+    known = [(column.weight, cell) for column, cell in counting if cell is not None]
+    mean = weighted_mean(
+        [cell.rate for _, cell in known],
+        [Interval(cell.low, cell.high) for _, cell in known],
+        [weight for weight, _ in known],
+    )
+    if mean is None:
+        return None
+    return Mean(mean[0], mean[1].low, mean[1].high, len(known), len(counting))
+
+
+def _unknown(
+    options: Options, revisions: Iterable[SuiteRevision], models: Iterable[RegisteredModel]
+) -> tuple[str, ...]:
+    """Names in the address that stand for nothing this user can see."""
+    suites, slugs = {row.suite.slug for row in revisions}, {model.slug for model in models}
+    wrong = [name for name in (*options.suites, *options.weights) if name not in suites]
+    return tuple(dict.fromkeys([*wrong, *(name for name in options.models if name not in slugs)]))

@@ -1,0 +1,279 @@
+"""A leaderboard as files: wide and long tables, JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gym.lib.paper_tables import Table
+from gym.lib.stats import Spread
+from gym.runs.core.gaps import by_model, in_words, some
+from gym.runs.core.rules import rule_json
+from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
+from gym.runs.read.presenters import MASKED_WORDS
+
+LONG_HEADER = (
+    "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", "n_items",
+    "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "p_above_chance_uncorrected", "p_holm", "ties",
+    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", "missing",
+)  # fmt: skip
+
+
+def note(board: Board) -> str:
+    """What every table and export says about its numbers."""
+    rule = board.options.rule
+    weights = "weighted" if board.is_weighted else "unweighted"
+    n = len(board.columns)
+    parts = [
+        f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
+        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, MOVER. "
+        "Ties count as failed."
+    ]
+    if any(len(row.models) > 1 for row in board.rows):
+        parts.append("Rows with several seeds: mean over seeds, no interval.")
+    if board.other_policies:
+        cells = [f"{row.label} on {column.key} ({policy})" for row, column, policy in board.other_policies]
+        parts.append(f"Not under the default policy: {some(cells)}.")
+    if board.masked:
+        names = [row.label for row in board.masked]
+        parts.append(f"Not surprisals: {some(names)}. {MASKED_WORDS}")
+    if board.gaps:
+        parts.append(in_words(board.gaps))
+    if board.dropped:
+        cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
+        parts.append(f"Not among the suites that all have: {some(cells)}.")
+    return " ".join(parts)
+
+
+def weights_said(board: Board) -> dict[str, str]:
+    """A column for wide files: {"weights": "a:2,b:0.5"}; nothing where all are 1."""
+    named = [f"{column.key}:{column.weight:g}" for column in board.columns if column.weight != 1]
+    return {"weights": ",".join(named)} if named else {}
+
+
+def _weights(board: Board) -> str:
+    """In brackets: (weights a:2,b:0.5; others 1)"""
+    named = weights_said(board).get("weights")
+    others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
+    return f" (weights {named}{others})" if named else ""
+
+
+def wide(board: Board) -> Table:
+    """One row per model, a column per suite: rates 0..1, as printed in papers."""
+    fixed = ("model", "SG score", "ci_low_95", "ci_high_95", "suites run", "whitespace")
+    between = ("seeds", "sd between seeds", "members") if board.options.group else ()
+    policies = ("other policies",) if board.other_policies else ()
+    tags = tuple(f"tag {tag}" for tag in board.tags)
+    suites = tuple(column.key for column in board.columns)
+    rows = tuple(
+        (
+            row.label,
+            *mean_and_interval(row.score),
+            row.score.n if row.score else 0,
+            "; ".join(dict.fromkeys(cell.whitespace for cell in row.cells if cell and cell.whitespace)),
+            *((*seeds(row.score.spread if row.score else None), members(row)) if between else ()),
+            *((_policies(row, board),) if policies else ()),
+            *(mean.rate if mean else None for mean in row.tags),
+            *(cell.rate if cell else None for cell in row.cells),
+        )
+        for row in board.rows
+    )
+    header = (*fixed, *between, *policies, *tags, *suites)
+    texts = {"model", "whitespace", "members", "other policies"}
+    return Table("Models on suites", header, rows, tuple(name not in texts for name in header), note(board))
+
+
+def _policies(row: Row, board: Board) -> str:
+    """Cells of the row that are not under the default policy: "npi: bos=never"."""
+    cells = zip(board.columns, row.cells, strict=True)
+    return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
+
+
+def missing_said(row: Row) -> str:
+    """For wide files: every suite without a rate, and why: "a, b (not run)"."""
+    whose = len(row.models) > 1
+    found = by_model(row.gaps, most=len(row.gaps))
+    return "; ".join(f"{label}: {words}" if whose else words for label, words in found.items())
+
+
+def members(row: Row) -> str:
+    """Short names of the models that a row stands for."""
+    return " ".join(model.slug for model in row.models)
+
+
+def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
+    return (mean.rate, *_interval(mean)) if mean else (None, None, None)
+
+
+def _interval(known: Mean | Cell) -> tuple[float | None, float | None]:
+    """Its 95% interval. Over several seeds there is none: `low` and `high` are then the least and the greatest."""
+    return (known.low, known.high) if known.spread is None else (None, None)
+
+
+def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
+    return (spread.n, spread.deviation) if spread else (None, None)
+
+
+def long_rows(board: Board) -> list[tuple[Any, ...]]:
+    """One row per model and suite that has a result, see LONG_HEADER; where the result has no rate under the rule,
+    `missing` says why, and there are no numbers."""
+    return [*_rated(board), *_unrated(board)]
+
+
+def _unrated(board: Board) -> list[tuple[Any, ...]]:
+    columns = {column.key: column for column in board.columns}
+    return [
+        (
+            gap.model,
+            row.name,
+            column.suite.slug,
+            column.revision.number,
+            column.revision.sha256,
+            " ".join(column.tags),
+            column.weight,
+            board.options.rule.key,
+            gap.run,
+            "uploaded" if gap.uploaded else "computed",
+            *[None] * (len(LONG_HEADER) - 11),
+            gap.why,
+        )
+        for row in board.rows
+        for gap in row.gaps
+        if gap.run and (column := columns[gap.suite])
+    ]
+
+
+def _rated(board: Board) -> list[tuple[Any, ...]]:
+    return [
+        (
+            members(row),
+            row.name,
+            column.suite.slug,
+            column.revision.number,
+            column.revision.sha256,
+            " ".join(column.tags),
+            column.weight,
+            board.options.rule.key,
+            cell.run if cell.spread is None else None,
+            "uploaded" if cell.uploaded else "computed",
+            cell.n,
+            cell.passed,
+            cell.judged,
+            cell.rate,
+            *_interval(cell),
+            cell.chance,
+            cell.chance_p,
+            board.p_holm.get(cell.run),
+            cell.ties,
+            cell.too_close,
+            cell.not_evaluable,
+            *seeds(cell.spread),
+            cell.said_policy,
+            score_kind(row, cell),
+            cell.whitespace,
+            "",
+        )
+        for row in board.rows
+        for column, cell in zip(board.columns, row.cells, strict=True)
+        if cell is not None
+    ]
+
+
+def score_kind(row: Row, cell: Cell) -> str:
+    """What the model's bits are; empty for uploads, which do not say."""
+    return "" if cell.uploaded else "pseudo-log-likelihood" if row.is_masked else "surprisal"
+
+
+def as_json(board: Board, address: str) -> dict[str, Any]:
+    """Everything on the page; rates are 0..1, what is missing is null."""
+    return {
+        "address": address,
+        **head_json(board),
+        "models": [row_json(board, row) for row in board.rows],
+    }
+
+
+def head_json(board: Board) -> dict[str, Any]:
+    """What holds for all rows: rule, note, suites with their weights."""
+    return {
+        "rule": rule_json(board.options.rule),
+        "note": note(board),
+        "suites": [_column_json(column) for column in board.columns],
+    }
+
+
+def _column_json(column: Column) -> dict[str, Any]:
+    return {
+        "key": column.key,
+        "slug": column.suite.slug,
+        "title": column.suite.title,
+        "revision": column.revision.number,
+        "sha256": column.revision.sha256,
+        "tags": list(column.tags),
+        "weight": column.weight,
+        "chance": column.chance,
+    }
+
+
+def row_json(board: Board, row: Row) -> dict[str, Any]:
+    """A model, or the seeds of one."""
+    return {
+        "model": [model.slug for model in row.models],
+        "name": row.name,
+        "parameters": row.model.parameters,
+        "perplexity": row.model.perplexity,
+        "score": mean_json(row.score),
+        "tags": {tag: mean_json(mean) for tag, mean in zip(board.tags, row.tags, strict=True)},
+        "suites": {
+            column.key: cell_json(board, row, cell)
+            for column, cell in zip(board.columns, row.cells, strict=True)
+        },
+        "missing": [gap.as_json() for gap in row.gaps],
+    }
+
+
+def mean_json(mean: Mean | None) -> dict[str, Any] | None:
+    if mean is None:
+        return None
+    return {
+        "rate": mean.rate,
+        "interval": _limits(mean),
+        "suites_run": mean.n,
+        "suites": mean.of,
+        **_spread_json(mean.spread),
+    }
+
+
+def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | None:
+    if cell is None:
+        return None
+    return {
+        "run": cell.run if cell.spread is None else None,
+        "rate": cell.rate,
+        "interval": _limits(cell),
+        "passed": cell.passed,
+        "judged": cell.judged,
+        "n_items": cell.n,
+        "chance": cell.chance,
+        "p_above_chance_uncorrected": cell.chance_p,
+        "p_holm": board.p_holm.get(cell.run),
+        "ties": cell.ties,
+        "too_close": cell.too_close,
+        "not_evaluable": cell.not_evaluable,
+        "source": "uploaded" if cell.uploaded else "computed",
+        "policy": cell.said_policy,
+        "score_kind": score_kind(row, cell),
+        "whitespace": cell.whitespace,
+        **_spread_json(cell.spread),
+    }
+
+
+def _limits(known: Mean | Cell) -> list[float] | None:
+    return [known.low, known.high] if known.spread is None else None
+
+
+def _spread_json(spread: Spread | None) -> dict[str, Any]:
+    return {
+        "seeds": spread.n if spread else None,
+        "deviation_between_seeds": spread.deviation if spread else None,
+        "range_of_seeds": [spread.least, spread.greatest] if spread else None,
+    }

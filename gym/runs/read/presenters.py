@@ -1,0 +1,260 @@
+"""What result pages show, made of a run's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
+
+from gym.lib.stats import holm_of_known
+from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
+from gym.runs.permissions import may_know_owner
+from gym.runs.read.scores import Margin, chance_p, margin_of
+from suites.models import SuiteRevision
+from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
+from suites.regions import join
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+Row = TypeVar("Row")
+ITEMS_PER_PAGE = 200
+MASKED_WORDS = (
+    "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
+    "left-to-right models."
+)
+"""What pages and files say beside numbers that are pseudo-log-likelihoods."""
+FILTERS = {
+    "held": lambda code, close: code == 1,
+    "failed": lambda code, close: code != 1,
+    "ties": lambda code, close: code == 2,
+    "close": lambda code, close: close,
+    "missing": lambda code, close: code == 3,
+}
+"""Item filters of the run page: name -> whether an outcome is like that."""
+
+
+@dataclass(frozen=True)
+class ShownResult:
+    """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` the bits; `p_holm`
+    is `chance_p` corrected for all predictions of the run."""
+
+    shown: ShownPrediction
+    result: PredictionResult
+    margin: Margin
+    p_holm: float | None = None
+
+    @property
+    def key(self) -> str:
+        return prediction_key(self.result)
+
+    @property
+    def chance_p(self) -> float | None:
+        """One-sided, against the formula's chance level."""
+        return chance_p(self.result)
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One item of the run page: outcome code, margin and "too close to call" per prediction."""
+
+    item: int
+    cells: list[tuple[int, float | None, bool]]
+
+
+@dataclass(frozen=True)
+class ShownToken:
+    text: str
+    token: str
+    token_id: int
+    start: int
+    end: int
+    bits: float | None
+    straddles: bool
+    special: bool
+    not_computed: bool = False
+
+
+@dataclass(frozen=True)
+class ShownRegion:
+    number: int
+    name: str
+    content: str
+    bits: float | None
+    critical: bool
+    tokens: list[ShownToken]
+    not_computed: bool = False
+
+
+@dataclass(frozen=True)
+class ShownSentence:
+    condition: str
+    score: SentenceScore
+    regions: list[ShownRegion]
+    specials: list[ShownToken]
+
+
+def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dict[str, Any]:
+    revision = run.revision
+    prefetch_related_objects([run], "scores")
+    results = list(run.prediction_results.select_related("prediction"))
+    items = results[0].items if results else revision.item_numbers
+    rows = item_rows(results, items)
+    chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
+    corrected = holm_of_known([chance_p(result) for result in results])
+    shown = [
+        ShownResult(
+            shown_prediction(result.prediction, revision.regions),
+            result,
+            margin_of(result, run.scores.all()),
+            p,
+        )
+        for result, p in zip(results, corrected, strict=True)
+    ]
+    return {
+        "results": shown,
+        "items": Paginator(chosen, ITEMS_PER_PAGE).get_page(page),
+        "n_items": len(items),
+        "sort": order,
+        "only": only if only in FILTERS else "",
+        "counts": {name: len(filtered(rows, name)) for name in FILTERS},
+        "unit": run.score_kind,
+        "masked_words": MASKED_WORDS,
+        "summary": run.region_summary,
+        "critical": critical_regions(revision),
+        "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
+        "command": "" if run.is_uploaded else reproduce_command(run),
+        "has_margins": has_margins(rows),
+        "has_tokens": has_tokens(run),
+    }
+
+
+def in_order(
+    rows: Sequence[Row], sort: str, values: Mapping[str, Callable[[Row], float | None]]
+) -> tuple[list[Row], str]:
+    """By one of `values`, greatest first with `-` in front; rows without a value come last. Any other word: as they
+    were, and an empty word."""
+    value = values.get(sort.removeprefix("-"))
+    if value is None:
+        return list(rows), ""
+    known = [(found, row) for row in rows if (found := value(row)) is not None]
+    known.sort(key=lambda pair: -pair[0] if sort.startswith("-") else pair[0])
+    return [row for _, row in known] + [row for row in rows if value(row) is None], sort
+
+
+def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list[ItemRow]:
+    return [
+        ItemRow(
+            item,
+            [(result.outcomes[place], result.margins[place], result.is_close(place)) for result in results],
+        )
+        for place, item in enumerate(items)
+    ]
+
+
+def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
+    """Items of which any outcome is like that; all without such a filter."""
+    wanted = FILTERS.get(only)
+    if wanted is None:
+        return list(rows)
+    return [row for row in rows if any(wanted(code, close) for code, _, close in row.cells)]
+
+
+def prediction_key(result: PredictionResult) -> str:
+    """Names the prediction in addresses: p1 for the first."""
+    return f"p{result.position + 1}"
+
+
+def item_orders(results: Sequence[PredictionResult], rows: Sequence[ItemRow]) -> dict[str, Any]:
+    """For `in_order`: by number, or by a prediction's margin, its outcome where a run has no margins."""
+    column = 1 if has_margins(rows) else 0
+    orders: dict[str, Any] = {"item": lambda row: row.item}
+    for place, result in enumerate(results):
+        orders[prediction_key(result)] = lambda row, place=place: row.cells[place][column]
+    return orders
+
+
+def has_margins(rows: Sequence[ItemRow]) -> bool:
+    return any(margin is not None for row in rows for _, margin, _ in row.cells)
+
+
+def owner_name(run: SuiteRun, user: User | AnonymousUser) -> str:
+    """Who queued or uploaded the run, as far as this user may know it; empty when the account is gone."""
+    if not may_know_owner(user, run):
+        return ANONYMOUS
+    return run.owner.display_name if run.owner else ""
+
+
+def has_tokens(run: SuiteRun) -> bool:
+    """Computed runs have tokens; uploaded ones have them when the file did."""
+    if not run.is_uploaded:
+        return True
+    return run.sentence_scores.exclude(tokens=[]).exists()
+
+
+def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
+    """The sentences of an item for a run that has outcomes alone: text without any bits."""
+    blank: list[float | None] = [None] * len(revision.region_names)
+    return [
+        SentenceScore(
+            sentence=row, text=join(row.contents, revision.join_policy).text, regions=blank, tokens=[]
+        )
+        for row in revision.sentences.filter(item=item).order_by("position")
+    ]
+
+
+def reproduce_command(run: SuiteRun) -> str:
+    """The command line that computes the same numbers from the downloaded suite."""
+    flags = {
+        name: run.policy[name]
+        for name in ("bos", "join", "metric", "whitespace", "tokens")
+        if name in run.policy
+    }
+    words = [f"--{name} {value}" for name, value in flags.items()]
+    if run.policy.get("eos"):
+        words.append("--eos")
+    return (
+        f"python manage.py evaluate {run.revision.suite.slug}-r{run.revision.number}.json "
+        f"--model {run.model.slug} {' '.join(words)}"
+    )
+
+
+def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
+    by_region: dict[int, list[ShownToken]] = {}
+    skipped = set(score.not_computed)
+    for number, (token, token_id, start, end, bits, region, straddles) in enumerate(score.tokens):
+        shown = ShownToken(
+            text=score.text[start:end],
+            token=token,
+            token_id=token_id,
+            start=start,
+            end=end,
+            bits=bits,
+            straddles=bool(straddles),
+            special=region < 0,
+            not_computed=number in skipped,
+        )
+        by_region.setdefault(region, []).append(shown)
+    contents = score.sentence.contents
+    return ShownSentence(
+        condition=score.sentence.condition,
+        score=score,
+        regions=[
+            ShownRegion(
+                number,
+                name,
+                contents[number - 1],
+                score.regions[number - 1],
+                number in critical,
+                by_region.get(number - 1, []),
+                any(token.not_computed for token in by_region.get(number - 1, [])),
+            )
+            for number, name in revision.regions.items()
+        ],
+        specials=by_region.get(-1, []),
+    )

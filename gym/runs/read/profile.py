@@ -1,0 +1,195 @@
+"""One model against the field: its tags, strengths and weaknesses, robustness, size and checkpoints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gym.lib.stats import rate_difference, weighted_mean
+from gym.lib.stats.intervals import Interval
+from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
+from gym.runs.read.leaderboard.rows import group_of, tagged
+from gym.runs.read.modified import pairs_of
+from models_registry.models import RegisteredModel
+from suites.models import SuiteRevision
+
+STEP = "step:"
+"""A model's tag `step:1000` says after how many steps of training this checkpoint was taken."""
+
+
+@dataclass(frozen=True)
+class TagRow:
+    """`field` is the mean of the other models' means, `n` how many they are."""
+
+    tag: str
+    mean: Mean
+    field: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class SuiteAgainstField:
+    """A model's cell on a suite; `field` is the mean of the rates of `n` other models."""
+
+    revision: SuiteRevision
+    cell: Cell
+    field: float
+    n: int
+    rank: int
+
+    @property
+    def rate(self) -> float:
+        return self.cell.rate
+
+    @property
+    def difference(self) -> float:
+        return self.rate - self.field
+
+
+@dataclass(frozen=True)
+class Change:
+    """A rate without and with modifier, and by how much it changes, each with its 95% interval. The two suites have
+    items of their own."""
+
+    without: float
+    without_interval: Interval
+    with_modifier: float
+    with_interval: Interval
+
+    @property
+    def difference(self) -> float:
+        return self.with_modifier - self.without
+
+    @cached_property
+    def difference_interval(self) -> Interval:
+        return rate_difference(self.without, self.without_interval, self.with_modifier, self.with_interval)
+
+
+@dataclass(frozen=True)
+class RobustPair:
+    """A suite without and with modifier under one model."""
+
+    row: Row
+    plain: Column
+    modified: Column
+    before: Cell
+    after: Cell
+
+    @cached_property
+    def change(self) -> Change:
+        before, after = self.before, self.after
+        return Change(
+            before.rate, Interval(before.low, before.high), after.rate, Interval(after.low, after.high)
+        )
+
+
+def row_of(board: Board, model: RegisteredModel) -> Row | None:
+    return next((row for row in board.rows if model.pk in {one.pk for one in row.models}), None)
+
+
+def tag_rows(board: Board, model: RegisteredModel) -> list[TagRow]:
+    """Means over the suites of each tag; tags none of whose suites the model has run are left out."""
+    own = row_of(board, model)
+    rows = []
+    for k, tag in enumerate(board.tags):
+        mean = own.tags[k] if own else None
+        others = [row.tags[k] for row in board.rows if row is not own]
+        rates = [other.rate for other in others if other is not None]
+        if mean is not None:
+            rows.append(TagRow(tag, mean, sum(rates) / len(rates) if rates else None, len(rates)))
+    return rows
+
+
+def against_field(board: Board, model: RegisteredModel) -> list[SuiteAgainstField]:
+    """Suites that others have run too, from the model's greatest advantage to its greatest disadvantage."""
+    own = row_of(board, model)
+    found = []
+    for k, column in enumerate(board.columns):
+        cell = own.cells[k] if own else None
+        rates = [row.cells[k].rate for row in board.rows if row is not own and row.cells[k] is not None]  # type: ignore[union-attr]
+        if cell is None or not rates:
+            continue
+        rank = 1 + sum(rate > cell.rate for rate in rates)
+        mean = sum(rates) / len(rates)
+        found.append(SuiteAgainstField(column.revision, cell, mean, len(rates), rank))
+    return sorted(found, key=lambda row: (-row.difference, row.revision.suite.title))
+
+
+def strengths_and_weaknesses(
+    ranked: Sequence[SuiteAgainstField],
+) -> tuple[list[SuiteAgainstField], list[SuiteAgainstField]]:
+    """Furthest above and furthest below the others, at most five each, and never the same suite twice."""
+    half = min(5, (len(ranked) + 1) // 2)
+    strengths = [row for row in ranked[:half] if row.difference > 0]
+    return strengths, [row for row in reversed(ranked[half:]) if row.difference < 0][:5]
+
+
+def robust_pairs(board: Board, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
+    """Pairs of suites without and with modifier that the same model has run."""
+    wanted = {model.pk for model in models} if models is not None else None
+    pairs = []
+    for plain, modified in pairs_of([column.revision for column in board.columns]):
+        for row in board.rows:
+            before, after = row.cells[plain], row.cells[modified]
+            if before and after and (wanted is None or row.model.pk in wanted):
+                pairs.append(RobustPair(row, board.columns[plain], board.columns[modified], before, after))
+    return pairs
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """One model over all its `n` pairs, as in the paper's stability figure: means of their rates."""
+
+    row: Row
+    n: int
+    items_without: int
+    items_with: int
+    change: Change
+
+
+def robustness(board: Board) -> list[Robustness]:
+    """Means over the pairs that a model has run, best first."""
+    by_model: dict[int, list[RobustPair]] = {}
+    for pair in robust_pairs(board):
+        by_model.setdefault(pair.row.model.pk, []).append(pair)
+    rows = [
+        Robustness(
+            pairs[0].row,
+            len(pairs),
+            sum(pair.before.n for pair in pairs),
+            sum(pair.after.n for pair in pairs),
+            Change(*_mean_of([pair.before for pair in pairs]), *_mean_of([pair.after for pair in pairs])),
+        )
+        for pairs in by_model.values()
+    ]
+    return sorted(rows, key=lambda row: -row.change.without)
+
+
+def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
+    found = weighted_mean(
+        [cell.rate for cell in cells], [Interval(cell.low, cell.high) for cell in cells], [1.0] * len(cells)
+    )
+    assert found is not None  # there are cells, and their weights are 1
+    return found
+
+
+def checkpoints(board: Board, model: RegisteredModel) -> list[tuple[float, Row]]:
+    """(training step, row) of the checkpoints of this model's group, in order; empty below two of them."""
+    group = group_of(model)
+    if group is None:
+        return []
+    found = []
+    for row in board.rows:
+        step = _number(tagged(row.model, STEP))
+        if group_of(row.model) == group and step is not None:
+            found.append((step, row))
+    return sorted(found, key=lambda pair: pair[0]) if len(found) > 1 else []
+
+
+def _number(text: str) -> float | None:
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKmM]?)", text)
+    if match is None:
+        return None
+    return float(match[1]) * {"": 1.0, "k": 1e3, "m": 1e6}[match[2].lower()]

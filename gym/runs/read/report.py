@@ -1,0 +1,263 @@
+"""A run as data: what the page shows, for downloads, the command line and the API.
+
+One builder serves results from the database and results computed in the foreground, so that they cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gym.runs.core.compute import RunResult, SentenceResult
+from gym.runs.core.outcomes import PredictionOutcome
+from gym.runs.models import SuiteRun
+from suites.formats import SuiteDocument
+from suites.formulas import parse
+
+INCOMPLETE = (
+    "This run computed only the tokens of regions that its predictions look at (tokens=needed). Where not_computed is "
+    "true there are no bits; a run with tokens=all has them."
+)
+OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
+
+
+def result_of(run: SuiteRun) -> RunResult:
+    """The stored results of a finished run."""
+    sentences = [
+        SentenceResult(
+            position=position,
+            item=row.sentence.item,
+            condition=row.sentence.condition,
+            text=row.text,
+            regions=row.regions,
+            special=row.special_bits,
+            total=row.total_bits,
+            tokens=row.tokens,
+            failure=row.failure,
+            not_computed=row.not_computed,
+        )
+        for position, row in enumerate(
+            run.sentence_scores.select_related("sentence").order_by("sentence__position")
+        )
+    ]
+    predictions = [
+        PredictionOutcome(
+            position=row.position,
+            name=row.prediction.name,
+            formula=row.prediction.formula,
+            total=row.total,
+            passed=row.passed,
+            ties=row.ties,
+            not_evaluable=row.not_evaluable,
+            too_close=row.too_close,
+            ci_low=row.ci_low,
+            ci_high=row.ci_high,
+            chance=row.chance,
+            chance_error=row.chance_error,
+            mean_margin=row.mean_margin,
+            outcomes=row.outcomes,
+            margins=row.margins,
+            close=row.close or [False] * len(row.outcomes),
+        )
+        for row in run.prediction_results.select_related("prediction")
+    ]
+    items = list(dict.fromkeys(row.item for row in sentences))
+    if not items:  # uploaded outcomes have no sentences
+        items = next((row.items for row in run.prediction_results.all()), [])
+    return RunResult(items, sentences, predictions, run.region_summary)
+
+
+def run_head(run: SuiteRun) -> dict[str, Any]:
+    """Suite, model, policy and provenance of a run."""
+    return {
+        "suite": {
+            "slug": run.revision.suite.slug,
+            "name": run.revision.name,
+            "revision": run.revision.number,
+            "sha256": run.revision.sha256,
+        },
+        "model": {"slug": run.model.slug, "name": run.model.name},
+        "source": run.source,
+        "policy": run.policy,
+        "provenance": run.provenance,
+    }
+
+
+def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
+    """Lossless JSON of a result; values without a number are null, units are bits.
+
+    `predictions[].{formula, passed, total, outcomes}`: `outcomes[k]` says whether the prediction held for item
+    number k of `items`; `details` adds ties, missing values and margins.
+    `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them. `complete` is false
+    if only needed tokens were computed.
+    """
+    conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
+    for row in result.sentences:
+        conditions[row.item].append(_condition(document, row))
+    return {
+        **head,
+        "unit": "bits",
+        "complete": result.complete,
+        **({} if result.complete else {"note": INCOMPLETE}),
+        "predictions": [_prediction(document, row, result.items) for row in result.predictions],
+        "items": [{"item_number": item, "conditions": rows} for item, rows in conditions.items()],
+    }
+
+
+def _prediction(document: SuiteDocument, row: PredictionOutcome, items: list[int]) -> dict[str, Any]:
+    regions = dict(enumerate(document.region_names, start=1))
+    return {
+        "name": row.name,
+        "formula": row.formula,
+        "description": parse(row.formula).describe(regions),
+        "passed": row.passed,
+        "total": row.total,
+        "rate": row.rate,
+        "interval": [row.ci_low, row.ci_high],
+        "chance": row.chance,
+        "chance_standard_error": row.chance_error,
+        "ties": row.ties,
+        "too_close": row.too_close,
+        "not_evaluable": row.not_evaluable,
+        "mean_margin": row.mean_margin,
+        "outcomes": [code == 1 for code in row.outcomes],
+        "details": [
+            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": close}
+            for item, code, margin, close in zip(items, row.outcomes, row.margins, row.close, strict=True)
+        ],
+    }
+
+
+def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
+    contents = document.sentences[row.position].contents
+    regions, tokens = skipped_regions(row.tokens, row.not_computed), set(row.not_computed)
+    return {
+        "condition_name": row.condition,
+        "sentence": row.text,
+        "total_bits": row.total,
+        "special_bits": row.special,
+        "failure": row.failure or None,
+        "regions": [
+            {
+                "region_number": number,
+                "name": name,
+                "content": content,
+                "bits": bits,
+                **({"not_computed": True} if number - 1 in regions else {}),
+            }
+            for number, (name, content, bits) in enumerate(
+                zip(document.region_names, contents, row.regions, strict=True), start=1
+            )
+        ],
+        "tokens": [
+            {
+                "token": token,
+                "id": token_id,
+                "start": start,
+                "end": end,
+                "bits": bits,
+                "region_number": region + 1 if region >= 0 else None,
+                "straddles": straddles,
+                **({"not_computed": True} if number in tokens else {}),
+            }
+            for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens)
+        ],
+    }
+
+
+REGION_HEADER = (
+    "suite",
+    "model_name",
+    "item_number",
+    "condition_name",
+    "region_number",
+    "region_name",
+    "content",
+    "surprisal_bits",
+)
+
+
+def region_header(result: RunResult) -> tuple[str, ...]:
+    """Columns of `region_rows`; of a run of needed tokens also whether the region was not computed."""
+    return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
+
+
+def skipped_regions(tokens: Sequence[Sequence[Any]], not_computed: Sequence[int]) -> set[Any]:
+    """0-based regions of a sentence that were not computed."""
+    return {tokens[number][5] for number in not_computed}
+
+
+def region_rows(
+    document: SuiteDocument, result: RunResult, suite: str, model: str
+) -> Iterator[tuple[Any, ...]]:
+    """One row per item x condition x region, as the SyntaxGym site's raw surprisal file; see `region_header`."""
+    complete = result.complete
+    for row in result.sentences:
+        contents = document.sentences[row.position].contents
+        skipped = skipped_regions(row.tokens, row.not_computed)
+        cells = zip(document.region_names, contents, row.regions, strict=True)
+        for number, (name, content, bits) in enumerate(cells, start=1):
+            cell = (suite, model, row.item, row.condition, number, name, content, bits)
+            yield cell if complete else (*cell, int(number - 1 in skipped))
+
+
+def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
+    """The run as a table for a terminal."""
+    lines = [
+        f"{document.name} · {head['model']['name']}",
+        f"{len(result.items)} items × {len(document.conditions)} conditions × "
+        f"{len(document.region_names)} regions; "
+        + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
+        "",
+    ]
+    regions = dict(enumerate(document.region_names, start=1))
+    for row in result.predictions:
+        lines += [
+            f"{row.name or f'Prediction {row.position + 1}'}: {row.formula.strip()}",
+            f"  {parse(row.formula).describe(regions)}",
+            f"  {_rate_text(row)}",
+            "",
+        ]
+    lines += [_summary_table(document, result), ""]
+    if result.n_unscored:
+        reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
+        lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]
+    return "\n".join(lines)
+
+
+def _rate_text(row: PredictionOutcome) -> str:
+    if row.rate is None or row.ci_low is None or row.ci_high is None:
+        return "no items"
+    chance = "" if row.chance is None else f", chance {row.chance:.1%}"
+    extra = "".join(
+        f", {count} {name}"
+        for count, name in (
+            (row.ties, "ties"),
+            (row.too_close, "too close to call"),
+            (row.not_evaluable, "not evaluable"),
+        )
+        if count
+    )
+    return (
+        f"{row.rate:.1%} ({row.passed} of {row.total}; 95% {row.ci_low:.1%}–{row.ci_high:.1%}{chance}{extra})"
+    )
+
+
+def _summary_table(document: SuiteDocument, result: RunResult) -> str:
+    """Mean bits by condition (rows) and region (columns)."""
+    head = ["mean bits", *(f"{number} {name}" for number, name in enumerate(document.region_names, start=1))]
+    body = [
+        [
+            str(row["condition"]),
+            *("–" if cell["mean"] is None else f"{cell['mean']:.2f}" for cell in row["regions"]),  # type: ignore[attr-defined]
+        ]
+        for row in result.region_summary
+    ]
+    widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in [head, *body]
+    )

@@ -1,0 +1,105 @@
+"""Reads of runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Case, Exists, OuterRef, Prefetch, Q, QuerySet, When
+
+from gym.jobs.models import ACTIVE_STATES
+from gym.runs.models import FormerRunKey, PredictionResult, SuiteRun
+from models_registry.selectors import visible_to as visible_models
+from suites.selectors import known_to, listed_for
+from suites.selectors import visible_to as visible_suites
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+    from suites.models import SuiteRevision
+
+
+UNFINISHED = 20
+"""So many runs that are not done a suite's page lists."""
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+    """Runs whose suite and model this user may see."""
+    return SuiteRun.objects.filter(
+        revision__suite__in=visible_suites(user), model__in=visible_models(user)
+    ).select_related("revision__suite", "model", "job", "owner")
+
+
+def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+    """Runs for lists: visible ones, less those of other people's unlisted suites."""
+    return visible_to(user).filter(revision__suite__in=listed_for(user))
+
+
+def known_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+    """Visible runs whose address this user may be told: of suites they may be told of, and their own of other people's
+    unlisted suites, for as long as the suite has the address that they knew."""
+    known = Q(revision__suite__in=known_to(user))
+    if user.is_authenticated:
+        known |= Q(owner=user, former_keys=None)
+    return visible_to(user).filter(known)
+
+
+def run_at(user: User | AnonymousUser, key: str) -> QuerySet[SuiteRun]:
+    """The visible run of this key, if there is one. A key that it had before leads to it only who may be told of its
+    suite."""
+    before = FormerRunKey.objects.filter(key=key).values("run")
+    return visible_to(user).filter(Q(key=key) | Q(pk__in=before, revision__suite__in=known_to(user)))
+
+
+def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
+    """Those that are queued or running and have no results yet."""
+    return runs.filter(completed_at=None, job__state__in=ACTIVE_STATES)
+
+
+def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
+    """The run that counts of each (revision, model): finished, of the highest standing, and the newest of those."""
+    return runs.filter(_counts())
+
+
+def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
+    """The runs that count (newest_done) with their prediction results (less their lists of items)."""
+    return list(_with_results(newest_done(runs)).defer("region_summary", "provenance"))
+
+
+def newest_and_unfinished(
+    runs: QuerySet[SuiteRun], revision: SuiteRevision, *, results: bool = True
+) -> tuple[list[SuiteRun], list[SuiteRun]]:
+    """Of a suite's runs, in one query: what `latest_done` gives for the revision, with region summaries, and the newest
+    of those without results (newest first): under way on any revision, stopped on this one. Without `results` the
+    finished runs have none."""
+    waiting = Q(job__state__in=ACTIVE_STATES) | Q(revision=revision)
+    unfinished = runs.filter(waiting, completed_at=None).order_by(
+        Case(When(job__state__in=ACTIVE_STATES, then=0), default=1), "-pk"
+    )
+    counted = Q(revision=revision) & _counts()
+    rows = _with_results(
+        runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted), results=results
+    )
+    found = list(rows.defer("provenance"))
+    return [run for run in found if run.is_done], [run for run in reversed(found) if not run.is_done]
+
+
+def _counts() -> Q:
+    """Finished, and no run of the same revision and model has a higher standing, or the same one and finished later.
+    (Asked as an anti-join, because databases guess the size of `pk = (SELECT …)` badly, and then join a thousand suites
+    in nested loops.)"""
+    later = Q(completed_at__gt=OuterRef("completed_at")) | Q(
+        completed_at=OuterRef("completed_at"), pk__gt=OuterRef("pk")
+    )
+    before = Q(standing__gt=OuterRef("standing")) | (Q(standing=OuterRef("standing")) & later)
+    same = SuiteRun.objects.filter(
+        before, revision=OuterRef("revision"), model=OuterRef("model"), completed_at__isnull=False
+    )
+    return Q(~Exists(same), completed_at__isnull=False)
+
+
+def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
+    kept = PredictionResult.objects.defer("items", "outcomes", "margins", "close")
+    rows = kept.select_related("prediction")
+    wanted = rows if results else rows.none()
+    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=wanted))

@@ -1,0 +1,128 @@
+"""The background runner: scores a run chunk by chunk and writes its results in one transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from gym.jobs import rights
+from gym.jobs.context import JobContext
+from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.registry import handler
+from gym.runs.core.compute import RunResult, evaluate_document
+from gym.runs.core.provenance import error_bits_of, provenance
+from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
+from gym.runs.policies import standing_of
+from gym.runs.signals import results_written
+from gym.runs.work.scoring import Scoring
+from models_registry import permissions as model_permissions
+from models_registry.backends import Backend, BackendError, BackendUnavailable, FilesMissing
+from suites import permissions as suite_permissions
+from suites.models import SuiteRevision
+
+ROWS = 500
+
+
+@handler("suite_run", seconds=7 * 86_400)
+def suite_run(context: JobContext) -> None:
+    """Claimed by a worker: load, score what the cache does not know, judge, write."""
+    from models_registry.warm import borrow
+
+    run = (
+        SuiteRun.objects.select_related("revision__suite", "model").filter(pk=context.payload["run"]).first()
+    )
+    if run is None:
+        raise PermanentFailure("The run was deleted.")
+    suite, model = run.revision.suite, run.model
+    rights.require(
+        context,
+        {
+            f"the suite {suite.slug}": lambda person: suite_permissions.can_run(person, suite),
+            f"the model {model.slug}": lambda person: model_permissions.can_run(person, model),
+        },
+    )
+    if not run.model.is_ready:
+        raise PermanentFailure(f"{run.model.name} is not ready any more: {run.model.status_reason}")
+    try:
+        with borrow(run.model) as backend:
+            score_run(context, run, backend)
+    except FilesMissing as error:
+        raise NotHere(f"the files of the model {run.model.slug}") from error
+    except BackendUnavailable:
+        raise  # a server that is busy: the job is tried again
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+
+
+def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
+    scoring = Scoring(context, run, backend)
+    scores = scoring.scores()
+    context.check()
+    facts = backend.facts
+    result = evaluate_document(
+        scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
+    )
+    record = provenance(run.revision.sha256, run.model.backend, backend, result)
+    with context.finish():
+        write_result(run, result, record, n_unique=scoring.n_unique)
+
+
+def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int) -> None:
+    """Replace whatever the run holds by this result. Call inside the transaction that ends the attempt."""
+    revision: SuiteRevision = run.revision
+    run.sentence_scores.all().delete()
+    run.prediction_results.all().delete()
+    sentences = {row.position: row for row in revision.sentences.all()}
+    SentenceScore.objects.bulk_create(
+        [
+            SentenceScore(
+                run=run,
+                sentence=sentences[row.position],
+                text=row.text,
+                regions=row.regions,
+                special_bits=row.special,
+                total_bits=row.total,
+                tokens=row.tokens,
+                failure=row.failure,
+                not_computed=row.not_computed,
+            )
+            for row in result.sentences
+        ],
+        batch_size=ROWS,
+    )
+    predictions = {row.position: row for row in revision.predictions.all()}
+    PredictionResult.objects.bulk_create(
+        [
+            PredictionResult(
+                run=run,
+                prediction=predictions[row.position],
+                position=row.position,
+                total=row.total,
+                passed=row.passed,
+                ties=row.ties,
+                not_evaluable=row.not_evaluable,
+                too_close=row.too_close,
+                ci_low=row.ci_low,
+                ci_high=row.ci_high,
+                chance=row.chance,
+                chance_error=row.chance_error,
+                mean_margin=row.mean_margin,
+                items=result.items,
+                outcomes=row.outcomes,
+                margins=row.margins,
+                close=row.close,
+            )
+            for row in result.predictions
+        ]
+    )
+    SuiteRun.objects.filter(pk=run.pk).update(
+        completed_at=timezone.now(),
+        standing=standing_of(run, is_whole=len(result.predictions) == len(predictions)),
+        provenance=facts,
+        n_unique=n_unique,
+        n_unscored=result.n_unscored,
+        region_summary=result.region_summary,
+    )
+    run.chunks.update(scores=None)
+    results_written.send(sender=SuiteRun, run=run)

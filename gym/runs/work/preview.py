@@ -1,0 +1,306 @@
+"""Live preview: bits of sentences while they are being written.
+
+Sentences that the score cache knows are answered at once. The others go to the quick queue, where a worker scores
+them into the cache, and the page asks again with the same body. Nothing of a preview is a result: it leaves no run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from gym.jobs import rights
+from gym.jobs import services as jobs
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure, WrongState
+from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
+from gym.jobs.registry import handler
+from gym.jobs.selectors import held_somewhere
+from gym.runs import limits
+from gym.runs.core.chunks import plan_chunks
+from gym.runs.core.compute import joined_sentences, measure
+from gym.runs.core.outcomes import Grid, listed, outcomes_of
+from gym.runs.core.provenance import error_bits_of
+from gym.runs.core.token_arrays import Scores
+from gym.runs.work import cache
+from models_registry import permissions
+from models_registry.backends import BACKENDS, Backend, BackendError, ModelFacts
+from models_registry.engine import ScoringFailure, ScoringPolicy
+from models_registry.models import RegisteredModel
+from suites.formats import SuiteDocument
+from suites.formulas import FormulaError, parse
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+KIND = QUEUE = "preview"
+CHUNK_CHARACTERS = 2_000
+WAIT_SECONDS = 0.2
+LOOK_SECONDS = 0.01
+KEEP = timedelta(minutes=30)
+RECENT = timedelta(minutes=2)
+"""What failed so lately is told, not tried again: longer than a page in the background takes to ask again."""
+
+
+class PreviewFailed(Exception):
+    """The model could not be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The scores are on their way. `loading`: no worker has the model in memory yet; `load_seconds` says how long that
+    took last time, None = not known."""
+
+    job: str
+    loading: bool = False
+    load_seconds: float | None = None
+
+
+def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
+    """The cache key of this model's scores as a worker last saw the model; None when none has seen it."""
+    try:
+        return cache.scorer_key(ModelFacts.from_dict(model.facts), policy)
+    except (TypeError, AttributeError):
+        return None
+
+
+def preview(
+    suite_id: int,
+    document: SuiteDocument,
+    items: Sequence[int],
+    model: RegisteredModel,
+    policy: ScoringPolicy,
+    *,
+    actor: User,
+) -> dict[str, Any] | Waiting:
+    """Bits, outcomes and margins of these sentences, or word that they are being scored. Sentences that the cache does
+    not know count for the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
+    texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
+    known = _known(suite_id, model, policy, texts, actor)
+    missing = [text for text in texts if text not in known]
+    if missing:
+        job = _queue(suite_id, model, policy, missing, actor=actor)
+        waiting = _wait(job, model)
+        if waiting is not None:
+            return waiting
+        model.refresh_from_db(fields=["facts"])
+        known = _known(suite_id, model, policy, texts, actor)
+        if any(text not in known for text in texts):  # the cache was cleared under us
+            return Waiting(str(job.pk))
+    return _answer(document, items, known, model, policy)
+
+
+def _known(
+    suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], actor: User
+) -> dict[str, Scores]:
+    """What the cache has of these texts; of the others, what failed a moment ago."""
+    scorer = scorer_of(model, policy)
+    if scorer is None:
+        return {}
+    known = cache.read(scorer, texts)
+    if len(known) < len(set(texts)):
+        failed = _failed_lately(suite_id, scorer, actor)
+        known |= {text: failed[text] for text in texts if text in failed and text not in known}
+    return known
+
+
+def _failed_lately(suite_id: int, scorer: str, actor: User) -> dict[str, Scores]:
+    """Failures that may pass, which the cache does not keep: those of this person's last previews of this suite."""
+    lately = Job.objects.filter(
+        kind=KIND,
+        owner=actor,
+        state=State.DONE,
+        finished__gt=timezone.now() - RECENT,
+        payload__suite=suite_id,
+        payload__scorer=scorer,
+    )
+    return {
+        text: ScoringFailure(reason, transient=True)
+        for payload in lately.values_list("payload", flat=True)
+        for text, reason in payload["failed"].items()
+    }
+
+
+def _answer(
+    document: SuiteDocument,
+    items: Sequence[int],
+    known: dict[str, Scores],
+    model: RegisteredModel,
+    policy: ScoringPolicy,
+) -> dict[str, Any]:
+    scores = [known[joined.text] for joined in joined_sentences(document, policy)]
+    facts = ModelFacts.from_dict(model.facts)
+    measured = measure(document, scores, policy, left_to_right=facts.left_to_right)
+    grid = measured.grid()
+    places = {item: place for place, item in enumerate(grid.items)}
+    chosen = [places.get(item) for item in items]
+    error_bits = error_bits_of(facts)
+    judged = [
+        _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
+    ]
+    return {
+        "rows": [
+            {
+                "item": row.item,
+                "condition": row.condition,
+                "bits": row.regions,
+                "total": row.total,
+                "failure": row.failure,
+            }
+            for row in measured.rows()
+        ],
+        "items": list(items),
+        "outcomes": [outcomes for outcomes, _, _ in judged],
+        "margins": [margins for _, margins, _ in judged],
+        "too_close": [close for _, _, close in judged],
+    }
+
+
+Judged = tuple[list[int | None], list[float | None], list[bool | None]]
+
+
+def _judge(
+    text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error_bits: float
+) -> Judged:
+    """Outcome codes, margins and "too close to call" of one formula; null where it cannot be read or the item is not
+    among the rows."""
+    nothing: Judged = [None] * len(chosen), [None] * len(chosen), [None] * len(chosen)
+    try:
+        formula = parse(text)
+    except FormulaError:
+        return nothing
+    if formula.check(document.regions, document.conditions) or not formula.references:
+        return nothing
+    outcomes, margins, close = outcomes_of(formula, grid, error_bits)
+    columns = outcomes.tolist(), listed(margins), close.tolist()
+    codes, sizes, flags = (
+        [None if place is None else column[place] for place in chosen] for column in columns
+    )
+    return codes, sizes, flags
+
+
+# --- the queue ---
+
+
+def _queue(
+    suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], *, actor: User
+) -> Job:
+    """The job that scores these texts: the one that is at it already, or a new one in place of stale ones."""
+    wanted = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
+    digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)
+    same = mine.filter(payload__digest=digest)
+    failed = same.filter(state=State.FAILED, finished__gt=timezone.now() - RECENT).first()
+    if failed is not None:
+        raise PreviewFailed(failed.error)
+    active = same.filter(state__in=ACTIVE_STATES, cancel_requested=False).first()
+    if active is not None:
+        return active
+    with transaction.atomic():
+        paid: set[str] = set()
+        for stale in mine.filter(state__in=ACTIVE_STATES, cancel_requested=False):
+            if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
+                paid.update(stale.payload["texts"])  # charged, and now scored here
+            _cancel(stale, actor)
+        limits.charge(actor, len(set(texts) - paid))
+        return jobs.enqueue(
+            KIND,
+            {**wanted, "digest": digest},
+            owner=actor,
+            queue=QUEUE,
+            title=f"preview with {model.slug}",
+            total=len(texts),
+            max_attempts=1,
+        )
+
+
+def _cancel(job: Job, actor: User) -> None:
+    try:
+        jobs.request_cancel(job, actor=actor)
+    except WrongState:
+        return  # it ended meanwhile
+
+
+def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
+    """Most previews are done before the answer could reach the page, so look for a moment; None when it is done.
+
+    Nobody waits for a model that is still to be loaded without being told."""
+    seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
+    slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
+    loading = slow and not held_somewhere(model.slug, QUEUE)
+    end = time.monotonic() + (0.0 if loading else WAIT_SECONDS)
+    while True:
+        row = Job.objects.filter(pk=job.pk).values_list("state", "error").first()
+        state, error = row if row is not None else (State.DONE, "")
+        if state == State.DONE:
+            return None
+        if state == State.FAILED:
+            raise PreviewFailed(error)
+        if time.monotonic() >= end or state == State.CANCELLED:
+            return Waiting(str(job.pk), loading, seconds)
+        time.sleep(LOOK_SECONDS)
+
+
+@handler(KIND, seconds=600)
+def score_preview(context: JobContext) -> None:
+    """Score the texts that the cache does not know, a chunk at a time, so that a stale preview stops early. Failures
+    that may pass stay with the job."""
+    from models_registry.warm import borrow
+
+    model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()
+    if model is None:
+        raise PermanentFailure("The model was deleted.")
+    rights.require(
+        context,
+        {f"the model {model.slug}": lambda person: permissions.can_run(person, model)},
+    )
+    policy = ScoringPolicy.from_dict(context.payload["policy"])
+    try:
+        with borrow(model) as backend:
+            scores = score_missing(context, backend, policy, context.payload["texts"])
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+    scorer = cache.scorer_key(backend.facts, policy)
+    failed = {
+        text: row.reason for text, row in scores.items() if isinstance(row, ScoringFailure) and row.transient
+    }
+    with context.finish():
+        if failed:
+            told = {**context.payload, "scorer": scorer, "failed": failed}
+            Job.objects.filter(pk=context.job_id).update(payload=told)
+        if scorer_of(model, policy) != scorer:  # checked elsewhere: say how the model looks here
+            facts = {**model.facts, **backend.facts.to_dict()}
+            RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)
+        old = Job.objects.filter(kind=KIND, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
+        if old.exists():
+            old.delete()
+
+
+def score_missing(
+    context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
+) -> dict[str, Scores]:
+    """Scores of all these texts; those that the cache did not know are in it now, less failures that may pass."""
+    scorer = cache.scorer_key(backend.facts, policy)
+    known = cache.read(scorer, texts)
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    done = len(texts) - len(missing)
+    for places in plan_chunks(missing, CHUNK_CHARACTERS):
+        context.refresh()
+        context.check()
+        chunk = [missing[place] for place in places]
+        scores: Sequence[Scores] = backend.score(chunk, policy)
+        found = dict(zip(chunk, scores, strict=True))
+        with context.transaction():
+            cache.write(scorer, found)
+        known |= found
+        done += len(chunk)
+        context.progress(done, len(texts), "sentences")
+    return known

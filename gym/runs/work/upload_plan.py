@@ -1,0 +1,245 @@
+"""A file of results and the suites it is about: read it, match it, say what it comes to. Saves nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+
+from gym.runs.core.uploaded import KINDS, Applied, Part, Uploaded, apply, has_text, read_results
+from models_registry.models import RegisteredModel
+from suites import permissions as suite_permissions
+from suites.formats import Notice, Problem, SuiteDocument, SuiteFormatError
+from suites.formats.documents import listing
+from suites.models import SuiteRevision
+from suites.selectors import document_of, listed_for
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+MAX_CANDIDATES = 5
+"""Suites of one name that are tried."""
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    name: str
+    data: bytes
+
+    def facts(self) -> dict[str, Any]:
+        digest = hashlib.sha256(self.data).hexdigest()
+        return {"name": self.name[:200], "sha256": digest, "bytes": len(self.data)}
+
+
+@dataclass
+class PlannedRun:
+    """One model on one revision: what it comes to, or why not. `model` is set when the plan is saved."""
+
+    part: Part
+    revision: SuiteRevision
+    applied: Applied | None = None
+    problems: list[Problem] = field(default_factory=list)
+    model: RegisteredModel | None = None
+
+
+@dataclass
+class Plan:
+    """What a file would become. `unmatched`: (name of a suite in the file, why it has no match). `notices` are about
+    the file as a whole."""
+
+    uploaded: Uploaded
+    files: list[GivenFile]
+    unit: str = "bits"
+    runs: list[PlannedRun] = field(default_factory=list)
+    unmatched: list[tuple[str, str]] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+
+    @property
+    def good(self) -> list[PlannedRun]:
+        return [run for run in self.runs if run.applied is not None]
+
+    @property
+    def refused(self) -> list[PlannedRun]:
+        return [run for run in self.runs if run.applied is None]
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(run.part.model for run in self.good))
+
+
+def plan_upload(
+    file: GivenFile,
+    *,
+    actor: User,
+    revision: SuiteRevision | None = None,
+    spec: GivenFile | None = None,
+    kind: str = "auto",
+    unit: str = "bits",
+) -> Plan:
+    """Read a file and fit it to one revision, or to the suites it names. Saves nothing.
+
+    Raises SuiteFormatError when nothing in it can be used, with every reason.
+    """
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to upload results")
+    if revision is not None:
+        require_target(revision, actor)
+    uploaded = read_results(file.data, spec=spec.data if spec else None, kind=kind, unit=unit)
+    plan = Plan(uploaded, [file, *([spec] if spec else [])], unit, notices=list(uploaded.notices))
+    candidates = _candidates(uploaded, revision, actor, plan)
+    by_suite: dict[str, list[Part]] = {}
+    for part in uploaded.parts:
+        if candidates.get(part.suite):
+            by_suite.setdefault(part.suite, []).append(part)
+    documents: dict[int, SuiteDocument] = {}
+    for name, parts in by_suite.items():
+        plan.runs += _fitting(name, parts, candidates[name], documents, plan, actor)
+    if not plan.good:
+        raise SuiteFormatError(_why_nothing(plan))
+    return plan
+
+
+def require_target(revision: SuiteRevision, actor: User) -> None:
+    """Results belong to something that cannot change, and that this user may see."""
+    if not suite_permissions.can_run(actor, revision.suite):
+        raise PermissionDenied("you may not upload results for this suite")
+    if not revision.is_frozen:
+        raise ValidationError("Freeze the revision first: results belong to something that cannot change.")
+
+
+def _why_nothing(plan: Plan) -> list[Problem]:
+    several = len(plan.runs) > 1
+    places: dict[tuple[str, str], list[str]] = {}
+    for run in plan.runs:
+        for problem in run.problems:
+            place = _place(run, problem.where) if several else problem.where
+            places.setdefault((problem.message, problem.hint), []).append(place)
+    problems = [Problem(listing(where, 3), *said) for said, where in places.items()]
+    problems += [Problem("file", f"suite “{name}”: {reason}") for name, reason in plan.unmatched]
+    return problems
+
+
+def _place(run: PlannedRun, where: str) -> str:
+    return f"{run.part.model or 'the model'} on {run.revision.suite.slug}, {where}"
+
+
+def _fitting(
+    name: str,
+    parts: list[Part],
+    candidates: list[SuiteRevision],
+    documents: dict[int, SuiteDocument],
+    plan: Plan,
+    actor: User,
+) -> list[PlannedRun]:
+    """The parts on the best candidate of their suite's name: the first one all of them fit. When the next one fits and
+    is no worse, there is no telling them apart."""
+    tried: list[list[PlannedRun]] = []
+    for revision in candidates:
+        document = documents.setdefault(revision.pk, document_of(revision))
+        tried.append([planned_run(part, revision, document) for part in parts])
+    fits = [runs for runs in tried if all(run.applied for run in runs)]
+    if not fits:
+        return tried[0]
+    revisions = [runs[0].revision for runs in fits]
+    slugs = [revision.suite.slug for revision in revisions]
+    if len(fits) > 1 and _rank(revisions[0], name, actor) == _rank(revisions[1], name, actor):
+        shown = ", ".join(sorted(slugs))
+        reason = f"several suites have this name ({shown}); upload it on one suite's page"
+        plan.unmatched.append((name, reason))
+        return []
+    if len(fits) > 1:
+        message = f"“{name}” is taken as {slugs[0]}; it fits {listing(slugs[1:])} as well"
+        plan.notices.append(Notice("file", message))
+    return fits[0]
+
+
+def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) -> PlannedRun:
+    """A part on a revision. One that calls its suite something else has to have the suite's sentences."""
+    try:
+        applied = apply(part, document)
+    except SuiteFormatError as error:
+        return PlannedRun(part, revision, problems=error.problems)
+    if part.suite and part.suite not in _names(revision):
+        slug = revision.suite.slug
+        if applied.failures or not has_text(part):
+            message = f"the file is about “{part.suite}”, and nothing in it shows that this is {slug}"
+            hint = "If it is, write that name in the file, or leave the name of the suite out."
+            return PlannedRun(part, revision, problems=[Problem("file", message, hint)])
+        notice = Notice("file", f"the file calls the suite “{part.suite}”; its sentences are those of {slug}")
+        applied = replace(applied, notices=(*applied.notices, notice))
+    return PlannedRun(part, revision, applied)
+
+
+def _candidates(
+    uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
+) -> dict[str, list[SuiteRevision]]:
+    """The revisions each suite name of the file may stand for, the best first: see `_rank`. Of one revision all that is
+    called like it; where nothing is, every name may stand for it."""
+    if revision is not None:
+        names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
+        others = [name for name in uploaded.suites if name not in names]
+        plan.unmatched = [(name, "this is another suite than the page's") for name in others]
+        return {name: [revision] for name in uploaded.suites if name in names}
+    by_name: dict[str, dict[int, SuiteRevision]] = {}
+    frozen = SuiteRevision.objects.filter(
+        suite__in=listed_for(actor), state=SuiteRevision.State.FROZEN
+    ).select_related("suite")
+    newest = {row.suite_id: row for row in frozen.order_by("number")}
+    for row in newest.values():
+        for name in _names(row):
+            by_name.setdefault(name, {})[row.suite_id] = row
+    found: dict[str, list[SuiteRevision]] = {}
+    for name in uploaded.suites:
+        rows = list(by_name.get(name, {}).values()) if name else []
+        rows.sort(key=lambda row: (*_rank(row, name, actor), row.pk))
+        found[name] = rows[:MAX_CANDIDATES]
+        if not name:
+            reason = "the file does not say which suite it is about; upload it on the suite's page"
+            plan.unmatched.append((name, reason))
+        elif not rows:
+            plan.unmatched.append((name, "no frozen suite of this name is listed for you"))
+    return found
+
+
+def _rank(revision: SuiteRevision, name: str, actor: User) -> tuple[bool, bool]:
+    """The actor's own suites first, whatever their addresses: a published suite may have found its name taken. Then by
+    address."""
+    return revision.suite.owner_id != actor.pk, revision.suite.slug != name
+
+
+def _names(revision: SuiteRevision) -> set[str]:
+    return {revision.suite.slug, revision.name, revision.suite.title}
+
+
+def report_of(plan: Plan) -> dict[str, Any]:
+    """The part of a report that is not in the runs themselves."""
+    return {
+        "kind": KINDS[plan.uploaded.kind],
+        "notices": [{"where": row.where, "message": row.message} for row in plan.notices],
+        "unmatched": [{"name": name, "reason": reason} for name, reason in plan.unmatched],
+        "refused": [
+            {
+                "suite": run.revision.suite.slug,
+                "model": run.part.model,
+                "problems": [
+                    {"where": row.where, "message": row.message, "hint": row.hint}
+                    for row in run.problems[:20]
+                ],
+            }
+            for run in plan.refused
+        ],
+    }
+
+
+def said(planned: PlannedRun, of_file: Sequence[dict[str, str]] = ()) -> list[str]:
+    """Notices about a run as sentences; those about the file as a whole come last."""
+    assert planned.applied is not None
+    rows = [(row.where, row.message) for row in planned.applied.notices]
+    rows += [(row["where"], row["message"]) for row in of_file]
+    return [
+        f"{message[:1].upper()}{message[1:]}." if where == "file" else f"{where}: {message}."
+        for where, message in rows
+    ]

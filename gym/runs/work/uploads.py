@@ -1,0 +1,300 @@
+"""Use cases of results that were computed elsewhere: match a file to suites, look at it, keep it, take it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from gym import __version__
+from gym.jobs import services as jobs
+from gym.runs import limits
+from gym.runs.core.outcomes import ROUNDING_BITS
+from gym.runs.models import ResultUpload, SuiteRun, UploadInput
+from gym.runs.work.actors import write_result
+from gym.runs.work.deleted_runs import delete_runs
+from gym.runs.work.upload_plan import (
+    GivenFile,
+    Plan,
+    PlannedRun,
+    plan_upload,
+    planned_run,
+    report_of,
+    require_target,
+    said,
+)
+from models_registry import permissions as model_permissions
+from models_registry.models import UPLOADED, RegisteredModel
+from models_registry.names import GROUP
+from models_registry.services import edit_card, register_uploaded_model
+from suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+__all__ = [
+    "GivenFile",
+    "ModelChoice",
+    "Plan",
+    "PlannedRun",
+    "check_choice",
+    "delete_upload",
+    "keep",
+    "may_see",
+    "plan_upload",
+    "planned_run",
+    "report_of",
+    "retry_upload",
+    "said",
+    "save_in_steps",
+    "save_upload",
+    "upload_result",
+]
+JOB = "results_upload"
+"""Kind of job; see upload_job.py."""
+AT_ONCE = 300
+"""Pairs of model and suite that are kept while somebody waits. A file of more becomes a job."""
+STEP = 20
+"""Pairs kept in one transaction: on SQLite nobody else can write meanwhile."""
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Whose results these are: a model that is there, or new ones. Without a name they get the file's.
+
+    `group` and `perplexity` are for the cards of all these models: of which model they are seeds, and what its authors
+    report."""
+
+    model: RegisteredModel | None = None
+    name: str = ""
+    slug: str = ""
+    visibility: str = RegisteredModel.Visibility.PRIVATE
+    group: str = ""
+    perplexity: float | None = None
+
+
+def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
+    """Keep what a plan found: one run per model and suite, and the record they belong to. All or nothing, at once; of
+    more than AT_ONCE runs the record alone, and a job that makes them. Raises TooManyJobs."""
+    with transaction.atomic():
+        upload = _begin(plan, choice, actor=actor)
+        if len(plan.good) > AT_ONCE:
+            _queue(upload, plan, actor=actor)
+        else:
+            keep(plan.good, upload, actor=actor)
+    return upload
+
+
+def save_in_steps(
+    plan: Plan, choice: ModelChoice, *, actor: User, tell: Callable[[int], None] = lambda done: None
+) -> ResultUpload:
+    """The same for who waits however long it takes; others may write in between. Broken off, it leaves no run.
+    `tell(done)` is called after each step."""
+    with transaction.atomic():
+        upload = _begin(plan, choice, actor=actor)
+    try:
+        keep(plan.good, upload, actor=actor, tell=tell)
+    except BaseException:
+        delete_upload(upload, actor=actor)
+        raise
+    return upload
+
+
+def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
+    """The record of an upload, and the models its runs belong to."""
+    for run in plan.good:
+        require_target(run.revision, actor)
+    limits.check_kept(actor, len(plan.good))
+    check_choice(plan, choice, actor=actor)
+    models = _models(plan.models, choice, actor)
+    for run in plan.good:
+        run.model = models[run.part.model]
+    return ResultUpload.objects.create(
+        owner=actor,
+        kind=plan.uploaded.kind,
+        files=[file.facts() for file in plan.files],
+        report=report_of(plan),
+    )
+
+
+def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
+    """A job makes the runs, on the revisions and for the models that were found now."""
+    file, *spec = plan.files
+    UploadInput.objects.create(
+        upload=upload,
+        file=file.data,
+        spec=spec[0].data if spec else None,
+        unit=plan.unit,
+        revision_ids={run.part.suite: run.revision.pk for run in plan.good},
+        model_ids={run.part.model: run.model.pk for run in plan.good if run.model},
+    )
+    upload.job = jobs.enqueue(
+        JOB, {"upload": upload.pk}, owner=actor, title=f"Upload {file.name}"[:200], total=len(plan.good)
+    )
+    upload.save(update_fields=["job"])
+
+
+def keep(
+    planned: Iterable[PlannedRun],
+    upload: ResultUpload,
+    *,
+    actor: User,
+    step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
+    tell: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Make the runs, a few in each `step`. `tell(done)` is called after each; nothing is locked then."""
+    rows, done = iter(planned), 0
+    while batch := list(islice(rows, STEP)):
+        with step():
+            limits.check_kept(actor, len(batch))
+            for run in batch:
+                upload_result(run, upload, actor=actor)
+        done += len(batch)
+        tell(done)
+
+
+def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> SuiteRun:
+    """One finished run, marked as uploaded. Call inside a transaction."""
+    applied, model = planned.applied, planned.model
+    assert applied is not None
+    assert model is not None
+    revision = planned.revision
+    policy = {"metric": applied.metric, "eos": applied.end_scored} if applied.metric else {}
+    run = SuiteRun.objects.create(
+        revision=revision,
+        model=model,
+        owner=actor,
+        source=SuiteRun.Source.UPLOADED,
+        upload=upload,
+        policy=policy,
+        n_sentences=revision.sentences.count(),
+    )
+    facts = {
+        "suite_sha256": revision.sha256,
+        "source": "uploaded",
+        "kind": planned.part.kind,
+        "files": upload.files,
+        "model_in_file": planned.part.model,
+        "suite_in_file": planned.part.suite,
+        "missing": list(applied.missing),
+        "notices": said(planned, upload.report["notices"]),
+        "item_shift": applied.shift,
+        "gym": __version__,
+        "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
+        "formula_reading": "import",
+        "rounding_bits": ROUNDING_BITS,
+    }
+    texts = {row.text for row in applied.result.sentences}
+    write_result(run, applied.result, facts, n_unique=len(texts))
+    run.refresh_from_db()
+    return run
+
+
+def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
+    """Refuse models that the plan's results cannot belong to."""
+    names = plan.models
+    if choice.model is not None:
+        if not model_permissions.can_upload_to(actor, choice.model):
+            raise PermissionDenied("results belong to models that are not hosted here, and to their people")
+        if len(names) > 1:
+            shown = ", ".join(names[:8])
+            raise ValidationError(
+                f"The file has {len(names)} models ({shown}). Let them become models of their own."
+            )
+        return
+    if choice.name and len(names) > 1:
+        raise ValidationError(
+            f"The file has {len(names)} models. Leave the name empty: they are called as in the file."
+        )
+    others = [_known(name, choice, actor) for name in names if choice.name or name.strip()]
+    wrong = [row for row in others if row is not None and row.visibility != choice.visibility]
+    if wrong:
+        shown = ", ".join(f"“{row.name}” ({row.get_visibility_display()})" for row in wrong[:8])
+        raise ValidationError(
+            {
+                "visibility": [
+                    f"These results would join a model of yours that others see differently: {shown}. "
+                    "Choose its visibility or that model itself, or give a new name."
+                ]
+            }
+        )
+
+
+def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str, RegisteredModel]:
+    if choice.model is not None:
+        models = dict.fromkeys(names, choice.model)
+    else:
+        models = {name: _known(name, choice, actor) or _new_model(name, choice, actor) for name in names}
+    for model in models.values():
+        edit_card(model, actor=actor, **_card(model, choice))
+    return models
+
+
+def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
+    """What the choice says about a model that its card does not."""
+    changes: dict[str, Any] = {}
+    if choice.group:
+        others = [tag for tag in model.tags if not str(tag).startswith(GROUP)]
+        changes["tags"] = [*others, f"{GROUP}{choice.group}"]
+    if choice.perplexity is not None:
+        changes["perplexity"] = choice.perplexity
+    return changes
+
+
+def _called(name: str, choice: ModelChoice) -> str:
+    name = " ".join((choice.name or name).split())[:200]
+    if not name:
+        raise ValidationError("The file does not say which model it is about. Give the model a name.")
+    return name
+
+
+def _known(name: str, choice: ModelChoice, actor: User) -> RegisteredModel | None:
+    """The actor's uploaded model of this name."""
+    mine = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=_called(name, choice))
+    known = mine.order_by("pk").first()
+    return None if known is not None and choice.slug and choice.slug != known.slug else known
+
+
+def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
+    return register_uploaded_model(
+        actor=actor,
+        name=_called(name, choice),
+        slug=choice.slug,
+        visibility=choice.visibility,
+        tags=["uploaded"],
+    )
+
+
+def may_see(user: Any, upload: ResultUpload) -> bool:
+    """A report names private suites: it is for the person who uploaded and for staff."""
+    return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
+
+
+def retry_upload(upload: ResultUpload, *, actor: User) -> None:
+    """Go on with a file whose job failed or was cancelled. What was kept stays. Raises WrongState and TooManyJobs."""
+    if not may_see(actor, upload):
+        raise PermissionDenied("these results belong to somebody else")
+    if upload.job is None:
+        raise ValidationError("There is nothing left to do for this file.")
+    jobs.retry(upload.job, actor=actor)
+
+
+def delete_upload(upload: ResultUpload, *, actor: User) -> int:
+    """Take uploaded results back, with all their runs and the job that makes more; the models' cards stay. Returns the
+    number of runs. Raises Kept when a published collection shows one of them."""
+    if not may_see(actor, upload):
+        raise PermissionDenied("these results belong to somebody else")
+    with transaction.atomic():
+        if upload.job is not None:
+            with suppress(jobs.WrongState):  # it has ended
+                jobs.request_cancel(upload.job, actor=actor)
+        runs = upload.runs.filter(source=SuiteRun.Source.UPLOADED)
+        n = runs.count()
+        delete_runs(runs)
+        upload.delete()
+    return n

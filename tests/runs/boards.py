@@ -1,0 +1,45 @@
+"""Finished runs with outcomes as one likes them, without scoring anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils import timezone
+
+from gym.lib.stats.intervals import wilson
+from gym.runs.models import PredictionResult, SuiteRun
+from gym.runs.policies import standing_of
+from gym.runs.read.scores import store_scores
+from models_registry.models import RegisteredModel
+from suites.models import SuiteRevision
+
+
+def finished_run(
+    revision: SuiteRevision,
+    model: RegisteredModel,
+    *outcomes: Sequence[int],
+    source: str = "computed",
+    policy: dict[str, Any] | None = None,
+) -> SuiteRun:
+    """One list of outcome codes per prediction, for uploads perhaps of the first ones alone; margins are +1 and −1
+    bits, 0 for ties, None for what is missing. `policy`: what is otherwise than usual."""
+    run = SuiteRun(
+        revision=revision, model=model, owner=model.owner, source=source, completed_at=timezone.now(),
+        policy={"metric": "sum", **(policy or {})},
+    )  # fmt: skip
+    predictions = list(revision.predictions.order_by("position"))
+    run.standing = standing_of(run, is_whole=len(outcomes) == len(predictions))
+    run.save()
+    items = revision.item_numbers
+    for prediction, codes in zip(predictions, outcomes, strict=source == "computed"):
+        passed = sum(code == 1 for code in codes)
+        interval = wilson(passed, len(codes))
+        PredictionResult.objects.create(
+            run=run, prediction=prediction, position=prediction.position, total=len(codes), passed=passed,
+            ties=sum(code == 2 for code in codes), not_evaluable=sum(code == 3 for code in codes),
+            ci_low=interval.low, ci_high=interval.high, chance=0.5, items=items, outcomes=list(codes),
+            margins=[{0: -1.0, 1: 1.0, 2: 0.0}.get(code) for code in codes],
+        )  # fmt: skip
+    store_scores(run)
+    return run

@@ -1,0 +1,217 @@
+"""Comparisons and profiles in the API: the numbers of their pages."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from suites import services as suites
+from suites.formats import read_suite
+from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
+from tests.runs.boards import finished_run
+
+TWO = (AGREEMENT, AGREEMENT)
+
+
+@pytest.fixture
+def world(people):
+    """Three models on s (two predictions), two of them on t."""
+    s = make_revision(people.alice, items=6, name="s", formulas=TWO)
+    t = make_revision(people.alice, items=6, name="t")
+    models = {slug: make_model(people.alice, slug=slug) for slug in ("first", "second", "third")}
+    finished_run(s, models["first"], [1, 0, 0, 0, 2, 0], [1, 0, 3, 0, 1, 0])
+    finished_run(s, models["second"], [1, 1, 1, 1, 0, 1], [1, 1, 0, 1, 1, 0])
+    finished_run(s, models["third"], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 1])
+    finished_run(t, models["first"], [0, 0, 1, 0, 0, 0])
+    finished_run(t, models["third"], [1, 1, 1, 0, 1, 1])
+    return {"s": s, "t": t, **models}
+
+
+def read(client, address, **query):
+    response = client.get(f"/api/v1/{address}", query)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def page(client, query):
+    return client.get(f"{reverse('compare')}?{query}").context
+
+
+def same(said, shown) -> bool:
+    interval = None if shown.low is None else [shown.low, shown.high]
+    return said == {"n": shown.n, "mean": shown.mean, "interval": interval, "effect": shown.effect}
+
+
+RULES = ("each", "all", "first")
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+@pytest.mark.parametrize("rule", RULES)
+def test_suite_by_suite_it_says_what_the_page_says(client, world, rule, correction):
+    answer = read(client, "compare/", model="first,second,third", rule=rule, correction=correction)
+    shown = page(client, f"model=first&model=second&model=third&rule={rule}&correction={correction}")
+    found = shown["found"]
+    assert [row["model"] for row in answer["models"]] == [model.slug for model in found.models]
+    assert [row["model"] for row in answer["totals"]] == ["second", "third"]
+    for said, total in zip(answer["totals"], found.totals, strict=True):
+        assert same(said["difference"], total.difference)
+        assert said["suites_both"] == total.n_suites
+    assert [row["suite"] for row in answer["results"]] == ["s", "t"]
+    for row, on_page in zip(answer["results"], shown["suite_rows"], strict=True):
+        for said, side in zip(row["rates"], on_page.sides, strict=True):
+            assert said == (side and rate_of(side))
+        for said, pair in zip(row["against_baseline"], on_page.pairs, strict=True):
+            assert (said is None) == (pair is None)
+            if pair:
+                assert same(said["difference"], pair.rate)
+                assert said["test"]["p_corrected"] == pair.p_corrected
+                assert (said["test"]["p"], said["test"]["method"]) == (pair.test.p, pair.method.key)
+    assert answer["results"][1]["rates"][1] is None
+    assert answer["results"][1]["against_baseline"][0] is None
+    assert answer["correction"] == {"holm": "Holm", "bh": "Benjamini–Hochberg"}[correction]
+    assert shown["options"].rule.label in answer["note"]
+
+
+def rate_of(side):
+    score = side.scored
+    return {
+        "run": side.run.key,
+        "rate": score.rate,
+        "interval": [score.low, score.high],
+        "n_items": score.n,
+    }
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_on_a_suite_it_says_what_the_page_says(client, world, rule):
+    answer = read(client, "compare/s/", model="first,second,third", rule=rule)
+    shown = page(client, f"model=first&model=second&model=third&suite=s&rule={rule}")
+    assert len(answer["pairs"]) == 3
+    for said, pair in zip(answer["pairs"], shown["pairs"], strict=True):
+        names = [answer["sides"][said[end]]["label"] for end in ("first", "second")]
+        assert names == [pair.first.label, pair.second.label]
+        assert same(said["rate"], pair.rate)
+        assert same(said["margin"], pair.margin)
+        assert (said["test"]["only_first"], said["test"]["only_second"], said["test"]["p"]) == (
+            pair.test.only_first,
+            pair.test.only_second,
+            pair.test.p,
+        )
+        assert said["test"]["p_corrected"] == pair.p_corrected
+    assert (answer["n_items"], answer["n_differ"]) == (shown["n_items"], shown["n_differ"])
+    stored = {side["model"]: side["rate"] for side in answer["sides"]}
+    board = read(client, "leaderboard/", rule=rule)
+    assert stored == {row["model"][0]: row["suites"]["s"]["rate"] for row in board["results"]}
+
+
+def test_items_are_those_of_the_page(client, world):
+    answer = read(client, "compare/s/items/", model="first,second", only="differ", limit="2")
+    shown = page(client, "model=first&model=second&suite=s&only=differ")
+    rows = answer["results"] + client.get(answer["next"]).json()["results"]
+    assert [row["item"] for row in rows] == [row.item for row in shown["items"]]
+    assert rows[0] == {
+        "item": 2,
+        "differs": True,
+        "sides": [
+            {"outcomes": ["failed", "failed"], "counts": 0.0, "margin_bits": -1.0},
+            {"outcomes": ["held", "held"], "counts": 1.0, "margin_bits": 1.0},
+        ],
+    }
+
+
+def test_two_revisions_under_the_same_model(client, world, people):
+    suite = world["t"].suite
+    suites.replace_draft(suite, read_suite(suite_bytes(items=4, name="t")), actor=people.alice)
+    suites.freeze(suite, actor=people.alice)
+    finished_run(suite.latest_frozen, world["first"], [1, 1, 1, 1])
+    answer = read(client, "compare/t/", model="first", r="1,2")
+    assert [side["revision"] for side in answer["sides"]] == [1, 2]
+    [pair] = answer["pairs"]
+    assert (pair["rate"]["n"], pair["rate"]["mean"]) == (4, 0.75)
+    items = read(client, "compare/t/items/", model="first", r="1,2")["results"]
+    assert items[-1]["sides"][1] is None
+    assert read(client, "compare/t/", model="second,first")["not_run"] == ["Second on r2"]
+
+
+@pytest.mark.parametrize(
+    ("address", "query", "status", "where"),
+    [
+        ("compare/", {}, 400, "?model"),
+        ("compare/", {"model": "first"}, 400, "?model"),
+        ("compare/", {"model": "a,b,c,d,e,f"}, 400, "?model"),
+        ("compare/", {"model": "first,nobody"}, 404, "?model"),
+        ("compare/", {"model": "first,second", "correction": "none"}, 400, "?correction"),
+        ("compare/", {"model": "first,second", "suite": "s,nothing"}, 404, "?suite"),
+        ("compare/", {"model": "first,second", "base": "third"}, 400, "?base"),
+        ("compare/s/", {"model": "first,second", "base": "third"}, 400, "?base"),
+        ("compare/s/", {"model": "first,second", "r": "x"}, 400, "?r"),
+        ("compare/s/", {"model": "first,second", "r": "1,2,3"}, 400, "?r"),
+        ("compare/s/", {"model": "first,second", "r": "7"}, 404, "?r"),
+        ("compare/s/items/", {"model": "first,second", "only": "same"}, 400, "?only"),
+    ],
+)
+def test_a_slip_in_the_address_is_named(client, world, address, query, status, where):
+    response = client.get(f"/api/v1/{address}", query)
+    assert (response.status_code, response.json()["errors"][0]["where"]) == (status, where)
+
+
+def test_a_suite_that_is_a_draft_has_nothing_to_compare(client, world, people):
+    from tests.factories import make_suite
+
+    make_suite(people.alice, name="d", frozen=False)
+    client.force_login(people.alice)
+    response = client.get("/api/v1/compare/d/", {"model": "first,second"})
+    assert "no frozen revision" in response.json()["detail"]
+
+
+def test_a_stranger_cannot_compare_on_a_private_suite_or_with_a_private_model(client, world, people):
+    secret = make_revision(people.alice, name="secret", visibility="private", items=6)
+    finished_run(secret, world["first"], [1] * 6)
+    make_model(people.alice, slug="hidden", visibility="private")
+    for who, status in ((people.charlie, 404), (people.alice, 200)):
+        client.force_login(who)
+        assert client.get("/api/v1/compare/secret/", {"model": "first"}).status_code == status
+        assert client.get("/api/v1/compare/secret/items/", {"model": "first"}).status_code == status
+        assert client.get("/api/v1/compare/s/", {"model": "first,hidden"}).status_code == status
+
+
+# --- the profile of a model -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("rule", RULES)
+def test_a_profile_is_that_of_the_models_page(client, world, people, rule):
+    modified = make_revision(people.alice, name="t_mod", items=6)
+    for slug, steps, codes in (("first", 1000, [1, 0, 0, 0, 0, 0]), ("third", 2000, [1, 1, 0, 1, 0, 1])):
+        finished_run(modified, world[slug], codes)
+        world[slug].tags = ["group:ours", f"step:{steps}"]
+        world[slug].perplexity = 20.0
+        world[slug].save()
+    for revision, tags in ((world["s"], ["long"]), (world["t"], ["short"]), (modified, ["short"])):
+        suites.set_tags(revision.suite, tags)
+    answer = read(client, "models/third/profile/", rule=rule)
+    shown = client.get(f"{reverse('model-detail', args=['third'])}?rule={rule}").context
+    assert answer["score"]["rate"] == shown["own"].score.rate
+    assert answer["strengths"] == [row.revision.suite.slug for row in shown["strengths"]]
+    assert answer["weaknesses"] == [row.revision.suite.slug for row in shown["weaknesses"]]
+    assert {row["suite"]: row["difference"] for row in answer["suites"]} == {
+        row.revision.suite.slug: row.difference for row in (*shown["strengths"], *shown["weaknesses"])
+    }
+    assert [pair["difference"] for pair in answer["pairs"]] == [
+        pair.change.difference for pair in shown["pairs"]
+    ]
+    assert [(row["tag"], row["others"]) for row in answer["tags"]] == [("short", 1)]
+    assert [(row["step"], row["model"]) for row in answer["checkpoints"]] == [
+        (1000, "first"),
+        (2000, "third"),
+    ]
+    assert {row["model"]: row["perplexity"] for row in answer["field"]} == {
+        "first": 20.0,
+        "second": None,
+        "third": 20.0,
+    }
+    tables = {figure.kind: figure for figure in shown["figures"]}
+    assert {"model-tags", "model-pairs", "model-steps"} <= set(tables)
+
+
+def test_a_model_without_results_has_an_empty_profile(client, people):
+    make_model(people.alice, slug="new")
+    answer = read(client, "models/new/profile/")
+    assert (answer["score"], answer["suites"], answer["field"]) == (None, [], [])

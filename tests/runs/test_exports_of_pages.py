@@ -1,0 +1,198 @@
+"""Every number of the pages of runs, suites, models and collections, computed with pandas from the exports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.urls import reverse
+from scipy.stats import beta, binom, bootstrap
+from statsmodels.stats.proportion import proportion_confint
+
+from gym.collections.services import make_collection, publish_collection
+from gym.runs.models import PredictionResult
+from gym.runs.read.scores import margin_of, store_scores
+from tests.factories import AGREEMENT, make_model, make_revision
+from tests.runs.boards import finished_run
+from tests.runs.test_exports import table
+
+FORMULAS = (AGREEMENT, "[(2;%match%) < (2;%mismatch%)] & [(3;%match%) < (3;%mismatch%)]")
+FIRST, SECOND = [1, 1, 0, 2, 1, 1, 1, 0], [1, 0, 0, 1, 1, 1, 3, 1]
+
+
+@pytest.fixture
+def run(people):
+    """Two predictions with different chance levels over eight items; one outcome is too close to call."""
+    revision = make_revision(people.alice, name="ours", items=8, formulas=FORMULAS)
+    run = finished_run(revision, make_model(people.alice, slug="m1"), FIRST, SECOND)
+    run.prediction_results.filter(position=0).update(
+        close=[False, True, *[False] * 6], too_close=1, chance=0.5
+    )
+    run.prediction_results.filter(position=1).update(close=[False] * 8, chance=0.25)
+    return run
+
+
+def interval(shares: pd.Series, predictions: int = 1) -> tuple[float, float, float]:
+    """(effective items, low, high): Wilson's interval with Kish's effective number of items."""
+    rate, n = shares.mean(), float(len(shares))
+    if predictions > 1 and shares.var(ddof=0) > 0:
+        n = min(max(n, rate * (1 - rate) * n / shares.var(ddof=0)), n * predictions)
+    return n, *proportion_confint(rate * n, n, method="wilson")
+
+
+def tail(rate: float, n: float, chance: float) -> float:
+    """Binomial, or for a fractional number of items its continuation by the beta distribution."""
+    if n == int(n):
+        return float(binom.sf(round(rate * n) - 1, int(n), chance))
+    return float(beta.cdf(chance, rate * n, n - rate * n + 1))
+
+
+def test_a_pandas_user_reproduces_each_prediction_of_the_run_page(client, run):
+    outcomes = table(client, "outcomes", f"run={run.key}")
+    predictions = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
+    results = client.get(run.get_absolute_url()).context["results"]
+    assert [shown.result.chance for shown in results] == predictions["chance"].tolist() == [0.5, 0.25]
+    for shown in results:
+        row, number = shown.result, shown.result.position + 1
+        own, told = outcomes[outcomes["prediction_number"] == number], predictions.loc[number]
+        held, n = int(own["held"].sum()), len(own)
+        counts = [
+            held,
+            n,
+            *((own["outcome"] == name).sum() for name in ("tie", "not evaluable")),
+            own["too_close"].sum(),
+        ]
+        assert counts == [row.passed, row.total, row.ties, row.not_evaluable, row.too_close]
+        assert counts == told[["passed", "n_items", "ties", "not_evaluable", "too_close"]].tolist()
+        limits = proportion_confint(held, n, method="wilson")
+        assert (row.ci_low, row.ci_high) == pytest.approx(limits)
+        assert told[["ci_low_95", "ci_high_95"]].tolist() == pytest.approx(limits)
+        assert shown.chance_p == pytest.approx(tail(held / n, n, told["chance"]))
+        assert told["p_above_chance_uncorrected"] == pytest.approx(shown.chance_p)
+
+
+def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
+    outcomes = table(client, "outcomes", f"run={run.key}")
+    predictions = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
+    page = client.get(run.get_absolute_url())
+    for shown in page.context["results"]:
+        number, margin = shown.result.position + 1, shown.margin
+        bits = outcomes.loc[outcomes["prediction_number"] == number, "margin_bits"].dropna()
+        told = ["mean_margin_bits", "margin_ci_low_95_bits", "margin_ci_high_95_bits", "effect_size_g"]
+        assert predictions.loc[number, told].tolist() == pytest.approx(list(margin))
+        assert margin.mean == pytest.approx(bits.mean())
+        correction = 1 - 3 / (4 * (len(bits) - 1) - 1)
+        assert margin.effect == pytest.approx(bits.mean() / bits.std() * correction)
+        plain = bootstrap(
+            (bits.to_numpy(),), np.mean, method="percentile", random_state=1
+        ).confidence_interval
+        assert plain.low - 0.6 < margin.low <= plain.low
+        assert plain.high <= margin.high < plain.high + 0.6
+        text = " ".join(page.content.decode().split())
+        said = [f"{value:+.2f}".replace("-", "−") for value in margin]
+        assert f"Mean {said[0]}, 95% interval {said[1]} to {said[2]}; effect size g {said[3]}." in text
+
+
+def test_a_pandas_user_reproduces_the_scoring_rules_of_the_run_page(client, run):
+    outcomes = table(client, "outcomes", f"run={run.key}")
+    held = outcomes.pivot(index="item_number", columns="prediction_number", values="held").astype(float)
+    chance = table(client, "scores", f"run={run.key}").set_index("rule")["chance"]
+    shares = {"each": held.mean(axis=1), "all": held.min(axis=1), "first": held[1]}
+    rows = client.get(run.get_absolute_url()).context["by_rule"]
+    assert [row.rule.key for row in rows] == list(shares)
+    for row in rows:
+        own = shares[row.rule.key]
+        n, low, high = interval(own, 2 if row.rule.key == "each" else 1)
+        assert (row.rate, row.low, row.high) == pytest.approx((own.mean(), low, high))
+        assert row.chance == pytest.approx(chance[row.rule.key])
+        assert row.score.chance_p == pytest.approx(tail(own.mean(), n, chance[row.rule.key]))
+
+
+def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(client, run):
+    PredictionResult.objects.filter(run=run, position=1).update(close=[])
+    near = table(client, "outcomes", f"run={run.key}").groupby("prediction_number")["too_close"]
+    assert near.count().tolist() == [8, 0]
+
+
+def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
+    first = run.prediction_results.get(position=0)
+    stored, computed = margin_of(first, run.scores.all()), margin_of(first, [])
+    assert list(stored) == pytest.approx(list(computed))
+    assert stored.low < stored.mean < stored.high
+
+
+def check_scores(client, scores, query):
+    """Rows of a page's table of results against the exports of the same address."""
+    outcomes, told = table(client, "outcomes", query), table(client, "scores", query)
+    told = told[told["rule"] == "each"].set_index(["suite", "model"])
+    for score in scores:
+        place = score.run.revision.suite.slug, score.run.model.slug
+        own = outcomes[(outcomes["suite"] == place[0]) & (outcomes["model"] == place[1])]
+        items = own.groupby("item_number")
+        _, low, high = interval(items["held"].mean(), own["prediction_number"].nunique())
+        assert (score.rate, score.low, score.high) == pytest.approx((own["held"].mean(), low, high))
+        assert (score.passed, score.judged) == (own["held"].sum(), len(own))
+        assert (score.ties, score.too_close) == ((own["outcome"] == "tie").sum(), own["too_close"].sum())
+        assert score.chance == pytest.approx(told.loc[place, "chance"])
+        margins = items["margin_bits"].apply(lambda bits: bits.mean(skipna=False))
+        assert score.score.margin == pytest.approx(margins.mean())
+        limits = told.loc[place, ["margin_ci_low_95_bits", "margin_ci_high_95_bits"]].tolist()
+        assert [score.score.margin_low, score.score.margin_high] == pytest.approx(limits)
+
+
+def test_a_pandas_user_reproduces_the_suite_page(client, people, run):
+    store_scores(run)
+    finished_run(run.revision, make_model(people.alice, slug="m2"), SECOND, FIRST)
+    page = client.get(reverse("suite-detail", args=["ours"]))
+    assert len(page.context["scores"]) == 2
+    check_scores(client, page.context["scores"], "suite=ours&r=1")
+    assert "1 too close to call" in page.content.decode()
+    rates = table(client, "predictions", "suite=ours&r=1").set_index(["model", "prediction_number"])["rate"]
+    for score in page.context["scores"]:
+        for result in score.results:
+            assert result.rate == rates[score.run.model.slug, result.position + 1]
+
+
+def test_a_pandas_user_reproduces_the_model_page(client, people, run):
+    store_scores(run)
+    other = make_model(people.alice, slug="m2")
+    second = make_revision(people.alice, name="theirs", items=4)
+    for model, codes in ((run.model, [1, 0, 1, 1]), (other, [0, 0, 1, 2])):
+        finished_run(second, model, codes)
+    finished_run(run.revision, other, [1] * 8, [1] * 8)
+    page = client.get(reverse("model-detail", args=["m1"]))
+    assert len(page.context["scores"]) == 2
+    check_scores(client, page.context["scores"], "model=m1")
+    assert "1 too close to call" in page.content.decode()
+    rates = table(client, "outcomes").groupby(["suite", "model"])["held"].mean().unstack()
+    assert page.context["own"].score.rate == pytest.approx(rates["m1"].mean())
+    lead = rates["m1"] - rates["m2"]
+    shown = [*page.context["strengths"], *page.context["weaknesses"]]
+    assert {row.revision.suite.slug: row.difference for row in shown} == pytest.approx(lead.to_dict())
+    assert [row.revision.suite.slug for row in page.context["strengths"]] == lead[lead > 0].index.tolist()
+
+
+def test_a_pandas_user_reproduces_the_page_of_a_collection(client, people, run):
+    second = make_revision(people.alice, name="theirs", items=4)
+    for slug, codes in (("m2", [1, 0, 1, 1]), ("m3", [0, 0, 1, 2])):
+        finished_run(second, make_model(people.alice, slug=slug), codes)
+    finished_run(second, run.model, [1, 1, 1, 0])
+    made = make_collection(
+        actor=people.alice,
+        slug="paper",
+        title="A paper",
+        description="",
+        reference="",
+        revisions=[run.revision, second],
+    )
+    publish_collection(made, actor=people.alice)
+    board = client.get(reverse("collection-detail", args=["paper"])).context["board"]
+    outcomes = pd.concat([table(client, "outcomes", f"suite={slug}&r=1") for slug in ("ours", "theirs")])
+    rates = outcomes.groupby(["model", "suite"])["held"].mean().unstack()
+    assert sorted(row.model.slug for row in board.rows) == ["m1", "m2", "m3"]
+    for row in board.rows:
+        own = rates.loc[row.model.slug]
+        assert row.score.rate == pytest.approx(own.mean())
+        assert (row.score.n, row.missing) == (own.notna().sum(), own.isna().sum())
+        shown = {c.suite.slug: cell.rate for c, cell in zip(board.columns, row.cells, strict=True) if cell}
+        assert shown == pytest.approx(own.dropna().to_dict())

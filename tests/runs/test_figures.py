@@ -1,0 +1,227 @@
+"""Every chart of the site as a file for a paper, and as numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from django.urls import reverse
+
+from gym.conversations.models import AgentSuite
+from gym.lmchallenge.models import Corpus
+from gym.pages.figure_views import KINDS
+from gym.propara.models import AnswerSet, Submission
+from gym.runs.core.rules import RULES
+from tests.factories import make_model, make_revision
+from tests.runs.boards import finished_run
+from tests.runs.drawings import address, world  # noqa: F401 - a fixture
+
+SVG = "{http://www.w3.org/2000/svg}"
+NO_RULE = ("run-", "lmc-", "propara-", "agent-")
+"""Charts without a pass rate over several predictions."""
+
+
+def test_every_chart_is_had_as_drawing_and_as_numbers(client, world):  # noqa: F811
+    for kind in KINDS:
+        svg = client.get(address(kind, "svg", world))
+        assert svg.status_code == 200, kind
+        root = ET.fromstring(svg.content)
+        assert root.find(f"{SVG}rect").get("fill") == "#ffffff", kind
+        assert b"class=" not in svg.content, kind
+        assert b"var(" not in svg.content, kind
+        rows = list(csv.DictReader(io.StringIO(client.get(address(kind, "csv", world)).content.decode())))
+        data = json.loads(client.get(address(kind, "json", world)).content)
+        assert rows, kind
+        assert len(rows) == len(data["rows"]), kind
+        assert list(rows[0]) == data["columns"], kind
+
+
+def test_every_chart_of_pass_rates_says_its_rule_in_every_form(client, world):  # noqa: F811
+    for rule in RULES.values():
+        for kind in KINDS:
+            if kind.startswith(NO_RULE):
+                continue
+            of_rule = world | {kind: {**world[kind], "rule": rule.key}}
+            rows = list(
+                csv.DictReader(io.StringIO(client.get(address(kind, "csv", of_rule)).content.decode()))
+            )
+            assert {row["rule"] for row in rows} == {rule.key}, kind
+            data = json.loads(client.get(address(kind, "json", of_rule)).content)
+            assert data["rule"]["key"] == rule.key, kind
+            assert data["query"].get("rule", "each") == rule.key, kind
+            drawing = client.get(address(kind, "svg", of_rule)).content.decode()
+            assert f"Scoring rule: {rule.label}" in drawing, kind
+
+
+def test_charts_of_something_else_have_no_rule(client, world):  # noqa: F811
+    for kind in KINDS:
+        if kind.startswith(NO_RULE):
+            assert json.loads(client.get(address(kind, "json", world)).content)["rule"] is None, kind
+
+
+def test_the_table_of_a_charts_numbers_names_the_rule(client, world):  # noqa: F811
+    for page in (
+        reverse("leaderboard"),
+        reverse("model-detail", args=["m1"]),
+        reverse("suite-detail", args=["npi"]),
+    ):
+        text = client.get(f"{page}?rule=all").content.decode()
+        captions = re.findall(r"<caption>(.*?)</caption>", text)
+        assert captions, page
+        assert all(caption.endswith("Scoring rule: all predictions.") for caption in captions), page
+
+
+def test_a_copied_table_takes_its_rule_along(client, world):  # noqa: F811
+    for page in (
+        reverse("leaderboard"),
+        reverse("model-detail", args=["m1"]),
+        reverse("suite-detail", args=["npi"]),
+    ):
+        text = client.get(f"{page}?rule=all").content.decode()
+        assert 'data-copy-note="Scoring rule: all predictions' in text, page
+
+
+def test_charts_are_had_as_png_at_300_dpi_and_as_pdf(client, world):  # noqa: F811
+    for kind in ("run-regions", "run-margins", "leaderboard-heat", "model-steps"):
+        svg = ET.fromstring(client.get(address(kind, "svg", world)).content)
+        png = client.get(address(kind, "png", world))
+        assert png["Content-Type"] == "image/png"
+        assert png.content.startswith(b"\x89PNG")
+        width = int.from_bytes(png.content[16:20], "big")
+        assert width == pytest.approx(float(svg.get("width")) * 300 / 96, abs=2)
+        pdf = client.get(address(kind, "pdf", world))
+        assert pdf["Content-Type"] == "application/pdf"
+        assert pdf.content.startswith(b"%PDF")
+        assert "attachment" in pdf["Content-Disposition"]
+
+
+def test_single_items_are_drawn_on_demand(client, world):  # noqa: F811
+    plain = client.get(address("run-regions", "svg", world)).content
+    threads = client.get(address("run-regions", "svg", world) + "&items=1").content
+    assert b"thin lines: single items" not in plain
+    assert b"thin lines: single items" in threads
+
+
+def test_the_region_chart_has_the_means_of_the_run(client, world):  # noqa: F811
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(address("run-regions", "csv", world)).content.decode()))
+    )
+    assert {row["condition"] for row in rows} == {"match", "mismatch"}
+    assert rows[1]["mean_bits"] == "10.0"
+    assert rows[0]["n_items"] == "3"
+
+
+def test_a_chart_of_nothing_is_not_there(client, world):  # noqa: F811
+    for query in ("run=none", "", "suite=scored&r=x", "of=nobody", "suite=%00&r=1", "r=99999999999999"):
+        for kind in ("run-regions", "suite-models", "model-tags", "nothing-like-it"):
+            assert client.get(f"/figures/{kind}.svg?{query}").status_code == 404, (kind, query)
+
+
+def test_other_forms_are_not_there(client, world):  # noqa: F811
+    assert client.get(address("leaderboard-heat", "exe", world)).status_code == 404
+
+
+def test_a_stranger_gets_no_chart_of_a_private_suite(client, people):
+    revision = make_revision(people.alice, name="secret", visibility="private")
+    run = finished_run(revision, make_model(people.alice), [1, 1, 1])
+    client.force_login(people.charlie)
+    for query in (f"run-margins.svg?run={run.key}&prediction=0", "suite-models.csv?suite=secret&r=1"):
+        assert client.get(f"/figures/{query}").status_code == 404
+    assert b"secret" not in client.get("/figures/leaderboard-heat.svg").content
+
+
+def test_the_models_page_shows_tags_robustness_size_and_checkpoints(client, world):  # noqa: F811
+    page = client.get(reverse("model-detail", args=["m2"])).content.decode()
+    for words in ("M2 by tag", "Without and with modifier", "SG score by parameters", "SG score by perplexity",
+                  "M2: checkpoints", "Strengths and weaknesses", "embed_mod"):  # fmt: skip
+        assert words in page, words
+
+
+def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(client, world):  # noqa: F811
+    page = client.get(reverse("suite-detail", args=["scored"])).content.decode()
+    assert "Surprisal by region, as read by M1" in page
+    assert "Models beside each other" in client.get(reverse("suite-detail", args=["npi"])).content.decode()
+
+
+WRONG = (
+    "lmc-search.svg?game=GAME&alpha=x", "lmc-search.svg?game=GAME&target=nothing", "lmc-search.svg?game=%00",
+    "lmc-search.svg?game=GAME&filter=none", "lmc-learning.svg?game=none", "propara-board.svg?set=light&v=x",
+    "propara-board.svg?set=light&v=9", "propara-actions.svg?submission=none", "agent-matrix.svg?suite=%00",
+    "agent-trend.svg?suite=manners&case=x", "agent-trend.svg?suite=manners&case=999999",
+    "compare-suites.svg?model=m1", "compare-suites.svg?model=m1,none", "compare-items.svg?model=m1,m2",
+    "compare-items.svg?model=m1,m2&suite=none", "compare-items.svg?model=m1,m2&suite=scored",
+)  # fmt: skip
+
+
+def test_a_wrong_address_of_a_chart_is_not_there(client, world):  # noqa: F811
+    game = world["lmc-search"]["game"]
+    for query in WRONG:
+        assert client.get(f"/figures/{query.replace('GAME', game)}").status_code == 404, query
+
+
+def test_charts_of_the_neighbours_are_under_the_rights_of_their_pages(client, world, people):  # noqa: F811
+    kinds = [kind for kind in KINDS if kind.startswith(("lmc", "propara", "agent"))]
+    assert all(client.get(address(kind, "csv", world)).status_code == 200 for kind in kinds)
+    for model in (Corpus, AnswerSet, AgentSuite):
+        model.objects.update(visibility="private")
+    for person in (None, people.charlie, people.alice):
+        if person:
+            client.force_login(person)
+        seen = {kind: client.get(address(kind, "csv", world)).status_code for kind in kinds}
+        assert set(seen.values()) == {200 if person == people.alice else 404}, (person, seen)
+
+
+def test_the_heat_map_of_a_mixture_has_every_mixture(client, world):  # noqa: F811
+    data = json.loads(
+        client.get(address("lmc-search", "json", world) + "&alpha=0:1:3&oov_penalty=-2:0:2").content
+    )
+    assert [tuple(row[:2]) for row in data["rows"]] == [(p, a) for p in (-2.0, 0.0) for a in (0.0, 0.5, 1.0)]
+    page = client.get(reverse("lmc-search", args=[world["lmc-search"]["game"]])).content.decode()
+    assert "/figures/lmc-search.pdf?" in page
+
+
+def test_the_chart_of_actions_has_the_counts_of_the_page(client, world):  # noqa: F811
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(address("propara-actions", "csv", world)).content.decode()))
+    )
+    report = Submission.objects.get(key=world["propara-actions"]["submission"]).report["confusion"]
+    assert {(row["answer"], row["prediction"]): int(row["steps"]) for row in rows} == {
+        (right, said): n for right, counts in report.items() for said, n in counts.items()
+    }
+
+
+def test_two_models_are_drawn_against_each_other(client, world):  # noqa: F811
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(address("compare-suites", "csv", world)).content.decode()))
+    )
+    assert {row["suite"]: row["difference"] for row in rows} == dict.fromkeys(
+        ("embed", "embed_mod", "npi", "npi_two"), "0.25"
+    )
+    items = list(
+        csv.DictReader(io.StringIO(client.get(address("compare-items", "csv", world)).content.decode()))
+    )
+    assert [(row["margin_bits_M1"], row["margin_bits_M2"]) for row in items] == [
+        ("1.0", "1.0"), ("-1.0", "1.0"), ("-1.0", "-1.0"), ("1.0", "1.0")
+    ]  # fmt: skip
+    for address_of_page in ("?model=m1&model=m2", "?model=m1&model=m2&suite=npi"):
+        page = client.get(reverse("compare") + address_of_page).content.decode()
+        assert "data-figure" in page
+
+
+def test_every_chart_on_a_page_has_its_numbers_beside_it(client, world):  # noqa: F811
+    run = reverse("run-detail", args=[world["run"]])
+    for page in (
+        run,
+        reverse("suite-detail", args=["npi"]),
+        reverse("leaderboard"),
+        reverse("model-detail", args=["m1"]),
+    ):
+        text = client.get(page).content.decode()
+        charts = text.count("data-figure>")
+        own = text.count('class="figure-data"')
+        assert charts
+        assert own == charts - (page == run), page  # the run page has its region means as a table of its own

@@ -1,0 +1,229 @@
+"""What docs/results.md tells an outsider to compute from the CSV is what the pages say, intervals to the last digit."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.urls import reverse
+from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from gym.runs.models import PredictionResult
+from gym.runs.read.scores import store_scores
+from suites import services as suites
+from tests.factories import AGREEMENT, make_model, make_revision
+from tests.runs.boards import finished_run
+from tests.runs.test_exports import table
+
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+TOLD: dict[str, Any] = {}
+exec(re.search(r"```python\n(import numpy.*?)```", DOCS, re.DOTALL)[1], TOLD)
+bootstrap_mean, difference_of_sg_scores = TOLD["bootstrap_mean"], TOLD["difference_of_sg_scores"]
+
+EXACT = {"abs": 1e-9, "rel": 0}
+SLUGS = ("m1", "m2", "m3")
+SIZES = {"big": 260, "small": 9, "alike": 6}
+"""Of `big` more resamples are drawn than are drawn at once; all models agree on `alike`."""
+
+
+@pytest.fixture
+def world(people):
+    """Three models on three suites with two predictions, some outcomes and margins missing."""
+    rng = np.random.default_rng(7)
+    models = {slug: make_model(people.alice, slug=slug) for slug in SLUGS}
+    for name, items in SIZES.items():
+        revision = make_revision(people.alice, items=items, name=name, formulas=(AGREEMENT, AGREEMENT))
+        for slug in SLUGS:
+            codes = [rng.choice([0, 1, 1, 2, 3], items) if name != "alike" else [1] * items for _ in range(2)]
+            run = finished_run(revision, models[slug], *([int(code) for code in some] for some in codes))
+            for result in PredictionResult.objects.filter(run=run):
+                bits = rng.normal(1.0, 3.0, items)
+                result.margins = [
+                    None if code == 3 else float(value)
+                    for code, value in zip(result.outcomes, bits, strict=True)
+                ]
+                result.save()
+            store_scores(run)
+    return models
+
+
+@pytest.fixture
+def outcomes(client, world) -> pd.DataFrame:
+    return table(client, "outcomes")
+
+
+def by_item(outcomes: pd.DataFrame, suite: str, model: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(held, margins): items in the order of the table x predictions."""
+    own = outcomes[(outcomes["suite"] == suite) & (outcomes["model"] == model)]
+    order = own["item_number"].drop_duplicates()
+    held, margins = (
+        own.pivot(index="item_number", columns="prediction_number", values=name).loc[order]
+        for name in ("held", "margin_bits")
+    )
+    return held.astype(float), margins
+
+
+def counts(outcomes: pd.DataFrame, suite: str, model: str, rule: str) -> tuple[pd.Series, pd.Series]:
+    """What each item counts under a rule, and by how many bits."""
+    held, margins = by_item(outcomes, suite, model)
+    if rule == "first":
+        return held[1], margins[1]
+    if rule == "all":
+        return held.min(axis=1), margins.min(axis=1, skipna=False)
+    return held.mean(axis=1), margins.mean(axis=1, skipna=False)
+
+
+def hedges(values: pd.Series) -> float:
+    return values.mean() / values.std() * (1 - 3 / (4 * (len(values) - 1) - 1))
+
+
+def check_difference(shown, values: pd.Series) -> None:
+    assert (shown.n, shown.mean) == (len(values), pytest.approx(values.mean(), **EXACT))
+    if np.ptp(values) == 0:
+        assert (shown.low, shown.high, shown.effect) == (None, None, None)
+    else:
+        assert [shown.low, shown.high] == pytest.approx(list(bootstrap_mean(values)), **EXACT)
+        assert shown.effect == pytest.approx(hedges(values), **EXACT)
+
+
+@pytest.mark.parametrize("suite", SIZES)
+def test_margins_of_a_run_page(client, outcomes, suite):
+    run = outcomes.loc[(outcomes["suite"] == suite) & (outcomes["model"] == "m1"), "run"].iloc[0]
+    context = client.get(reverse("run-detail", args=[run])).context
+    _, margins = by_item(outcomes, suite, "m1")
+    for shown in context["results"]:
+        values = margins[shown.result.position + 1].dropna()
+        assert list(shown.margin) == pytest.approx(
+            [values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT
+        )
+    for row in context["by_rule"]:
+        values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()
+        found = [row.score.margin, row.score.margin_low, row.score.margin_high, row.score.effect]
+        assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
+
+
+@pytest.mark.parametrize("rule", ["each", "all", "first"])
+@pytest.mark.parametrize("suite", SIZES)
+def test_differences_of_the_compare_page(client, outcomes, suite, rule):
+    page = client.get(f"{reverse('compare')}?model=m1,m2,m3&suite={suite}&rule={rule}").context
+    assert len(page["pairs"]) == 3
+    tests = []
+    for pair, (first, second) in zip(page["pairs"], combinations(SLUGS, 2), strict=True):
+        ours, theirs = (counts(outcomes, suite, slug, rule) for slug in (first, second))
+        check_difference(pair.rate, theirs[0] - ours[0])
+        check_difference(pair.margin, (theirs[1] - ours[1]).dropna())
+        only_first, only_second = int((ours[0] > theirs[0]).sum()), int((theirs[0] > ours[0]).sum())
+        assert (pair.test.only_first, pair.test.only_second) == (only_first, only_second)
+        differing = only_first + only_second
+        tests.append(binomtest(only_first, differing).pvalue if differing else 1.0)
+        assert pair.test.p == pytest.approx(tests[-1])
+    assert [pair.p_corrected for pair in page["pairs"]] == pytest.approx(
+        multipletests(tests, method="holm")[1]
+    )
+    for side, slug in zip(page["sides"], SLUGS, strict=True):
+        assert side.rate == pytest.approx(counts(outcomes, suite, slug, rule)[0].mean(), **EXACT)
+
+
+@pytest.mark.parametrize("rule", ["each", "all", "first"])
+def test_differences_of_sg_scores(client, outcomes, rule):
+    found = client.get(f"{reverse('compare')}?model=m1,m2,m3&rule={rule}").context["found"]
+    names = sorted(SIZES)
+    assert [row.revision.suite.slug for row in found.rows] == names
+    for total, slug in zip(found.totals, SLUGS[1:], strict=True):
+        by_suite = [
+            counts(outcomes, name, slug, rule)[0] - counts(outcomes, name, "m1", rule)[0] for name in names
+        ]
+        mean = np.mean([values.mean() for values in by_suite])
+        assert total.difference.mean == pytest.approx(mean, **EXACT)
+        limits = list(difference_of_sg_scores(by_suite))
+        assert [total.difference.low, total.difference.high] == pytest.approx(limits, **EXACT)
+    every = [pair for row in found.rows for pair in row.pairs]
+    corrected = multipletests([pair.test.p for pair in every], method="holm")[1]
+    assert [pair.p_corrected for pair in every] == pytest.approx(corrected)
+
+
+# --- means over suites: models' pages and the leaderboard -------------------------------------------------------------
+def mover(scores: pd.DataFrame) -> list[float]:
+    """[mean, low, high] of rows with rate and its limits."""
+    mean = scores["rate"].mean()
+    below = np.sqrt(((scores["rate"] - scores["ci_low_95"]) ** 2).sum()) / len(scores)
+    above = np.sqrt(((scores["ci_high_95"] - scores["rate"]) ** 2).sum()) / len(scores)
+    return [mean, max(0.0, mean - below), min(1.0, mean + above)]
+
+
+RATES = {
+    "npi": {"m1": [1, 1, 1, 0], "m2": [1, 0, 0, 0], "m3": [1, 1, 0, 0]},
+    "npi_mod": {"m1": [1, 1, 0, 0], "m2": [0, 0, 0, 0]},
+    "gap": {"m1": [0, 1, 0, 0], "m2": [1, 1, 1, 1], "m3": [1, 1, 0, 1]},
+    "gap_mod": {"m1": [0, 0, 0, 1], "m3": [1, 0, 0, 1]},
+}
+TAGS = {"licensing": ["npi", "npi_mod"], "dependencies": ["gap", "gap_mod"]}
+
+
+@pytest.fixture
+def tagged(client, people) -> pd.DataFrame:
+    """The table `scores` of models on suites with tags and modifiers, by suite and model."""
+    models = {slug: make_model(people.alice, slug=slug) for slug in SLUGS}
+    for name, by_model in RATES.items():
+        revision = make_revision(people.alice, items=4, name=name)
+        suites.set_tags(revision.suite, [tag for tag, names in TAGS.items() if name in names])
+        for slug, codes in by_model.items():
+            finished_run(revision, models[slug], codes)
+    scores = table(client, "scores")
+    return scores[scores["rule"] == "each"].set_index(["suite", "model"])
+
+
+def tag_mean(scores: pd.DataFrame, tag: str, slug: str) -> list[float]:
+    own = scores.xs(slug, level="model")
+    return mover(own[own.index.isin(TAGS[tag])])
+
+
+def test_tag_columns_of_the_leaderboard(client, tagged):
+    board = client.get(reverse("leaderboard")).context["board"]
+    assert sorted(board.tags) == sorted(TAGS)
+    for row in board.rows:
+        for tag, mean in zip(board.tags, row.tags, strict=True):
+            expected = tag_mean(tagged, tag, row.model.slug)
+            assert [mean.rate, mean.low, mean.high] == pytest.approx(expected, **EXACT)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_models_page_against_the_field(client, tagged, slug):
+    context = client.get(reverse("model-detail", args=[slug])).context
+    others = [other for other in SLUGS if other != slug]
+    figure = next(one for one in context["figures"] if one.kind == "model-tags")
+    shown = pd.DataFrame(figure.rows, columns=figure.header).set_index("tag")
+    assert set(shown.index) == set(TAGS)
+    for tag, row in shown.iterrows():
+        expected = tag_mean(tagged, tag, slug)
+        assert row[["rate", "ci_low_95", "ci_high_95"]].tolist() == pytest.approx(expected, **EXACT)
+        field = [tag_mean(tagged, tag, other)[0] for other in others]
+        assert row["mean_of_other_models"] == pytest.approx(np.mean(field), **EXACT)
+        assert row["other_models"] == 2
+    for row in (*context["strengths"], *context["weaknesses"]):
+        own = tagged.loc[row.revision.suite.slug, "rate"]
+        theirs = own.drop(slug)
+        assert (row.rate, row.field, row.n) == (own[slug], pytest.approx(theirs.mean(), **EXACT), len(theirs))
+        assert row.rank == own.rank(method="min", ascending=False)[slug]
+        limits = proportion_confint(round(own[slug] * 4), 4, method="wilson")
+        assert [row.cell.low, row.cell.high] == pytest.approx(limits)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_models_page_with_and_without_modifier(client, tagged, slug):
+    pairs = client.get(reverse("model-detail", args=[slug])).context["pairs"]
+    own = tagged.xs(slug, level="model")["rate"]
+    expected = {
+        name: (own[name], own[f"{name}_mod"]) for name in ("npi", "gap") if f"{name}_mod" in own.index
+    }
+    found = {pair.plain.key: (pair.change.without, pair.change.with_modifier) for pair in pairs}
+    assert found == expected
+    for pair in pairs:
+        assert pair.change.difference == pytest.approx(own[pair.modified.key] - own[pair.plain.key], **EXACT)

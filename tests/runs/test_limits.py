@@ -1,0 +1,179 @@
+"""What one account may ask for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from gym.jobs.errors import TooManyJobs
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from gym.runs import limits
+from gym.runs.models import ScoreRequest, SentenceCharge, SuiteRun
+from gym.runs.work import services
+from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from models_registry.engine import ScoringPolicy
+from tests.factories import make_model, make_revision
+
+SENTENCES = 6  # of the suite that factories make
+
+
+@pytest.fixture
+def queue(people):
+    revision, model = make_revision(people.alice), make_model(people.alice)
+    return lambda actor: services.queue_run(revision, model, actor=actor)
+
+
+def test_sentences_of_a_day_are_counted_and_refused_as_a_whole(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = 2 * SENTENCES + 1
+    for _ in range(2):
+        queue(people.charlie)
+    with pytest.raises(limits.TooManySentences, match="12 sentences in the last 24 hours") as refused:
+        queue(people.charlie)
+    assert 86_000 < refused.value.wait <= 86_401
+    assert (SuiteRun.objects.count(), Job.objects.count()) == (2, 2)
+    queue(people.bob)  # others have their own
+
+
+def test_the_day_moves_on(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
+    queue(people.charlie)
+    SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=23))
+    with pytest.raises(limits.TooManySentences) as refused:
+        queue(people.charlie)
+    assert 3590 < refused.value.wait <= 3601
+    SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=25))
+    queue(people.charlie)
+    assert SentenceCharge.objects.count() == 1  # what is older than a day is thrown away
+
+
+def test_deleting_a_run_gives_its_sentences_not_back(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
+    run = queue(people.charlie)
+    run_pending()
+    run.refresh_from_db()
+    services.delete_run(run, actor=people.charlie)
+    with pytest.raises(limits.TooManySentences, match="6 sentences in the last 24 hours"):
+        queue(people.charlie)
+
+
+def test_a_run_that_is_refused_costs_nothing(people, queue, settings):
+    settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
+    queue(people.charlie)
+    with pytest.raises(TooManyJobs):
+        queue(people.charlie)
+    assert limits.used_by(people.charlie).sentences == SENTENCES
+
+
+def test_scored_sentences_count_beside_runs_and_outlive_their_request(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES + 1
+    model = make_model(people.alice, slug="open-model")
+    queue_scores(["One."], model, ScoringPolicy(), actor=people.charlie)
+    ScoreRequest.objects.all().delete()
+    queue(people.charlie)
+    with pytest.raises(limits.TooManySentences, match="7 sentences"):
+        queue_scores(["One."], model, ScoringPolicy(), actor=people.charlie)
+
+
+def test_a_suite_that_is_larger_than_a_day_says_so(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES - 1
+    with pytest.raises(limits.TooManySentences, match="5 a day is the limit") as refused:
+        queue(people.charlie)
+    assert refused.value.wait is None
+
+
+def test_runs_that_are_kept_are_counted_and_deleting_one_makes_room(people, queue, settings):
+    settings.GYM_MAX_RUNS_PER_USER = 1
+    run = queue(people.charlie)
+    with pytest.raises(limits.TooManyRuns, match="1 is the limit"):
+        queue(people.charlie)
+    run_pending()
+    run.refresh_from_db()
+    services.delete_run(run, actor=people.charlie)
+    queue(people.charlie)
+
+
+def test_staff_is_exempt_and_zero_means_no_limit(people, queue, settings):
+    settings.GYM_MAX_RUNS_PER_USER = settings.GYM_MAX_SENTENCES_PER_DAY = 1
+    for _ in range(3):
+        queue(people.staff)
+    settings.GYM_MAX_RUNS_PER_USER = settings.GYM_MAX_SENTENCES_PER_DAY = 0
+    queue(people.charlie)
+
+
+def test_the_api_answers_429_with_a_time_or_400(client, people, queue, settings):
+    run = queue(people.charlie)
+    client.force_login(people.charlie)
+    asked = {"suite": run.revision.suite.slug, "model": run.model.slug}
+
+    def post():
+        return client.post("/api/v1/runs/", asked, content_type="application/json")
+
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
+    refused = post()
+    assert refused.status_code == 429
+    assert 86_000 < int(refused["Retry-After"]) <= 86_401
+    assert "sentences" in refused.json()["detail"]
+    settings.GYM_MAX_SENTENCES_PER_DAY = 1
+    assert "Retry-After" not in post()
+    settings.GYM_MAX_RUNS_PER_USER = 1
+    refused = post()
+    assert refused.status_code == 400
+    assert "You keep 1 run" in str(refused.json())
+
+
+def test_the_page_says_it_in_words(client, people, queue, settings):
+    run = queue(people.charlie)
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
+    client.force_login(people.charlie)
+    given = {
+        "suite": run.revision.suite.slug,
+        "revision": run.revision.number,
+        "models": [run.model.slug],
+        "bos": "auto",
+        "join": "space",
+    }
+    page = client.post(reverse("run-start"), given | {"metric": "sum"}, follow=True).content.decode()
+    assert "You queued 6 sentences in the last 24 hours" in page
+
+
+def test_an_accounts_own_limits_win_over_the_sites(people, settings):
+    revision, model = make_revision(people.alice), make_model(people.alice)
+    settings.GYM_MAX_RUNS_PER_USER = settings.GYM_MAX_SENTENCES_PER_DAY = (
+        settings.GYM_MAX_ACTIVE_JOBS_PER_USER
+    ) = 1
+    people.alice.max_runs = people.alice.max_sentences_per_day = people.alice.max_active_jobs = 0
+    for _ in range(2):
+        services.queue_run(revision, model, actor=people.alice)
+    for field, error in (
+        ("max_runs", limits.TooManyRuns),
+        ("max_sentences_per_day", limits.TooManySentences),
+        ("max_active_jobs", TooManyJobs),
+    ):
+        setattr(people.alice, field, 1)
+        with pytest.raises(error):
+            services.queue_run(revision, model, actor=people.alice)
+        setattr(people.alice, field, 0)
+
+
+def test_uploaded_runs_count_against_the_runs_one_may_keep(client, people, settings):
+    make_revision(people.alice, name="public", visibility="public")
+    rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
+    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
+    settings.GYM_MAX_RUNS_PER_USER = 1
+    save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
+    with pytest.raises(limits.TooManyRuns, match="1 is the limit"):
+        save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
+    assert SuiteRun.objects.count() == 1
+    client.force_login(people.alice)
+    file = SimpleUploadedFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
+    response = client.post(
+        reverse("results-upload"), {"file": file, "kind": "auto", "unit": "bits", "visibility": "public"}
+    )
+    assert response.status_code == 400
+    assert "Delete some that you no longer need" in response.content.decode()

@@ -1,0 +1,123 @@
+"""Two models with one name, of two owners: wherever they are shown side by side, the slug tells them apart."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from django.urls import reverse
+
+from gym.collections.services import make_collection, publish_collection
+from gym.runs.models import SuiteRun
+from gym.runs.read.comparisons import others_on
+from models_registry.names import told_apart
+from tests.conversations.site import make_server
+from tests.conversations.site import make_suite as make_agent_suite
+from tests.conversations.test_the_matrix import finished_run as finished_agent_run
+from tests.factories import make_model, make_revision
+from tests.runs.boards import finished_run
+
+BOTH = ["Twin (alices)", "Twin (bobs)"]
+
+
+@pytest.fixture
+def world(people):
+    """alice's and bob's models of one name, with results on s and t; one of another name on s alone."""
+    alices, bobs = (
+        make_model(owner, slug=slug, name="Twin")
+        for owner, slug in ((people.alice, "alices"), (people.bob, "bobs"))
+    )
+    lone = make_model(people.alice, slug="lone", name="Lone")
+    revisions = [make_revision(people.alice, items=3, name=name) for name in ("s", "t")]
+    for revision in revisions:
+        finished_run(revision, alices, [1, 0, 0])
+        finished_run(revision, bobs, [1, 1, 1])
+    finished_run(revisions[0], lone, [1, 1, 0])
+    collection = make_collection(
+        actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=revisions
+    )
+    publish_collection(collection, actor=people.alice)
+    return SuiteRun.objects.get(model=alices, revision=revisions[0])
+
+
+def bare(text: str) -> list[str]:
+    """Every place of a page, attributes included, that says the name and not which one."""
+    said = html.unescape(text)
+    return [
+        said[max(0, m.start() - 60) : m.end() + 20]
+        for m in re.finditer(r"Twin(?! \((?:alices|bobs)\))", said)
+    ]
+
+
+PAGES = {
+    "compare": "compare/?model=alices&model=bobs",
+    "compare, against one": "compare/?model=alices&model=bobs&model=lone&base=bobs",
+    "compare on a suite": "compare/?model=alices&model=bobs&suite=s",
+    "compare on a suite, against one": "compare/?model=alices&model=bobs&suite=s&base=bobs",
+    "compare an item": "compare/?model=alices&model=bobs&suite=s&item=2",
+    "choose": "compare/",
+    "front": "",
+    "leaderboard": "leaderboard/",
+    "suite list": "suites/",
+    "suite": "suites/s/",
+    "collection": "collections/paper/",
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_never_says_the_name_alone(client, world, page):
+    text = client.get(f"/{PAGES[page]}").content.decode()
+    assert any(one in text for one in BOTH)
+    assert bare(text) == []
+
+
+def test_the_baseline_and_the_other_are_told_apart_in_the_heading(client, world):
+    text = client.get("/compare/?model=alices&model=bobs").content.decode()
+    assert re.search(r"<h1>Twin \(alices\) .*Twin \(bobs\)</h1>", text)
+
+
+def test_a_name_that_only_one_of_those_shown_has_stays_as_it_is(client, world):
+    text = client.get("/compare/?model=alices&model=lone&suite=s").content.decode()
+    assert '<th scope="row">Twin' in text
+    assert '<th scope="row">Twin (' not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("compare-suites.json", "model=alices,bobs"),
+        ("compare-items.csv", "model=alices,bobs&suite=s"),
+        ("leaderboard-scores.csv", ""),
+    ],
+)
+def test_the_table_behind_a_drawing_tells_them_apart(client, world, name, query):
+    told = client.get(f"/figures/{name}?{query}").content.decode()
+    assert all(one in told for one in BOTH)
+    assert bare(told) == []
+
+
+def test_the_others_of_a_run_are_told_apart_from_it(people, world):
+    assert [model.label for model in others_on(people.alice, world)] == ["Lone", "Twin (bobs)"]
+
+
+def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
+    suite = make_agent_suite(people.alice)
+    for slug in ("alices", "bobs"):
+        server = make_server(people.alice, slug, name="Twin")
+        run = finished_agent_run(suite, server, suite.cases.all(), age=1)
+    client.force_login(people.alice)
+    page = client.get(suite.get_absolute_url()).content.decode()
+    [heads] = [one for one in re.findall(r"<thead>.*?</thead>", page, re.S) if "Agent tested" in one]
+    assert [one for one in BOTH if f">{one}</a>" in heads] == BOTH
+    case = client.get(suite.cases.first().get_absolute_url()).content.decode()
+    assert all(f"<td>{one}</td>" in case for one in BOTH)
+    first = suite.runs.exclude(pk=run.pk).get()
+    compared = client.get(f"{reverse('agent-compare')}?a={first.key}&b={run.key}").content.decode()
+    assert all(f">{one}, " in compared for one in BOTH)
+
+
+def test_one_model_that_comes_twice_is_not_told_apart_from_itself():
+    names = [("Twin", "a"), ("Twin", "a"), ("Lone", "c")]
+    assert told_apart(names) == ["Twin", "Twin", "Lone"]
+    assert told_apart([*names, ("Twin", "b")]) == ["Twin (a)", "Twin (a)", "Lone", "Twin (b)"]

@@ -1,0 +1,111 @@
+"""What we export, in the programs it is for. Their pins do not go with ours, so each needs a Python of its own:
+
+    GYM_SYNTAXGYM_PYTHON   a Python with syntaxgym 0.6 (pyparsing 2) and lm-zoo
+    GYM_LM_EVAL_PYTHON     a Python with lm-eval 0.4
+
+Without them the tests skip and say so; docs/results.md says how to make such environments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, MODELS_DIR
+from gym.runs.core.compute import RunResult, evaluate_document, joined_sentences
+from gym.runs.core.evaluated_suite import evaluated_json
+from gym.runs.core.minimal_pairs import lm_eval_files
+from models_registry.backends import load_backend
+from models_registry.engine import ScoringPolicy
+from suites.formats import PredictionDoc, SuiteDocument, read_suite
+from suites.regions import JOIN_POLICIES
+
+SUITES = sorted(path.stem for path in (DATA_DIR / "suites").glob("*.json"))
+CORE = """
+import inspect, json, sys
+if not hasattr(inspect, "getargspec"):  # syntaxgym 0.6 was written for Python 3.7
+    inspect.getargspec = inspect.getfullargspec
+from syntaxgym.suite import Suite
+for path in sys.argv[1:]:
+    suite = Suite.from_dict(json.load(open(path)))
+    found = suite.evaluate_predictions()
+    print(json.dumps([[bool(found[i["item_number"]][p]) for i in suite.items] for p in suite.predictions]))
+"""
+pytestmark = pytest.mark.foreign
+
+
+def other_python(name: str) -> str:
+    path = os.environ.get(name, "")
+    if not path:
+        pytest.skip(f"{name} names no Python with the real program")
+    return path
+
+
+@cache
+def evaluated(slug: str, name: str, policy: ScoringPolicy) -> tuple[SuiteDocument, RunResult]:
+    path = DATA_DIR / "suites" / f"{name}.json"
+    return run(slug, read_suite(path.read_bytes(), path.name), policy)
+
+
+def run(slug: str, document: SuiteDocument, policy: ScoringPolicy) -> tuple[SuiteDocument, RunResult]:
+    (model,) = [model for model in DEMO_MODELS if model.slug == slug]
+    backend = load_backend(model.backend, model.config, model_dir=MODELS_DIR, hub_allowed=False)
+    texts = [joined.text for joined in joined_sentences(document, policy)]
+    scores = backend.score(texts, policy)
+    return document, evaluate_document(document, scores, policy, left_to_right=backend.facts.left_to_right)
+
+
+@pytest.mark.parametrize("slug", ["demo-ngram", "demo-gpt2"])
+def test_the_real_syntaxgym_finds_the_same_outcomes(slug, tmp_path):
+    python = other_python("GYM_SYNTAXGYM_PYTHON")
+    files, ours = [], []
+    for name in SUITES:
+        document, result = evaluated(slug, name, ScoringPolicy())
+        path = tmp_path / f"{name}.json"
+        path.write_text(evaluated_json(document, result, metric="sum", model=slug), encoding="utf-8")
+        files.append(str(path))
+        ours.append([[code == 1 for code in row.outcomes] for row in result.predictions])
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", CORE, *files], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line) for line in done.stdout.splitlines()] == ours
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("agreement_orc", "match_sing", "mismatch_sing"),
+        ("agreement_simple", "mismatch_plural", "match_plural"),
+    ],
+)
+@pytest.mark.parametrize("join", JOIN_POLICIES)
+def test_the_real_lm_eval_gives_the_same_accuracy(name, good, bad, join, tmp_path):
+    python = other_python("GYM_LM_EVAL_PYTHON")
+    path = DATA_DIR / "suites" / f"{name}.json"
+    whole = read_suite(path.read_bytes(), path.name)
+    document = SuiteDocument(
+        name=whole.name, metric="sum", meta={}, region_names=whole.region_names, conditions=whole.conditions,
+        sentences=whole.sentences, predictions=(PredictionDoc(f"(*;%{good}%) < (*;%{bad}%)"),), extra={}, notices=(),
+    )  # fmt: skip
+    _, result = run("demo-gpt2", document, ScoringPolicy(bos="always", eos=False, join=join, metric="sum"))
+    for inside, text in lm_eval_files(document, name, 1, join, "http://localhost/").items():
+        (tmp_path / inside).parent.mkdir(exist_ok=True)
+        (tmp_path / inside).write_text(text, encoding="utf-8")
+    task = f"gym_{name}"
+    model = f"pretrained={MODELS_DIR / 'demo-gpt2'},dtype=float32"
+    command = [python, "-m", "lm_eval", "--model", "hf", "--model_args", model, "--include_path", task]
+    command += ["--tasks", task, "--device", "cpu", "--output_path", "out"]
+    env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (found,) = Path(tmp_path / "out").rglob("results_*.json")
+    accuracy = json.loads(found.read_text())["results"][task]["acc,none"]
+    assert accuracy == pytest.approx(result.predictions[0].rate)
+    if join == "none":  # words without blanks are other tokens, so that some items hold and some fail
+        assert 0 < accuracy < 1
