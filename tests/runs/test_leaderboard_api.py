@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from gym.collections.services import make_collection, publish_collection
+from gym.runs.api import leaderboard
 from suites.services import set_tags
 from tests.factories import AGREEMENT, make_model, make_revision
 from tests.runs.boards import finished_run
