@@ -104,7 +104,7 @@ class Suite(models.Model):
         self._public_address_left()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """A public address that the suite leaves is kept as a FormerAddress. Raises Kept."""
+        """A public address that the suite leaves is kept as a FormerAddress. Raises InUse."""
         fields = kwargs.get("update_fields")
         if fields is not None and not {"slug", "visibility"} & set(fields):
             super().save(*args, **kwargs)
@@ -119,18 +119,18 @@ class Suite(models.Model):
 
     def _public_address_left(self) -> str:
         """The address that everybody could open and that saving would close or change; empty if there is none. Raises
-        Kept where others rely on it."""
+        InUse where others rely on it."""
         with transaction.atomic():
             stored = (
                 Suite.objects.select_for_update().filter(pk=self.pk, visibility=Visibility.PUBLIC).first()
             )
             if stored is None or (self.slug, self.visibility) == (stored.slug, stored.visibility):
                 return ""
-            stored.require_free()
+            stored.require_not_in_use()
             return stored.slug
 
-    def require_free(self) -> None:
-        """Raises Kept when others rely on it that everybody sees this suite where it is."""
+    def require_not_in_use(self) -> None:
+        """Raises InUse when others rely on it that everybody sees this suite where it is."""
         address_leaving.send(sender=Suite, suite=self)
 
     @property

@@ -160,7 +160,7 @@ def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
     """Change who sees a suite. An unlisted one gets an address that cannot be guessed; leaving that gives it a plain
     one again, the one it had when it was public, and the secret address stops working. An address that was public is
-    kept (FormerAddress). Raises Kept for a suite in a published collection."""
+    kept (FormerAddress). Raises InUse for a suite in a published collection."""
     _require_edit(actor, suite)
     was = suite.visibility
     suite.visibility = visibility
@@ -251,11 +251,12 @@ def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
 
 
 def delete_suite(suite: Suite, *, actor: User) -> None:
-    """Delete a suite that nobody has run. A suite with runs stays, because results point to it. Raises Kept for a suite
-    in a published collection."""
+    """Delete a suite that nobody has run. A suite with runs stays, because results point to it.
+
+    Raises InUse for a suite in a published collection."""
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner deletes a suite")
-    suite.require_free()
+    suite.require_not_in_use()
     try:
         with transaction.atomic():
             lock(suite)

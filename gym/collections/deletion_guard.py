@@ -14,7 +14,7 @@ from gym.runs.read.selectors import newest_done
 from gym.runs.signals import runs_deleting
 from gym.runs.work.deleted_runs import public
 from suites.models import Suite
-from suites.signals import Kept, address_leaving
+from suites.signals import InUse, address_leaving
 
 NAMED = 3
 """Collections that a refusal names."""
@@ -33,7 +33,7 @@ def _keep(runs: QuerySet[SuiteRun], **kwargs: Any) -> None:
     titles = list(collections_showing(runs).values_list("title", flat=True))
     if not titles:
         return
-    raise Kept(
+    raise InUse(
         f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, and what is published "
         "stays. They can be deleted once another run counts in their place."
     )
@@ -43,7 +43,7 @@ def _keep(runs: QuerySet[SuiteRun], **kwargs: Any) -> None:
 def _keep_public(suite: Suite, **kwargs: Any) -> None:
     titles = list(published_with(suite).values_list("title", flat=True))
     if titles:
-        raise Kept(
+        raise InUse(
             f"{_named(titles)} hold{'' if len(titles) > 1 else 's'} this suite, and what is published stays: it cannot "
             "be made private or unlisted, get another address, or be deleted. A correction belongs in a new revision "
             "or in the errata."

@@ -2,8 +2,8 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
-from gym.runs.work.deleted_runs import delete_runs, require_free
-from suites.signals import Kept
+from gym.runs.work.deleted_runs import delete_runs, require_not_in_use
+from suites.signals import InUse
 
 
 @admin.register(SuiteRun)
@@ -21,8 +21,8 @@ class SuiteRunAdmin(SiteAdmin):
         """Django's page of what goes; runs that somebody relies on are protected, in words."""
         deleted, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         try:
-            require_free(SuiteRun.objects.filter(pk__in=[run.pk for run in objs]))
-        except Kept as error:
+            require_not_in_use(SuiteRun.objects.filter(pk__in=[run.pk for run in objs]))
+        except InUse as error:
             protected = [*protected, *error.messages]
         return deleted, counts, perms_needed, protected
 

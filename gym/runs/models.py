@@ -175,7 +175,7 @@ class FormerRunKey(models.Model):
 
 class DeletedRun(models.Model):
     """What a deleted run was, for who has its address. Only of public models on public suites, and no word about who;
-    see graves.py. Plain text and no foreign keys: it outlives what it names."""
+    see work/deleted_runs.py. Plain text and no foreign keys: it outlives what it names."""
 
     key = models.SlugField(max_length=24, unique=True)
     suite = models.CharField(max_length=200, help_text="slug")

@@ -18,7 +18,7 @@ from suites.formulas import FormulaError
 from suites.models import FrozenRevision, JoinPolicy, Suite, Visibility
 from suites.new_forms import read_file
 from suites.services import NothingToFreeze
-from suites.signals import Kept
+from suites.signals import InUse
 
 _LANGUAGE = Suite._meta.get_field("language")
 _MOST = 100_000
@@ -185,8 +185,8 @@ def _frozen(error: FrozenRevision) -> ApiProblem:
     return ApiProblem(409, f"{error}.", "frozen")
 
 
-@answers(Kept)
-def _kept(error: Kept) -> ApiProblem:
+@answers(InUse)
+def _kept(error: InUse) -> ApiProblem:
     return ApiProblem(409, " ".join(error.messages), "kept")
 
 

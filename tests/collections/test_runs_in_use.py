@@ -11,7 +11,7 @@ from gym.collections.models import Collection
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import ResultUpload, RunScore, SuiteRun
 from gym.runs.work import services
-from suites.signals import Kept
+from suites.signals import InUse
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 
@@ -36,7 +36,7 @@ def collect(people, revision, *, publish=True, slug="paper", title="A paper"):
 
 def test_a_run_that_a_published_collection_shows_is_not_deleted(client, people, world):
     collect(people, world["revision"])
-    with pytest.raises(Kept, match="“A paper” shows these results"):
+    with pytest.raises(InUse, match="“A paper” shows these results"):
         services.delete_run(world["run"], actor=people.staff)
     client.force_login(people.alice)
     page = client.post(reverse("run-delete", args=[world["run"].key]), follow=True)
@@ -89,7 +89,7 @@ def test_what_it_does_not_show_can_go(people, world):
     publish_collection(Collection.objects.get(), actor=people.alice)
     for run in (private, older):
         services.delete_run(run, actor=people.alice)
-    with pytest.raises(Kept):
+    with pytest.raises(InUse):
         services.delete_run(newer, actor=people.alice)
 
 

@@ -10,7 +10,7 @@ from gym.accounts.account_deletion import delete_account
 from gym.collections.services import make_collection, publish_collection
 from suites import services
 from suites.models import Suite
-from suites.signals import Kept
+from suites.signals import InUse
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 
@@ -37,7 +37,7 @@ def collect(people, *revisions, publish=True):
 @pytest.mark.parametrize("visibility", ["private", "unlisted"])
 def test_it_is_not_hidden(client, people, member, visibility, who):
     person = getattr(people, who)
-    with pytest.raises(Kept, match=HOLDS):
+    with pytest.raises(InUse, match=HOLDS):
         services.set_visibility(Suite.objects.get(pk=member.pk), visibility, actor=person)
     client.force_login(person)
     given = {"title": "Hidden", "language": "en", "visibility": visibility, "confirmed": "1"}

@@ -19,7 +19,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read import report
-from gym.runs.read.comparability import unlike
+from gym.runs.read.comparability import run_differences
 from gym.runs.work import cache, services
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
@@ -134,7 +134,7 @@ def test_tokens_are_no_part_of_the_scorer_and_make_no_run_another_one(start):
     assert part.scorer == whole.scorer
     assert departures(part.policy, part.revision) == ""
     assert part.standing == SuiteRun.Standing.DEFAULT
-    assert unlike([part, whole]) == []
+    assert run_differences([part, whole]) == []
 
 
 @pytest.mark.parametrize("tokens", ["all", "needed"])

@@ -166,7 +166,7 @@ class TestSerializer(serializers.Serializer):
     p_corrected = serializers.FloatField(help_text="for all comparisons of this answer")
 
 
-class UnlikeSerializer(serializers.Serializer):
+class RunDifferenceSerializer(serializers.Serializer):
     """A fact besides model and revision in which the runs differ."""
 
     fact = serializers.ChoiceField(list(FACTS), source="key")
@@ -209,7 +209,7 @@ class ComparedSuiteSerializer(serializers.Serializer):
         child=AgainstBaselineSerializer(allow_null=True),
         help_text="of the models after the first; null unless both have run it",
     )
-    unlike = UnlikeSerializer(many=True)
+    unlike = RunDifferenceSerializer(many=True)
 
 
 class TotalSerializer(NamedModelSerializer):
@@ -270,7 +270,7 @@ class ComparisonSerializer(serializers.Serializer):
     note = serializers.CharField()
     correction = serializers.CharField()
     sides = SideSerializer(source="found.sides", many=True)
-    unlike = UnlikeSerializer(source="found.unlike", many=True)
+    unlike = RunDifferenceSerializer(source="found.unlike", many=True)
     not_run = serializers.ListField(source="found.not_run", child=serializers.CharField())
     missing = GapSerializer(
         source="found.gaps", many=True, help_text="runs without a pass rate under the rule"
@@ -304,7 +304,7 @@ class ComparedItemSerializer(serializers.Serializer):
 class ComparedItemsHead(serializers.Serializer):
     rule = RuleSerializer()
     sides = SideSerializer(many=True)
-    unlike = UnlikeSerializer(many=True)
+    unlike = RunDifferenceSerializer(many=True)
 
 
 class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):

@@ -25,7 +25,7 @@ from gym.runs.limits import TooManyRuns
 from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
-from gym.runs.work.deleted_runs import grave_of
+from gym.runs.work.deleted_runs import deleted_run_at
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import (
     BOS_POLICIES,
@@ -217,15 +217,15 @@ def _cell(
         return None, str(error)
 
 
-def _gone(grave: DeletedRun) -> ApiProblem:
+def _gone(deleted: DeletedRun) -> ApiProblem:
     was = {
-        "suite": grave.suite,
-        "revision": grave.revision,
-        "sha256": grave.sha256,
-        "model": grave.model,
-        "deleted_at": grave.deleted_at.isoformat(),
+        "suite": deleted.suite,
+        "revision": deleted.revision,
+        "sha256": deleted.sha256,
+        "model": deleted.model,
+        "deleted_at": deleted.deleted_at.isoformat(),
     }
-    return ApiProblem(410, f"This run of {grave.model_name} was deleted.", "gone", more={"was": was})
+    return ApiProblem(410, f"This run of {deleted.model_name} was deleted.", "gone", more={"was": was})
 
 
 class RunDetail(ApiView):
@@ -238,10 +238,10 @@ class RunDetail(ApiView):
         try:
             run = run_of(request, key)
         except Http404:
-            grave = grave_of(request.user, key)
-            if grave is None:
+            deleted = deleted_run_at(request.user, key)
+            if deleted is None:
                 raise
-            raise _gone(grave) from None
+            raise _gone(deleted) from None
         return Response(shown(request, run))
 
     @operation("Delete a run", status=204, also=[409])

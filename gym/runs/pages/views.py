@@ -30,7 +30,7 @@ from gym.runs.read.scored import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
-from gym.runs.work.deleted_runs import grave_of
+from gym.runs.work.deleted_runs import deleted_run_at
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, revisions_for
 
@@ -251,12 +251,14 @@ def _steer(request: HttpRequest, run: SuiteRun, use_case: Any, done: str) -> Htt
 
 
 def _deleted(request: HttpRequest, key: str) -> HttpResponse:
-    """410 and what it was, if the run was public when it was deleted; else 404. Context: grave, revision (or None)."""
-    grave = grave_of(request.user, key)
-    if grave is None:
+    """410 and what it was, if the run was public when it was deleted; else 404.
+
+    Context: deleted, revision (or None)."""
+    deleted = deleted_run_at(request.user, key)
+    if deleted is None:
         raise Http404("There is no such run.")
-    revision = revisions_for(request.user).filter(suite__slug=grave.suite, number=grave.revision).first()
-    context = {"grave": grave, "revision": revision}
+    revision = revisions_for(request.user).filter(suite__slug=deleted.suite, number=deleted.revision).first()
+    context = {"deleted": deleted, "revision": revision}
     return render(request, "runs/run_deleted.html", context, status=410)
 
 

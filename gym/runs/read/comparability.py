@@ -21,7 +21,7 @@ OUTCOMES_ALONE = "outcomes alone"
 
 
 @dataclass(frozen=True)
-class Unlike:
+class RunDifference:
     """A fact in which runs differ, and what each of them has in their order; None where a run is missing or
     cannot say."""
 
@@ -33,30 +33,30 @@ class Unlike:
         return FACTS[self.key]
 
 
-def unlike(runs: Sequence[SuiteRun | None]) -> list[Unlike]:
+def run_differences(runs: Sequence[SuiteRun | None]) -> list[RunDifference]:
     """In what these runs differ, apart from model and revision."""
     found = []
     for key in FACTS:
         said = [run if run is None or key == "score_kind" or run.has_surprisals else None for run in runs]
         values = tuple(None if run is None else _fact(run, key) for run in said)
         if len({value for value in values if value is not None}) > 1:
-            found.append(Unlike(key, values))
+            found.append(RunDifference(key, values))
     return found
 
 
 def same_bits(first: SuiteRun, second: SuiteRun) -> bool:
     """Whether margins of both are the same quantity."""
-    return not any(row.key in BITS for row in unlike([first, second]))
+    return not any(row.key in BITS for row in run_differences([first, second]))
 
 
-def counted(found: Iterable[Sequence[Unlike]]) -> list[tuple[Unlike, int]]:
+def counted(found: Iterable[Sequence[RunDifference]]) -> list[tuple[RunDifference, int]]:
     """Each difference once, with the number of comparisons that have it."""
     counts = Counter(row for rows in found for row in rows)
     places = list(FACTS)
     return sorted(counts.items(), key=lambda pair: (places.index(pair[0].key), -pair[1]))
 
 
-def in_words(row: Unlike, labels: Sequence[str]) -> str:
+def in_words(row: RunDifference, labels: Sequence[str]) -> str:
     """“Region value: sum (GPT-2), mean (BERT)”, the runs with the same value together."""
     by_value: dict[str, list[str]] = {}
     for value, label in zip(row.values, labels, strict=True):

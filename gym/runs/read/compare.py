@@ -13,7 +13,7 @@ import numpy as np
 from gym.lib.stats import Correction, Difference, McNemar, paired_difference, sign_test, stratified_difference
 from gym.runs.core.rules import EACH, Rule, counted, item_margins, item_shares
 from gym.runs.models import PredictionResult, SuiteRun
-from gym.runs.read.comparability import Unlike, same_bits, unlike
+from gym.runs.read.comparability import RunDifference, run_differences, same_bits
 from gym.runs.read.scored import Scored, scored
 from gym.runs.read.scores import judged
 from models_registry.models import RegisteredModel
@@ -193,8 +193,8 @@ class SuiteRow:
         return [None, *self.pairs]
 
     @cached_property
-    def unlike(self) -> list[Unlike]:
-        return unlike([side.run if side else None for side in self.sides])
+    def unlike(self) -> list[RunDifference]:
+        return run_differences([side.run if side else None for side in self.sides])
 
 
 def suite_rows(

@@ -13,7 +13,7 @@ from gym.lib.stats import Correction
 from gym.runs.core.gaps import Gap, by_model
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
-from gym.runs.read.comparability import BITS, Unlike, unlike
+from gym.runs.read.comparability import BITS, RunDifference, run_differences
 from gym.runs.read.compare import (
     MAX_SIDES,
     ItemRow,
@@ -89,8 +89,8 @@ class OnASuite:
         return sum(row.differs for row in self.items)
 
     @cached_property
-    def unlike(self) -> list[Unlike]:
-        return unlike([side.run for side in self.sides])
+    def unlike(self) -> list[RunDifference]:
+        return run_differences([side.run for side in self.sides])
 
     @property
     def has_margins(self) -> bool:

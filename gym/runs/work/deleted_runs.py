@@ -29,16 +29,16 @@ def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     ).select_related("revision__suite", "model")
 
 
-def require_free(runs: QuerySet[SuiteRun]) -> None:
-    """Raises Kept when something that stays shows one of these runs."""
+def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
+    """Raises InUse when something that stays shows one of these runs."""
     runs_deleting.send(sender=SuiteRun, runs=runs)
 
 
 def delete_runs(runs: QuerySet[SuiteRun]) -> None:
     """Delete runs with their results. Public ones leave a DeletedRun each: others may have cited their addresses. Of
-    any other run nothing is kept. Raises Kept, and then deletes none of them."""
+    any other run nothing is kept. Raises InUse, and then deletes none of them."""
     with transaction.atomic():
-        require_free(runs)
+        require_not_in_use(runs)
         DeletedRun.objects.bulk_create(
             [
                 DeletedRun(
@@ -56,15 +56,15 @@ def delete_runs(runs: QuerySet[SuiteRun]) -> None:
         runs.delete()
 
 
-def grave_of(user: User | AnonymousUser, key: str) -> DeletedRun | None:
+def deleted_run_at(user: User | AnonymousUser, key: str) -> DeletedRun | None:
     """What a run was that is deleted; None if there was none, or if its suite or model has become private since."""
-    grave = DeletedRun.objects.filter(key=key).first()
-    if grave is None:
+    deleted = DeletedRun.objects.filter(key=key).first()
+    if deleted is None:
         return None
     for kind, slug, visible in (
-        (Suite, grave.suite, visible_suites(user)),
-        (RegisteredModel, grave.model, visible_models(user)),
+        (Suite, deleted.suite, visible_suites(user)),
+        (RegisteredModel, deleted.model, visible_models(user)),
     ):
         if kind._default_manager.filter(slug=slug).exists() and not visible.filter(slug=slug).exists():
             return None
-    return grave
+    return deleted

@@ -85,7 +85,7 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
 
 def delete_run(run: SuiteRun, *, actor: User) -> None:
     """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick. The address
-    of a finished public run goes on saying what it was. Raises Kept for a run that a published collection shows."""
+    of a finished public run goes on saying what it was. Raises InUse for a run that a published collection shows."""
     if not permissions.can_delete(actor, run):
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is not None and run.job.is_active:

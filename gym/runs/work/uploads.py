@@ -286,7 +286,7 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     """Take uploaded results back, with all their runs and the job that makes more; the models' cards stay. Returns the
-    number of runs. Raises Kept when a published collection shows one of them."""
+    number of runs. Raises InUse when a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to somebody else")
     with transaction.atomic():
