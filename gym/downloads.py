@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
-from suites.formats import guard
+from gym.lib.text import guard
 
 
 def safe_cell(value: Any) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from gym.net import NetPolicy
 from gym.secrets import SecretError, reveal
+from gym.way_out import net_policy
 from models_registry.backends import BackendError, Surroundings
 from models_registry.models import RegisteredModel
 
@@ -16,4 +16,4 @@ def surroundings_of(model: RegisteredModel) -> Surroundings:
         secrets = {name: reveal(model.secrets, name) for name in model.secrets}
     except SecretError as error:
         raise BackendError(str(error)) from error
-    return Surroundings(net=NetPolicy.from_settings(), secrets=secrets, commands=settings.GYM_LMZOO_COMMANDS)
+    return Surroundings(net=net_policy(), secrets=secrets, commands=settings.GYM_LMZOO_COMMANDS)

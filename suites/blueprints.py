@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gym.lib.text import tidy
 from suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
-from suites.formats.text import tidy
 
 
 @dataclass(frozen=True, slots=True)

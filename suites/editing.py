@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gym.lib.text import CONTROL, SURROGATE, tidy
 from suites.formats.documents import (
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
@@ -19,7 +20,6 @@ from suites.formats.documents import (
     SentenceDoc,
     SuiteDocument,
 )
-from suites.formats.text import CONTROL, SURROGATE, tidy
 
 Op = Mapping[str, Any]
 MAX_FORMULA_CHARACTERS = 10_000

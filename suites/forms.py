@@ -7,8 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.lib.problems import FormatError
 from gym.uploads import OneFileField, read_upload
-from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, inherit, read_suite
+from suites.formats import MAX_BYTES, SuiteDocument, inherit, read_suite
 from suites.models import JoinPolicy, Suite, SuiteRevision, Visibility
 from suites.selectors import document_of, pairable
 
@@ -51,7 +52,7 @@ class DocumentForm(forms.Form):
             if self.newest is not None and document.is_table:
                 document = inherit(document, document_of(self.newest))
             cleaned["document"] = document
-        except SuiteFormatError as error:
+        except FormatError as error:
             self.problems = list(error.problems)
             raise ValidationError(
                 "This file cannot be read as a suite; nothing was saved.", code="format"

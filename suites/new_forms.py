@@ -7,11 +7,12 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.lib.problems import FormatError
 from gym.uploads import OneFileField, read_upload
 from suites.blueprints import BLUEPRINTS, guided
 from suites.editing import EditError
 from suites.editing import clean_name as clean_part
-from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteFormatError, read_suite
+from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, read_suite
 from suites.models import Suite, SuiteRevision, Visibility
 from suites.selectors import revisions_for
 from suites.sheets import Reading, read_sheet
@@ -156,7 +157,7 @@ def read_file(data: bytes, filename: str) -> Reading:
     """As the file readers have it; a table that they refuse is looked at again as a spreadsheet, cell by cell."""
     try:
         document = read_suite(data, filename)
-    except SuiteFormatError as error:
+    except FormatError as error:
         refused = Reading("file", problems=list(error.problems))
         try:
             text = data.decode("utf-8-sig")

@@ -12,25 +12,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from gym.lib.problems import MAX_PROBLEMS, FormatError, Notice, Problem, Report
+from gym.lib.text import CONTROL, SURROGATE, count, listing, unguard
 from suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
     MAX_ITEM_NUMBER,
-    MAX_PROBLEMS,
     MAX_REGIONS,
     MAX_SENTENCES,
-    Notice,
-    Problem,
-    Report,
     SentenceDoc,
     SuiteDocument,
-    SuiteFormatError,
-    count,
-    listing,
 )
 from suites.formats.reader import read_suite
 from suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
-from suites.formats.text import CONTROL, SURROGATE, unguard
 
 _HEADERS = {
     "item": "item items item_number item_no item_nr item_id itemnumber item_#",
@@ -109,7 +103,7 @@ def _read_json(data: bytes, name: str) -> Reading:
     reading = Reading("JSON")
     try:
         document = read_suite(data, name)
-    except SuiteFormatError as error:
+    except FormatError as error:
         reading.problems = list(error.problems)
         return reading
     reading.document = document
@@ -141,7 +135,7 @@ class _SheetReader:
             self._check_numbers(table, long)
             self.report.raise_problems()
             document = (read_long_table if long else read_wide)(table, self.name, self.report)
-        except SuiteFormatError as error:
+        except FormatError as error:
             self.reading.problems = [_in_rows(problem) for problem in error.problems][: MAX_PROBLEMS + 1]
             return self.reading
         except csv.Error as error:

@@ -14,7 +14,7 @@ from django.core.management import call_command, get_commands, load_command_clas
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("gym", "suites", "models_registry")
 PURE = (
-    "gym.bounded",
+    "gym.lib.bounded",
     "suites.formats",
     "suites.formulas",
     "suites.regions",

@@ -7,7 +7,6 @@ import re
 
 from django.conf import settings
 
-from gym import bounded
 from gym.accounts import throttle, tokens
 from gym.api import filters, paging, parsers
 from gym.api.throttles import Requests
@@ -17,6 +16,7 @@ from gym.conversations.cases.model import MAX_ITERATIONS
 from gym.jobs import conf, waiting, web_server
 from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
+from gym.lib import bounded
 from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
 from gym.propara import submission_files

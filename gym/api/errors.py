@@ -2,8 +2,8 @@
 
 A view raises what the services raise. A room that has errors of its own says once what they answer:
 
-    @answers(SuiteFormatError)
-    def unreadable(error: SuiteFormatError) -> ApiProblem: ...
+    @answers(FormatError)
+    def unreadable(error: FormatError) -> ApiProblem: ...
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from gym.conversations.models import ARROW, AgentServer, AgentSuite
 from gym.conversations.protocol import MAX_DEPTH, depth_of
 from gym.conversations.redact import header_words, redactor
 from gym.conversations.transport import Deadline, Transport, TransportError, one_at_a_time
-from gym.net import NetPolicy
 from gym.secrets import reveal
+from gym.way_out import net_policy
 from models_registry.models import RegisteredModel
 
 EMBEDDED = EmbeddedServer()
@@ -38,9 +38,9 @@ def transport_for(server: AgentServer) -> Transport:
     hidden = headers_hidden(server)
     if server.kind == AgentServer.Kind.CHAT:
         return ChatTransport(
-            server.url, server.chat_model, policy=NetPolicy.from_settings, headers=headers, secrets=hidden
+            server.url, server.chat_model, policy=net_policy, headers=headers, secrets=hidden
         )
-    return HTTPTransport(server.url, policy=NetPolicy.from_settings, headers=headers, secrets=hidden)
+    return HTTPTransport(server.url, policy=net_policy, headers=headers, secrets=hidden)
 
 
 def version_in(health: Any) -> str:

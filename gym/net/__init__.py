@@ -1,6 +1,6 @@
 """The only way out of this site: every HTTP request it makes leaves through here.
 
-    policy = NetPolicy.from_settings(seconds=20)
+    policy = NetPolicy.allowing("api.example.org:443", seconds=20)
     answer = net.request("POST", "https://lab.example.org/v1/completions", json={...}, policy=policy)
     with net.stream_lines("POST", url, json={...}, policy=policy) as lines:
         for line in lines: ...

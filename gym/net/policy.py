@@ -34,10 +34,3 @@ class NetPolicy:
     def allowing(cls, *entries: str, **limits: Any) -> NetPolicy:
         """A policy with the rules of these entries, as GYM_NET_ALLOW spells them; ValueError names a wrong one."""
         return cls(rules=tuple(parse_rule(entry) for entry in entries), **limits)
-
-    @classmethod
-    def from_settings(cls, **limits: Any) -> NetPolicy:
-        """The rules of this site (GYM_NET_ALLOW), with these limits instead of the usual ones."""
-        from django.conf import settings  # type: ignore[import-untyped]
-
-        return cls.allowing(*settings.GYM_NET_ALLOW, **limits)

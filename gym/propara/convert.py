@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from gym.bounded import Limits, load
+from gym.lib.bounded import Limits, load
 from gym.propara.check import MAX_PROBLEMS, too_many
 from gym.propara.errors import Problem, ProParaError
 from gym.propara.grid import (

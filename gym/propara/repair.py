@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gym.bounded import Limits, Refused, check
+from gym.lib.bounded import Limits, Refused, check
 from gym.propara.errors import Problem, ProParaError
 from gym.propara.grid import ACTIONS, Grids, lines_of
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gym.bounded import Refused
+from gym.lib.bounded import Refused
 from gym.propara.check import MAX_PROBLEMS, check, too_many
 from gym.propara.convert import grids_to_actions, load_json, looks_like_states, states_to_actions, template
 from gym.propara.errors import Problem, ProParaError

@@ -11,11 +11,9 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from gym.lib.charts import regions
+from gym.lib.charts.colour_steps import HEAT_EDGES, heat, rate_step
 from gym.lib.charts.svg import Markup
-from gym.runs.models import SuiteRun
-from gym.runs.read.presenters import owner_name as owner_of_run
-from gym.templatetags import icons
-from gym.templatetags.numbers import (
+from gym.lib.number_format import (
     NOTHING,
     bits,
     compact,
@@ -31,6 +29,9 @@ from gym.templatetags.numbers import (
     score,
     signed,
 )
+from gym.runs.models import SuiteRun
+from gym.runs.read.presenters import owner_name as owner_of_run
+from gym.templatetags import icons
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_view
 from suites.presenters import author_name
@@ -72,27 +73,8 @@ def author_for(suite: Any, user: Any) -> str:
     return author_name(suite, user)
 
 
-HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
-RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)
-
-
-# --- steps, classes, look-ups ---------------------------------------------------------------------------------------
-def _step(number: float, edges: Sequence[float]) -> int:
-    return sum(number >= edge for edge in edges)
-
-
-@register.filter
-def heat(value: Any) -> str:
-    """Class of a surprisal in bits: h0 to h8"""
-    number = number_or_none(value)
-    return "" if number is None else f"h{_step(number, HEAT_EDGES)}"
-
-
-@register.filter
-def rate_step(value: Any) -> str:
-    """Class of a pass rate: r0 to r8"""
-    number = number_or_none(value)
-    return "" if number is None else f"r{_step(number, RATE_EDGES)}"
+register.filter(heat)
+register.filter(rate_step)
 
 
 @register.simple_tag

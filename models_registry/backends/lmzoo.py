@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gym.lib.problems import FormatError
 from models_registry.backends.base import BackendError, ModelFacts, Surroundings
 from models_registry.backends.lmzoo_commands import CommandFailed, Unsupported, run_command
 from models_registry.backends.policies import require_possible
@@ -22,7 +23,6 @@ from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 from models_registry.engine.token_rules import TokenRules, read_spec
 from models_registry.engine.walk import WalkError, walk
-from suites.formats import SuiteFormatError
 
 _HEADER = ["sentence_id", "token_id", "token", "surprisal"]
 _PROBE = "The keys are on the table ."
@@ -231,7 +231,7 @@ def load(
         spec = json.loads(text)
     except Unsupported:
         raise BackendError("This container has no spec, so its tokens cannot be read.") from None
-    except SuiteFormatError as error:
+    except FormatError as error:
         raise BackendError(f"The spec of this container cannot be used: {error}") from error
     backend = LMZooBackend(name, argv, seconds, spec, rules)
     backend.try_out()

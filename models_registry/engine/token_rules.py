@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from suites.formats.documents import Report
-from suites.formats.jsontext import load
-from suites.formats.text import decode
+from gym.lib.bounded import Limits
+from gym.lib.json_text import load
+from gym.lib.problems import Report
+from gym.lib.text import decode
 
+MAX_BYTES = 5_000_000
+LIMITS = Limits(values=600_000)
 _CLASS = re.compile(r"\^?(\[(?:\\.|[^\]\\]){1,200}\]|\\[WwDdSs])[+*]?\$?\Z")
 """One set of characters, repeated: the only patterns that are run, because they cannot take long."""
 
@@ -38,9 +41,9 @@ class TokenRules:
 
 
 def read_spec(data: bytes) -> TokenRules:
-    """The rules in a spec; raises `SuiteFormatError` with JSON paths."""
+    """The rules in a spec; raises `FormatError` with JSON paths."""
     report = Report()
-    root = load(decode(data, report), report)
+    root = load(decode(data, report, MAX_BYTES), report, LIMITS)
     if not isinstance(root, dict):
         report.problem("$", "a spec is an object with “tokenizer” and “vocabulary”")
         report.raise_problems()

@@ -10,10 +10,11 @@ from rest_framework import serializers
 
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.requests import Body, Query
+from gym.lib.problems import FormatError, Problem
 from gym.uploads import read_upload
 from suites.blueprints import BLUEPRINTS
 from suites.drafts import BadEdits
-from suites.formats import MAX_BYTES, Problem, SuiteDocument, SuiteFormatError
+from suites.formats import MAX_BYTES, SuiteDocument
 from suites.formulas import FormulaError
 from suites.models import FrozenRevision, JoinPolicy, Suite, Visibility
 from suites.new_forms import read_file
@@ -140,7 +141,7 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
         data, name = read_upload(body["file"], MAX_BYTES), body["file"].name
     reading = read_file(data, name)
     if reading.document is None:
-        raise unreadable(SuiteFormatError(reading.problems), "$.document" if way == "document" else "")
+        raise unreadable(FormatError(reading.problems), "$.document" if way == "document" else "")
     if reading.document.name == "" and body.get("title"):
         return replace(reading.document, name=body["title"])
     return reading.document
@@ -158,12 +159,12 @@ def troubles_of(problems: list[Problem], root: str = "") -> list[FieldError]:
     ]
 
 
-@answers(SuiteFormatError)
-def _unreadable(error: SuiteFormatError) -> ApiProblem:
+@answers(FormatError)
+def _unreadable(error: FormatError) -> ApiProblem:
     return unreadable(error)
 
 
-def unreadable(error: SuiteFormatError, root: str = "") -> ApiProblem:
+def unreadable(error: FormatError, root: str = "") -> ApiProblem:
     detail = "This cannot be read; nothing was saved."
     return ApiProblem(400, detail, "unreadable", troubles_of(error.problems, root))
 

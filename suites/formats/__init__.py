@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from .blimp import read_jsonl
-from .documents import (
+from suites.formats.blimp import read_jsonl
+from suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
@@ -16,20 +16,16 @@ from .documents import (
     MAX_REGIONS,
     MAX_SENTENCES,
     METRICS,
-    Notice,
     PredictionDoc,
-    Problem,
     SentenceDoc,
     SuiteDocument,
-    SuiteFormatError,
 )
-from .json_reader import read_json
-from .predictions import inherit
-from .reader import read_suite
-from .structure import schema
-from .tables import read_long_csv, read_wide_table
-from .text import guard, tidy, unguard
-from .write import write_json, write_long_csv, write_wide_tsv
+from suites.formats.json_reader import read_json
+from suites.formats.predictions import inherit
+from suites.formats.reader import read_suite
+from suites.formats.structure import schema
+from suites.formats.tables import read_long_csv, read_wide_table
+from suites.formats.write import write_json, write_long_csv, write_wide_tsv
 
 __all__ = [
     "MAX_BYTES",
@@ -41,13 +37,9 @@ __all__ = [
     "MAX_REGIONS",
     "MAX_SENTENCES",
     "METRICS",
-    "Notice",
     "PredictionDoc",
-    "Problem",
     "SentenceDoc",
     "SuiteDocument",
-    "SuiteFormatError",
-    "guard",
     "inherit",
     "read_json",
     "read_jsonl",
@@ -55,8 +47,6 @@ __all__ = [
     "read_suite",
     "read_wide_table",
     "schema",
-    "tidy",
-    "unguard",
     "write_json",
     "write_long_csv",
     "write_wide_tsv",

@@ -11,17 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .documents import (
+from gym.lib.problems import Report
+from gym.lib.text import CellStatistics, listing
+from suites.formats.documents import (
     MAX_CELLS,
     MAX_CONDITIONS,
     MAX_NAME_CHARACTERS,
     MAX_REGIONS,
     MAX_SENTENCES,
-    Report,
     SentenceDoc,
-    listing,
 )
-from .text import CellStatistics
 
 _SAME_CONDITIONS = "Every item needs the same conditions."
 _EVERY_REGION = "Every sentence needs every region once; leave the content of an empty one empty."

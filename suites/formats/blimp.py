@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gym.bounded import Refused, check
-
-from .assemble import RawRegion, RawSentence, assemble
-from .documents import (
+from gym.lib.bounded import Refused, check
+from gym.lib.json_text import load
+from gym.lib.problems import FormatError, Report
+from gym.lib.text import decode
+from suites.formats.assemble import RawRegion, RawSentence, assemble
+from suites.formats.documents import (
     LIMITS,
+    MAX_BYTES,
     MAX_CELL_CHARACTERS,
     MAX_NAME_CHARACTERS,
     MAX_SENTENCES,
     PredictionDoc,
-    Report,
     SuiteDocument,
-    SuiteFormatError,
 )
-from .jsontext import load
-from .text import decode
 
 GOOD, BAD = "sentence_good", "sentence_bad"
 FORMULA = "(*;%good%) < (*;%bad%)"
@@ -41,10 +40,10 @@ def is_jsonl(text: str) -> bool:
 def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
     """Read minimal pairs: item k is line k, its conditions are `good` and `bad`, the sentence is its only region.
 
-    Everything else on a line is kept with its item. Raises `SuiteFormatError`; problems name the line.
+    Everything else on a line is kept with its item. Raises `FormatError`; problems name the line.
     """
     report = Report()
-    pairs = _pairs(decode(data, report), report)
+    pairs = _pairs(decode(data, report, MAX_BYTES), report)
     report.raise_problems()
     raws: list[RawSentence] = []
     unknown: dict[str, dict[str, Any]] = {}
@@ -83,8 +82,8 @@ def _pairs(text: str, report: Report) -> list[tuple[int, dict[str, Any]]]:
         if not source.strip():
             continue
         try:
-            pair = load(source, Report())
-        except SuiteFormatError as error:
+            pair = load(source, Report(), LIMITS)
+        except FormatError as error:
             report.problem(f"line {line}", error.problems[0].message, "Every line is one JSON object.")
             continue
         lacking = [

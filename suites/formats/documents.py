@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from gym.bounded import Limits, Refused
+from gym.lib.bounded import Limits
+from gym.lib.problems import Notice
 
 MAX_BYTES = 5_000_000
 MAX_SENTENCES = 20_000
@@ -26,52 +27,10 @@ MAX_FORMULA_CHARACTERS = 20_000
 MAX_CELL_CHARACTERS = 10_000
 MAX_NAME_CHARACTERS = 200
 MAX_ITEM_NUMBER = 999_999_999
-MAX_PROBLEMS = 50
-MOST_PROBLEMS = 1_000
-"""Reading ends there: nothing more can be learnt from a file, and each takes memory."""
 LIMITS = Limits(lines=2 * MAX_CELLS, cells=8 * MAX_CELLS, columns=1_000, values=600_000)
 """Of a file, asked before it is cut or decoded. Blank lines and columns that are not read count."""
 
 METRICS = ("sum", "mean", "median", "range", "max", "min")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One reason why a file cannot be read: where, what, and what to do about it.
-
-    `where` is a JSON path (`$.items[3].conditions[1]`), a line (`line 17`) or `file`.
-    """
-
-    where: str
-    message: str
-    hint: str = ""
-
-    def __str__(self) -> str:
-        hint = f" {self.hint}" if self.hint else ""
-        return f"{self.where}: {self.message}.{hint}"
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something the reader changed or found odd, and accepted. `where` as in `Problem`."""
-
-    where: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.message}."
-
-
-class SuiteFormatError(ValueError):
-    """A file that cannot be read. `problems` holds every reason found, at most `MAX_PROBLEMS` and a count."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        kept = list(problems[:MAX_PROBLEMS])
-        left = len(problems) - len(kept)
-        if left:
-            kept.append(Problem("file", f"… and {left} more problems", "Mend the first ones and try again."))
-        self.problems: list[Problem] = kept
-        super().__init__("\n".join(str(problem) for problem in kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,47 +123,3 @@ class SuiteDocument:
         }
         canonical = json.dumps(science, ensure_ascii=True, separators=(",", ":"), sort_keys=True)
         return hashlib.sha256(b"lm-gym-suite-1\n" + canonical.encode("ascii")).hexdigest()
-
-
-@dataclass(slots=True)
-class Report:
-    """Collects problems and notices while a file is read, so that one error can name them all."""
-
-    problems: list[Problem] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-
-    def problem(self, where: str, message: str, hint: str = "") -> None:
-        """Note a reason to refuse the file; a repeated one is noted once. Raises `SuiteFormatError` when there are very
-        many."""
-        found = Problem(where, message, hint)
-        if found not in self.problems[-5:]:
-            self.problems.append(found)
-        if len(self.problems) >= MOST_PROBLEMS:
-            self.raise_problems()
-
-    def refuse(self, refused: Refused) -> None:
-        """End reading at a limit. Raises `SuiteFormatError`."""
-        where = f"line {refused.line}" if refused.line else "file"
-        self.problem(where, refused.message, refused.hint)
-        self.raise_problems()
-
-    def notice(self, where: str, message: str) -> None:
-        """Note something odd that is accepted."""
-        self.notices.append(Notice(where, message))
-
-    def raise_problems(self) -> None:
-        """Raise `SuiteFormatError` when there is any problem."""
-        if self.problems:
-            raise SuiteFormatError(self.problems)
-
-
-def listing(values: Sequence[object], limit: int = 8) -> str:
-    """`a, b, c and 4 more`: a list that stays readable in a message."""
-    shown = ", ".join(str(value) for value in values[:limit])
-    left = len(values) - limit
-    return f"{shown} and {left} more" if left > 0 else shown
-
-
-def count(number: int, singular: str, plural: str = "") -> str:
-    """`1 region`, `3 regions`."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .assemble import RawRegion, RawSentence, assemble, clean_name, region_names
-from .documents import Report, SuiteDocument, listing
-from .jsontext import json_path, load
-from .predictions import check_formulas, read_predictions
-from .structure import Path_, check_structure
-from .text import decode
+from gym.lib.json_text import json_path, load
+from gym.lib.problems import Report
+from gym.lib.text import decode, listing
+from suites.formats.assemble import RawRegion, RawSentence, assemble, clean_name, region_names
+from suites.formats.documents import LIMITS, MAX_BYTES, SuiteDocument
+from suites.formats.predictions import check_formulas, read_predictions
+from suites.formats.structure import Path_, check_structure
 
 _TOP = frozenset({"meta", "region_meta", "predictions", "items"})
 _ITEM = frozenset({"item_number", "conditions"})
@@ -20,11 +21,11 @@ _REGION = frozenset({"region_number", "content"})
 def read_json(data: bytes) -> SuiteDocument:
     """Read a suite from the bytes of a JSON file.
 
-    Raises `SuiteFormatError` with every problem found: in the bytes, the JSON text, the structure
+    Raises `FormatError` with every problem found: in the bytes, the JSON text, the structure
     (`suite.schema.json`), and what only shows across items. Nothing else is raised, whatever the bytes.
     """
     report = Report()
-    root = load(decode(data, report), report)
+    root = load(decode(data, report, MAX_BYTES), report, LIMITS)
     broken = check_structure(root, report)
     if not isinstance(root, dict):
         report.raise_problems()

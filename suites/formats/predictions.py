@@ -12,17 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gym.lib.json_text import json_path
+from gym.lib.problems import Notice, Report
+from suites.formats.documents import MAX_FORMULA_CHARACTERS, MAX_PREDICTIONS, PredictionDoc, SuiteDocument
 from suites.formulas import FormulaError, parse
-
-from .documents import (
-    MAX_FORMULA_CHARACTERS,
-    MAX_PREDICTIONS,
-    Notice,
-    PredictionDoc,
-    Report,
-    SuiteDocument,
-)
-from .jsontext import json_path
 
 _RELATIONS = {
     ">": (">", "greaterthan", "greater", "gt", "morethan"),
@@ -131,7 +124,7 @@ def check_formulas(
 def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
     """A new version of `older` read from a table: its name, metric, meta block and predictions go on.
 
-    Raises `SuiteFormatError` when a prediction does not fit the table's regions and conditions any more.
+    Raises `FormatError` when a prediction does not fit the table's regions and conditions any more.
     """
     report = Report()
     placed = [Placed(f"prediction {number}", row) for number, row in enumerate(older.predictions, start=1)]

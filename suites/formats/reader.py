@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from .blimp import is_jsonl, read_jsonl
-from .documents import Report, SuiteDocument
-from .json_reader import read_json
-from .tables import name_from, parse_table, read_long_table, read_wide
-from .text import decode
+from gym.lib.problems import Report
+from gym.lib.text import decode
+from suites.formats.blimp import is_jsonl, read_jsonl
+from suites.formats.documents import MAX_BYTES, SuiteDocument
+from suites.formats.json_reader import read_json
+from suites.formats.tables import name_from, parse_table, read_long_table, read_wide
 
 
 def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
     """Read a suite from JSON, JSONL pairs, a long or a wide table, told apart by content first, file name second.
 
-    A table's suite is named after `filename`. Raises `SuiteFormatError` and nothing else, whatever the bytes.
+    A table's suite is named after `filename`. Raises `FormatError` and nothing else, whatever the bytes.
     """
     report = Report()
-    text = decode(data, report)
+    text = decode(data, report, MAX_BYTES)
     if filename.lower().endswith((".jsonl", ".ndjson")) or is_jsonl(text):
         return read_jsonl(data, name_from(filename))
     looks_like_json = text.lstrip()[:1] in ("{", "[")

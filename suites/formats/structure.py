@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 import jsonschema
 
-from .documents import MAX_CELL_CHARACTERS, MAX_REGIONS, METRICS, Report
-from .jsontext import json_path
+from gym.lib.json_text import json_path
+from gym.lib.problems import Report
+from suites.formats.documents import MAX_CELL_CHARACTERS, MAX_REGIONS, METRICS
 
 Path_: TypeAlias = tuple[str | int, ...]
 
@@ -66,7 +67,7 @@ def _validator() -> Any:
 def check_structure(root: Any, report: Report) -> set[Path_]:
     """Check types, required keys and limits. Adds a problem per breach and returns the places' paths.
 
-    Raises `SuiteFormatError` at once when there are very many.
+    Raises `FormatError` at once when there are very many.
     """
     places: set[Path_] = set()
     for error in _validator().iter_errors(_sketch(root)):

@@ -14,23 +14,28 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 
-from gym.bounded import Refused, check, check_columns
-
-from .assemble import RawRegion, RawSentence, assemble, check_name_length, clean_name, region_names
-from .documents import (
+from gym.lib.bounded import Refused, check, check_columns
+from gym.lib.problems import Report
+from gym.lib.text import CONTROL, count, decode, listing, unguard
+from suites.formats.assemble import (
+    RawRegion,
+    RawSentence,
+    assemble,
+    check_name_length,
+    clean_name,
+    region_names,
+)
+from suites.formats.documents import (
     LIMITS,
+    MAX_BYTES,
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
     MAX_ITEM_NUMBER,
     MAX_NAME_CHARACTERS,
     MAX_REGIONS,
     MAX_SENTENCES,
-    Report,
     SuiteDocument,
-    count,
-    listing,
 )
-from .text import CONTROL, decode, unguard
 
 DELIMITERS = (",", "\t", ";")
 _COLUMNS = {
@@ -86,23 +91,23 @@ class Table:
 def read_long_csv(data: bytes, name: str = "") -> SuiteDocument:
     """Read a long table (comma, semicolon or tab). `name` is the suite's name, which tables do not carry.
 
-    Raises `SuiteFormatError`; problems name the line. Unknown columns are kept in the sentences' `extra`.
+    Raises `FormatError`; problems name the line. Unknown columns are kept in the sentences' `extra`.
     """
     report = Report()
-    return read_long_table(parse_table(decode(data, report), report), name, report)
+    return read_long_table(parse_table(decode(data, report, MAX_BYTES), report), name, report)
 
 
 def read_wide_table(data: bytes, name: str = "") -> SuiteDocument:
     """Read a wide table (comma, semicolon or tab): `item`, `condition`, then one column per region, in order.
 
-    Raises `SuiteFormatError`; problems name the line.
+    Raises `FormatError`; problems name the line.
     """
     report = Report()
-    return read_wide(parse_table(decode(data, report), report), name, report)
+    return read_wide(parse_table(decode(data, report, MAX_BYTES), report), name, report)
 
 
 def parse_table(text: str, report: Report) -> Table:
-    """Split text into a header and rows of equal length. Raises `SuiteFormatError`."""
+    """Split text into a header and rows of equal length. Raises `FormatError`."""
     check_table(text, report)
     bad = CONTROL.search(text)
     if bad:
@@ -137,7 +142,7 @@ def parse_table(text: str, report: Report) -> Table:
 
 
 def check_table(text: str, report: Report) -> None:
-    """Raise `SuiteFormatError` for more lines and cells than are read, before any is made."""
+    """Raise `FormatError` for more lines and cells than are read, before any is made."""
     try:
         check(text, LIMITS, "".join(DELIMITERS))
         check_columns(_preamble(io.StringIO(text))[1], LIMITS, "".join(DELIMITERS))
@@ -228,7 +233,7 @@ def _condition(row: Row, column: int, report: Report) -> str:
 
 
 def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
-    """The suite in a parsed long table. Raises `SuiteFormatError`."""
+    """The suite in a parsed long table. Raises `FormatError`."""
     wanted = {"region": "region_number", "content": "content"}
     missing = [column for role, column in wanted.items() if role not in table.roles]
     if missing:
@@ -274,7 +279,7 @@ def _note_name(
 
 
 def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
-    """The suite in a parsed wide table. Raises `SuiteFormatError`."""
+    """The suite in a parsed wide table. Raises `FormatError`."""
     fixed = (table.roles["item"], table.roles["condition"])
     columns = [k for k in range(len(table.header)) if k not in fixed]
     if not columns:

@@ -11,8 +11,8 @@ import io
 import json
 from typing import Any, Literal, TypeAlias
 
-from .documents import PredictionDoc, SentenceDoc, SuiteDocument
-from .text import guard
+from gym.lib.text import guard
+from suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
 
 Dialect: TypeAlias = Literal["current", "early"]
 Whitespace: TypeAlias = Literal["as-imported", "trimmed"]

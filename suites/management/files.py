@@ -6,7 +6,8 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, read_suite
+from gym.lib.problems import FormatError
+from suites.formats import MAX_BYTES, SuiteDocument, read_suite
 
 
 def read_file(path: Path) -> SuiteDocument:
@@ -19,7 +20,7 @@ def read_file(path: Path) -> SuiteDocument:
         raise CommandError(f"{path}: {error.strerror}") from error
     try:
         return read_suite(data, filename=path.name)
-    except SuiteFormatError as error:
+    except FormatError as error:
         problems = "\n".join(f"  {problem}" for problem in error.problems)
         raise CommandError(f"{path} cannot be read as a suite:\n{problems}") from error
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gym.net import NetPolicy, NotAdmitted, Refused, Unreachable
 from gym.net.rules import is_public, parse_rule, require_admitted
+from gym.way_out import net_policy
 
 INSIDE = [
     "0.0.0.0",
@@ -226,8 +227,8 @@ def test_a_wrong_entry_is_named(entry):
 
 
 def test_a_site_reaches_public_addresses_and_nothing_at_home_unless_told(settings):
-    rules = NetPolicy.from_settings().rules
+    rules = net_policy().rules
     assert [rule.is_named for rule in rules] == [False]
     settings.GYM_NET_ALLOW = ["127.0.0.1:9"]
-    assert NetPolicy.from_settings(seconds=3).seconds == 3
-    assert NetPolicy.from_settings().rules[0].port == 9
+    assert net_policy(seconds=3).seconds == 3
+    assert net_policy().rules[0].port == 9

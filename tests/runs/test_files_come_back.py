@@ -7,9 +7,10 @@ from django.urls import reverse
 
 from gym.downloads import csv_text
 from gym.lib.bibtex import bibtex
+from gym.lib.problems import FormatError
 from gym.runs.core.uploaded import apply, read_results
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from suites.formats import SuiteFormatError, read_suite
+from suites.formats import read_suite
 from suites.selectors import document_of
 from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
 from tests.runs.boards import finished_run
@@ -113,7 +114,7 @@ def test_a_prediction_that_cannot_be_told_is_named(rows, said):
     predictions = [{"type": "formula", "formula": AGREEMENT, "name": "main"}] * 2
     document = read_suite(suite_bytes(items=1, predictions=predictions))
     [part] = read_results(rows.encode()).parts
-    with pytest.raises(SuiteFormatError, match=said):
+    with pytest.raises(FormatError, match=said):
         apply(part, document)
 
 

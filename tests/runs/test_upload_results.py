@@ -11,12 +11,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.jobs.models import Job
+from gym.lib.problems import FormatError
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.work import services
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
-from suites.formats import SuiteFormatError
 from tests.factories import make_model, make_revision, make_suite
 from tests.runs.test_exports import content_of
 from tests.runs.uploaded.worlds import golden
@@ -181,14 +181,14 @@ def test_drafts_and_invisible_suites_take_no_results(people):
     for actor in (people.charlie, people.nobody):
         with pytest.raises(PermissionDenied):
             plan_upload(GivenFile("o.csv", data), actor=actor, revision=private)
-    with pytest.raises(SuiteFormatError, match="no frozen suite"):
+    with pytest.raises(FormatError, match="no frozen suite"):
         plan_upload(GivenFile("o.csv", data.replace(b"agreement", b"secret")), actor=people.charlie)
 
 
 def test_the_name_of_an_unlisted_suite_does_not_give_its_address_away(people):
     make_revision(people.alice, name="hidden", visibility="unlisted")
     data = golden("outcomes.csv").replace(b"agreement", b"hidden")
-    with pytest.raises(SuiteFormatError, match="no frozen suite"):
+    with pytest.raises(FormatError, match="no frozen suite"):
         plan_upload(GivenFile("o.csv", data), actor=people.charlie)
 
 
@@ -196,7 +196,7 @@ def test_two_suites_of_one_name_are_not_guessed_between(people):
     for _ in range(2):
         make_suite(people.alice, name="Same Name")
     data = golden("outcomes.csv").replace(b"agreement", b"Same Name")
-    with pytest.raises(SuiteFormatError, match="several suites have this name"):
+    with pytest.raises(FormatError, match="several suites have this name"):
         plan_upload(GivenFile("o.csv", data), actor=people.bob)
 
 

@@ -9,9 +9,10 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym import bounded
-from gym.bounded import Limits, Refused
 from gym.conversations.archives import ArchiveError, read_archive
+from gym.lib import bounded
+from gym.lib.bounded import Limits, Refused
+from gym.lib.problems import FormatError, Report
 from gym.lmchallenge import corpus, lint
 from gym.lmchallenge.errors import CorpusError, LogError
 from gym.lmchallenge.site import services, storage
@@ -19,8 +20,7 @@ from gym.propara.answer_files import read_answers
 from gym.propara.errors import ProParaError
 from gym.propara.submission_files import take_in
 from gym.runs.core.uploaded import read_results
-from suites.formats import SuiteFormatError, read_suite
-from suites.formats.documents import Report
+from suites.formats import read_suite
 from suites.new_forms import parts_of, read_file
 
 
@@ -201,7 +201,7 @@ def test_problems_of_a_suite_end_where_nothing_more_is_learnt(monkeypatch):
     seen = []
     note = Report.problem
     monkeypatch.setattr(Report, "problem", lambda *given: seen.append(given) or note(*given))
-    with pytest.raises(SuiteFormatError):
+    with pytest.raises(FormatError):
         read_suite(b"item,condition,a\n" + b"a\n" * 5_000, "a.csv")
     assert len(seen) == 1_000
 
@@ -216,7 +216,7 @@ RESULTS = {
 @pytest.mark.parametrize("kind", RESULTS)
 def test_results_beyond_a_limit_are_one_problem_that_names_it(kind):
     data, says = RESULTS[kind]
-    with pytest.raises(SuiteFormatError) as refused:
+    with pytest.raises(FormatError) as refused:
         read_results(data)
     [problem] = refused.value.problems
     assert says in problem.message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gym.lib.charts.colour_steps import RATE_EDGES
 from gym.lib.charts.svg import Markup, Pen, element, shorten, text_width
-from gym.templatetags.gym import RATE_EDGES
 
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
 HOLD = "Percent of items that hold"

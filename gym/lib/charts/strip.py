@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gym.lib.charts.colour_steps import HEAT_EDGES
 from gym.lib.charts.svg import Markup, Pen, element, shorten, text_width
-from gym.templatetags.gym import HEAT_EDGES
 
 _ROW, _BOX, _HEAD, _LONGEST = 42.0, 34.0, 28.0, 150.0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gym.lib.charts.svg import Markup, Pen, element, marker, nice_ticks, shorten, text_width, tick_label
-from gym.templatetags.numbers import compact
+from gym.lib.number_format import compact
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 54.0, 30.0, 560.0, 300.0
 

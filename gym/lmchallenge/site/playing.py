@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from gym.bounded import Limits, Refused, check
 from gym.jobs import services as jobs
+from gym.lib.bounded import Limits, Refused, check
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import corpus_tools, players
 from gym.lmchallenge.alignment import LogText

@@ -13,8 +13,8 @@ from django.db.models import Q, Sum
 from django.utils.text import slugify
 
 from gym.addresses import at_free_slug
-from gym.bounded import Limits, opened
 from gym.jobs import services as jobs
+from gym.lib.bounded import Limits, opened
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import corpus_tools
 from gym.lmchallenge.errors import CorpusError

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import F
 
-from gym import bounded
+from gym.lib import bounded
 from gym.lmchallenge import corpus as corpora
 from gym.lmchallenge import log_decoder, logs
 from gym.lmchallenge.alignment import LogText

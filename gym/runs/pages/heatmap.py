@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.urls import reverse
 
+from gym.lib.charts.colour_steps import rate_step
 from gym.lib.charts.svg import Markup, element
+from gym.lib.number_format import percent
 from gym.runs.core.gaps import Gap, by_model
 from gym.runs.read.leaderboard.model import Board, Cell, Mean, Row
-from gym.templatetags.gym import rate_step
-from gym.templatetags.numbers import percent
 
 DENSE = 400
 """Cells from which on a cell shows its rate alone; interval and counts are in the line below the table."""

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
+from gym.lib.problems import FormatError
+from gym.lib.text import listing
 from gym.runs.core.compute import RunResult
 from gym.runs.core.rules import RULES, Judged, Rule, Score, rule_of, score
 from gym.runs.models import ResultUpload, SuiteRun
@@ -23,8 +25,6 @@ from gym.runs.read.scored import scored
 from gym.runs.read.selectors import known_runs
 from gym.runs.work import uploads
 from gym.runs.work.uploads import Plan, PlannedRun
-from suites.formats import SuiteFormatError
-from suites.formats.documents import listing
 from suites.models import SuiteRevision
 from suites.selectors import revisions_for
 
@@ -57,7 +57,7 @@ def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> Htt
                     status = 200
                 else:
                     return redirect(uploads.save_upload(plan, form.choice(), actor=request.user))
-            except SuiteFormatError as error:
+            except FormatError as error:
                 context["problems"] = error.problems
             except ValidationError as error:
                 form.add_error(None, error.messages)

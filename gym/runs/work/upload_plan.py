@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 
+from gym.lib.problems import FormatError, Notice, Problem
+from gym.lib.text import listing
 from gym.runs.core.uploaded import KINDS, Applied, Part, Uploaded, apply, has_text, read_results
 from models_registry.models import RegisteredModel
 from suites import permissions as suite_permissions
-from suites.formats import Notice, Problem, SuiteDocument, SuiteFormatError
-from suites.formats.documents import listing
+from suites.formats import SuiteDocument
 from suites.models import SuiteRevision
 from suites.selectors import document_of, listed_for
 
@@ -81,7 +82,7 @@ def plan_upload(
 ) -> Plan:
     """Read a file and fit it to one revision, or to the suites it names. Saves nothing.
 
-    Raises SuiteFormatError when nothing in it can be used, with every reason.
+    Raises FormatError when nothing in it can be used, with every reason.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to upload results")
@@ -98,7 +99,7 @@ def plan_upload(
     for name, parts in by_suite.items():
         plan.runs += _fitting(name, parts, candidates[name], documents, plan, actor)
     if not plan.good:
-        raise SuiteFormatError(_why_nothing(plan))
+        raise FormatError(_why_nothing(plan))
     return plan
 
 
@@ -160,7 +161,7 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
     """A part on a revision. One that calls its suite something else has to have the suite's sentences."""
     try:
         applied = apply(part, document)
-    except SuiteFormatError as error:
+    except FormatError as error:
         return PlannedRun(part, revision, problems=error.problems)
     if part.suite and part.suite not in _names(revision):
         slug = revision.suite.slug

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.downloads import csv_text
+from gym.lib.problems import FormatError
 from gym.runs.core.compute import RunResult
 from gym.runs.core.uploaded import KINDS, apply, read_results
 from gym.runs.read import report
-from suites.formats import SuiteFormatError
 from tests.runs.uploaded.worlds import document, golden
 
 HELD = [1, 0, 1]
@@ -25,7 +25,7 @@ def applied(data: bytes, doc=None, **options):
 
 
 def problems(data: bytes, doc=None, **options) -> str:
-    with pytest.raises(SuiteFormatError) as caught:
+    with pytest.raises(FormatError) as caught:
         applied(data, doc, **options)
     return "\n".join(str(problem) for problem in caught.value.problems)
 
@@ -184,7 +184,7 @@ def test_nan_in_an_evaluated_suite_is_a_value_that_is_missing():
     "data", [b"", b"\xff\xfe\x00", b"PK\x03\x04zip", b"[]", b"{}", b"a,b\n1,2\n", b"\x93,1"]
 )
 def test_what_is_no_result_file_is_refused(data):
-    with pytest.raises(SuiteFormatError):
+    with pytest.raises(FormatError):
         read_results(data)
 
 
@@ -194,7 +194,7 @@ def test_no_bytes_raise_anything_else(data, kind):
         try:
             for part in read_results(prefix + data, kind=kind).parts:
                 apply(part, document())
-        except SuiteFormatError as error:
+        except FormatError as error:
             assert error.problems
 
 
@@ -215,5 +215,5 @@ def test_no_json_raises_anything_else(value):
             try:
                 for part in read_results(given_data, **options).parts:
                     apply(part, document())
-            except SuiteFormatError as error:
+            except FormatError as error:
                 assert error.problems

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gym.lib.problems import FormatError
 from models_registry.engine.token_rules import TokenRules, read_spec
 from models_registry.engine.walk import MAX_STEPS, MAX_STEPS_OF_FILE, Budget, WalkError, walk
-from suites.formats import SuiteFormatError
 
 PLAIN = TokenRules(
     prefix=frozenset({"<s>"}), suffix=frozenset({"</s>"}), unknown=frozenset({"<unk>"}), moses=False
@@ -111,7 +111,7 @@ def test_a_pattern_that_could_take_forever_is_refused(pattern):
         "vocabulary": {f"{key}_types": [] for key in ("unk", "prefix", "suffix", "special")},
         "tokenizer": {"cased": True, "drop_token_pattern": pattern},
     }
-    with pytest.raises(SuiteFormatError, match="not supported"):
+    with pytest.raises(FormatError, match="not supported"):
         read_spec(json.dumps(spec).encode())
     spec["tokenizer"]["drop_token_pattern"] = "^[-.?!,]+$"
     rules = read_spec(json.dumps(spec).encode())

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from suites.formats import Problem, SuiteDocument, SuiteFormatError, read_json, read_suite
+from gym.lib.problems import FormatError, Problem
+from suites.formats import SuiteDocument, read_json, read_suite
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "suites"
 FORMULA = "(2;%mismatch%) > (2;%match%)"
@@ -54,7 +55,7 @@ def read(document: Any) -> SuiteDocument:
 
 def problems(data: bytes, filename: str = "") -> list[Problem]:
     """The problems of a file that must be refused."""
-    with pytest.raises(SuiteFormatError) as refusal:
+    with pytest.raises(FormatError) as refusal:
         read_suite(data, filename)
     found = refusal.value.problems
     assert found

@@ -1,4 +1,4 @@
-"""Whatever the bytes: a document or a SuiteFormatError. Whatever the document: it survives the round trip."""
+"""Whatever the bytes: a document or a FormatError. Whatever the document: it survives the round trip."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gym.lib.problems import FormatError
+from gym.lib.text import guard, tidy, unguard
 from suites.formats import (
     PredictionDoc,
     SentenceDoc,
     SuiteDocument,
-    SuiteFormatError,
-    guard,
     read_json,
     read_suite,
-    tidy,
-    unguard,
     write_json,
     write_long_csv,
     write_wide_tsv,
@@ -120,7 +118,7 @@ def test_odd_values_anywhere_never_raise_anything_else(data):
 def read_or_refuse(data: bytes, filename: str) -> None:
     try:
         doc = read_suite(data, filename)
-    except SuiteFormatError as error:
+    except FormatError as error:
         problems = error.problems
     else:
         problems = None

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from gym.lib.problems import MAX_PROBLEMS
 from suites.formats import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
@@ -19,7 +20,7 @@ from suites.formats import (
     read_json,
     schema,
 )
-from suites.formats.documents import MAX_ITEM_NUMBER, MAX_PROBLEMS
+from suites.formats.documents import MAX_ITEM_NUMBER
 
 from .samples import FORMULA, GOLDEN, condition, encoded, problems, read, suite
 

@@ -7,15 +7,8 @@ import io
 
 import pytest
 
-from suites.formats import (
-    guard,
-    read_long_csv,
-    read_suite,
-    read_wide_table,
-    unguard,
-    write_long_csv,
-    write_wide_tsv,
-)
+from gym.lib.text import guard, unguard
+from suites.formats import read_long_csv, read_suite, read_wide_table, write_long_csv, write_wide_tsv
 
 from .samples import GOLDEN, golden, notices, problems, read, suite
 

@@ -1,7 +1,7 @@
 """Results that were computed elsewhere: reading the files and fitting them to a suite. Pure: no Django, no torch.
 
 `read_results` takes the bytes of one file (and of an LM Zoo spec) and gives parts, each about one model on one suite;
-`apply` fits a part to a suite document and judges it. Both raise `SuiteFormatError` with every problem found.
+`apply` fits a part to a suite document and judges it. Both raise `FormatError` with every problem found.
 docs/uploading-results.md describes the files.
 """
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gym.bounded import Limits
+from gym.lib.bounded import Limits
+from gym.lib.problems import Notice
 from models_registry.engine.token_rules import TokenRules
-from suites.formats import Notice
 
 KINDS = {
     "evaluated": "evaluated suite (JSON)",

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gym.lib.json_text import json_path, load
+from gym.lib.problems import Report
+from gym.lib.text import tidy
 from gym.runs.core.uploaded.contents import FileSentence, ScorePart, Uploaded
-from suites.formats.documents import MAX_SENTENCES, METRICS, Report
-from suites.formats.jsontext import json_path, load
-from suites.formats.text import tidy
+from suites.formats.documents import LIMITS, MAX_SENTENCES, METRICS
 
 Where = tuple[str | int, ...]
 
 
 def read_evaluated(text: str, factor: float, report: Report) -> Uploaded:
-    """One part; its sentences hold one value per metric and region, see `ScorePart`. Raises `SuiteFormatError`."""
-    root = load(text, report, nan_is_null=True)  # syntaxgym-core writes NaN for a value that is missing
+    """One part; its sentences hold one value per metric and region, see `ScorePart`. Raises `FormatError`."""
+    root = load(
+        text, report, LIMITS, nan_is_null=True
+    )  # syntaxgym-core writes NaN for a value that is missing
     items = root.get("items") if isinstance(root, dict) else None
     if not isinstance(items, list) or not items:
         hint = "An evaluated suite is a suite whose regions have a metric_value."

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gym.lib.problems import Notice, Report
+from gym.lib.text import listing
 from gym.runs.core.compute import RunResult, SentenceResult, metric_of, result_of_rows
 from gym.runs.core.outcomes import outcomes_alone
 from gym.runs.core.uploaded.contents import FileSentence, OutcomePart, OutcomeRow, Part, ScorePart
 from gym.runs.core.uploaded.outcome_tables import numbering
 from gym.runs.core.uploaded.token_alignment import lay_sentences
-from suites.formats import Notice, SentenceDoc, SuiteDocument
-from suites.formats.documents import METRICS, Report, listing
+from suites.formats import SentenceDoc, SuiteDocument
+from suites.formats.documents import METRICS
 
 LISTED = 12
 
@@ -36,7 +38,7 @@ class Applied:
 
 
 def apply(part: Part, document: SuiteDocument) -> Applied:
-    """Raises `SuiteFormatError` when the part does not fit the suite."""
+    """Raises `FormatError` when the part does not fit the suite."""
     report = Report()
     if isinstance(part, OutcomePart):
         return _outcomes(part, document, report)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gym.lib.problems import Report
 from gym.runs.core.uploaded.contents import MAX_TOKENS, FileSentence, FileToken, ScorePart, Uploaded
 from gym.runs.core.uploaded.table import bits, once, read_table, whole
 from models_registry.engine.token_rules import TokenRules, read_spec
-from suites.formats.documents import Report
 
 ROLES = {
     "sentence": ("sentence_id",),
@@ -16,7 +16,7 @@ ROLES = {
 
 
 def read_lmzoo(text: str, spec: bytes | None, factor: float, report: Report) -> Uploaded:
-    """One part with numbered sentences. Raises `SuiteFormatError`."""
+    """One part with numbered sentences. Raises `FormatError`."""
     table = read_table(text, ROLES, tuple(ROLES), report, raw=True)
     by_sentence: dict[int, FileSentence] = {}
     tokens: dict[int, dict[int, FileToken]] = {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from gym.lib.problems import Report
+from gym.lib.text import tidy
 from gym.runs.core.uploaded.contents import MAX_TOKENS, FileSentence, FileToken, ScorePart, Uploaded
 from gym.runs.core.uploaded.table import Row, Table, bits, once, read_table, whole
-from suites.formats.documents import MAX_REGIONS, Report
-from suites.formats.text import tidy
+from suites.formats.documents import MAX_REGIONS
 
 _VALUES = (
     "surprisal_bits",
@@ -38,7 +39,7 @@ TOKEN_ROLES = _COMMON | {
 
 
 def read_regions(text: str, factor: float, report: Report) -> Uploaded:
-    """One part per model and suite. Raises `SuiteFormatError`."""
+    """One part per model and suite. Raises `FormatError`."""
     table = read_table(text, REGION_ROLES, ("item", "condition", "region", "bits"), report)
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
     seen: dict[object, str] = {}
@@ -65,7 +66,7 @@ def read_regions(text: str, factor: float, report: Report) -> Uploaded:
 
 
 def read_tokens(text: str, factor: float, report: Report) -> Uploaded:
-    """One part per model and suite; tokens in the order of their numbers. Raises `SuiteFormatError`."""
+    """One part per model and suite; tokens in the order of their numbers. Raises `FormatError`."""
     table = read_table(text, TOKEN_ROLES, ("item", "condition", "token", "bits"), report)
     parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]] = {}
     numbered: dict[int, dict[int, FileToken]] = {}

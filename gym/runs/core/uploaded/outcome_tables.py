@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from gym.lib.problems import Report
 from gym.runs.core.uploaded.contents import OutcomePart, OutcomeRow, Uploaded
 from gym.runs.core.uploaded.table import once, read_table, truth, whole
-from suites.formats.documents import Report
 
 ROLES = {
     "item": ("item", "item_number", "item_no", "item_id"),
@@ -20,7 +20,7 @@ ROLES = {
 
 
 def read_outcomes(text: str, report: Report) -> Uploaded:
-    """One part per model and suite, in the file's order. Raises `SuiteFormatError`."""
+    """One part per model and suite, in the file's order. Raises `FormatError`."""
     table = read_table(text, ROLES, ("item", "correct"), report)
     parts: dict[tuple[str, str], OutcomePart] = {}
     seen: dict[object, str] = {}

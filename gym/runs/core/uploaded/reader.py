@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gym.lib.problems import Report
+from gym.lib.text import decode
 from gym.runs.core.uploaded import evaluated, lmzoo, long_tables, outcome_tables
 from gym.runs.core.uploaded.contents import KINDS, MAX_BYTES, MAX_PARTS, UNITS, Uploaded
 from gym.runs.core.uploaded.table import header_of, roles_of
-from suites.formats.documents import Report
-from suites.formats.text import decode
 
 
 def read_results(
@@ -14,7 +14,7 @@ def read_results(
 ) -> Uploaded:
     """Read a file of results; `kind` is one of KINDS or "auto", `unit` one of UNITS.
 
-    Raises `SuiteFormatError` and nothing else, whatever the bytes.
+    Raises `FormatError` and nothing else, whatever the bytes.
     """
     report = Report()
     text = decode(data, report, limit=MAX_BYTES)

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gym.bounded import Refused, check, check_columns
+from gym.lib.bounded import Refused, check, check_columns
+from gym.lib.problems import Report
+from gym.lib.text import count, listing, unguard
 from gym.runs.core.uploaded.contents import LIMITS, MAX_ROWS
-from suites.formats.documents import MAX_CELL_CHARACTERS, Report, count, listing
-from suites.formats.text import unguard
+from suites.formats.documents import MAX_CELL_CHARACTERS
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 _DELIMITERS = (",", "\t", ";")
@@ -69,14 +70,14 @@ def roles_of(header: list[str], roles: Roles) -> dict[str, int]:
 
 
 def header_of(text: str, report: Report) -> list[str]:
-    """The titles of the first line that has any text; empty when it is no table. Raises `SuiteFormatError`."""
+    """The titles of the first line that has any text; empty when it is no table. Raises `FormatError`."""
     return _first_line(text, report)[2]
 
 
 def read_table(
     text: str, roles: Roles, needed: tuple[str, ...], report: Report, *, raw: bool = False
 ) -> Table:
-    """Every record of a table. Raises `SuiteFormatError`. `raw`: a tab-separated file without quoting."""
+    """Every record of a table. Raises `FormatError`. `raw`: a tab-separated file without quoting."""
     skipped, delimiter, header = _first_line(text, report)
     found = roles_of(header, roles)
     missing = [roles[role][0] for role in needed if role not in found]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gym.lib.problems import Report
+from gym.lib.text import count
 from gym.runs.core.compute import SentenceResult, measure
 from gym.runs.core.token_arrays import Scores
 from gym.runs.core.uploaded.contents import FileSentence, FileToken, ScorePart
@@ -11,7 +13,6 @@ from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from models_registry.engine.token_rules import TokenRules
 from models_registry.engine.walk import Budget, Step, WalkError, walk
 from suites.formats import SuiteDocument
-from suites.formats.documents import Report, count
 from suites.regions import JOIN_POLICIES, AlignmentError, JoinedSentence, align, join
 
 

@@ -11,13 +11,13 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.accounts.models import User
+from gym.lib.problems import FormatError
+from gym.lib.text import count, listing
 from gym.management.base import SiteCommand
 from gym.runs.core.uploaded import KINDS, MAX_BYTES, UNITS
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan, PlannedRun
 from models_registry.models import UPLOADED, RegisteredModel
-from suites.formats import SuiteFormatError
-from suites.formats.documents import count, listing
 from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision
 
@@ -66,7 +66,7 @@ class Command(SiteCommand):
         for path in options["files"]:
             try:
                 self._take(path, actor, revision, spec, options)
-            except SuiteFormatError as error:
+            except FormatError as error:
                 problems = "\n".join(f"  {problem}" for problem in error.problems)
                 troubles.append(f"{path} cannot be used:\n{problems}")
             except ValidationError as error:

@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gym.bounded import Limits, Refused, TooDeep
-from gym.bounded import load as bounded_load
-
-from .documents import LIMITS, Report
-from .text import CONTROL, SURROGATE
+from gym.lib.bounded import Limits, Refused, TooDeep
+from gym.lib.bounded import load as bounded_load
+from gym.lib.problems import Report
+from gym.lib.text import CONTROL, SURROGATE
 
 MAX_DEPTH = 32
 MAX_INTEGER_DIGITS = 300
@@ -29,7 +28,7 @@ _SYNTAX_HINTS = {
     "Expecting value": "A value is missing here, or a comma stands after the last entry.",
     "Invalid control character at": "Write a line break inside a text as \\n and a tab as \\t.",
     "Unterminated string starting at": "The closing quotation mark is missing.",
-    "Extra data": "The file goes on after the end of the suite; one file holds one suite.",
+    "Extra data": "The file goes on after its end.",
 }
 
 
@@ -59,8 +58,8 @@ def json_path(parts: Iterable[str | int]) -> str:
     return path
 
 
-def load(text: str, report: Report, *, nan_is_null: bool = False, limits: Limits = LIMITS) -> Any:
-    """Parse JSON text. Raises `SuiteFormatError`; never RecursionError, ValueError or JSONDecodeError.
+def load(text: str, report: Report, limits: Limits, *, nan_is_null: bool = False) -> Any:
+    """Parse JSON text. Raises `FormatError`; never RecursionError, ValueError or JSONDecodeError.
 
     `nan_is_null`: NaN, as Python programs write it, is a value that is not there."""
     try:
