@@ -24,7 +24,7 @@ def main() -> None:
     except EnvError as error:
         sys.exit(f"manage.py: {error}")
     except DatabaseError:
-        from gym.management.base import connection_problem, migration_problem
+        from gym.site_command import connection_problem, migration_problem
 
         # A migration that fails leaves others waiting: its own error is the one to see.
         problem = connection_problem() or (migration_problem() if sys.argv[1] != "migrate" else "")

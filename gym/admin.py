@@ -9,8 +9,8 @@ from django.contrib.admin.models import LogEntry
 from django.core.exceptions import FieldDoesNotExist
 from django.http import HttpRequest
 
-from gym.api.filters import MOST_CHARACTERS
-from gym.sharing.services import forget_secrets
+from gym.lib.text import MOST_CHARACTERS
+from gym.secrets import forget_secrets
 
 
 class SiteAdmin(admin.ModelAdmin):

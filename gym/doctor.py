@@ -16,9 +16,9 @@ from django.db.utils import DatabaseError
 
 from gym import env
 from gym.jobs.selectors import queue_summary, workers
-from gym.management.base import database_problem
 from gym.net.rules import parse_rule
 from gym.reachability import only_here
+from gym.site_command import database_problem
 
 OK, WARN, BAD = "ok  ", "note", "BAD "
 PROXY_HELP = "docs/deploy.md, Behind a TLS proxy"

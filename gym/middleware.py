@@ -13,7 +13,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from gym.conflicts import SAID, Conflict, is_conflict
 from gym.error_pages import error_answer
-from gym.views import healthz
+from gym.healthz import healthz
 
 logger = logging.getLogger(__name__)
 SAFE = {"GET", "HEAD", "OPTIONS"}

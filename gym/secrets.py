@@ -82,3 +82,13 @@ def _derived(key: str) -> bytes:
     """A Fernet key from a text of any length."""
     derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE)
     return base64.urlsafe_b64encode(derivation.derive(key.encode()))
+
+
+def forget_secrets(thing: Any) -> None:
+    """Keys of other servers and variables, of the thing and of its agent server."""
+    for part in (thing, getattr(thing, "agent_server", None)):
+        names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
+        for name in names:
+            setattr(part, name, {})
+        if names:
+            part.save(update_fields=names)

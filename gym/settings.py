@@ -57,6 +57,7 @@ INSTALLED_APPS = [
     "gym.conversations",
     "gym.lmchallenge",
     "gym.demo",
+    "gym.pages",
 ]
 
 MIDDLEWARE = [

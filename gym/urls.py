@@ -3,16 +3,14 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from gym import views
 from gym.accounts.views import admin_sign_in
+from gym.healthz import healthz
 
 handler400 = "gym.error_pages.bad_request"
 handler500 = "gym.error_pages.server_error"
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("about/", views.about, name="about"),
-    path("healthz", views.healthz, name="healthz"),
+    path("healthz", healthz, name="healthz"),
     path("accounts/", include("gym.accounts.urls")),
     path("suites/", include("suites.urls")),
     path("models/", include("models_registry.urls")),
@@ -22,7 +20,6 @@ urlpatterns = [
     path("", include("gym.collections.urls")),
     path("", include("gym.runs.urls")),
     path("agents/", include("gym.conversations.urls")),
-    path("queue/", views.queue, name="queue"),
     path("staff/", include("gym.staff.urls")),
     path("api/v1/", include("gym.api.urls")),
     path("admin/login/", admin_sign_in, name="admin-sign-in"),

@@ -6,7 +6,6 @@ from models_registry import views
 urlpatterns = [
     path("", views.model_list, name="model-list"),
     path("register/", views.model_register, name="model-register"),
-    path("<slug:slug>/", views.model_detail, name="model-detail"),
     *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.model_edit, name="model-edit"),
     path("<slug:slug>/correct/", views.model_correct, name="model-correct"),

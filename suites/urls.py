@@ -1,24 +1,19 @@
 from django.urls import path
 
 from gym.sharing.views import people_urls
-from suites import editor_views, freeze_views, new_views, sharing_views, views
+from suites import editor_views, new_views, sharing_views, views
 
 urlpatterns = [
-    path("", views.suite_list, name="suite-list"),
     path("import/", views.suite_import, name="suite-import"),
     path("new/", new_views.suite_new, name="suite-new"),
-    path("<slug:slug>/", views.suite_detail, name="suite-detail"),
     path("<slug:slug>/editor/", editor_views.suite_editor, name="suite-editor"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),
     path("<slug:slug>/upload/", views.suite_upload, name="suite-upload"),
     path("<slug:slug>/copy/", new_views.suite_copy, name="suite-copy"),
-    path("<slug:slug>/freeze/", freeze_views.suite_freeze, name="suite-freeze"),
-    path("<slug:slug>/diff/<int:a>/<int:b>/", freeze_views.suite_diff, name="suite-diff"),
     path("<slug:slug>/discard-draft/", views.suite_discard_draft, name="suite-discard-draft"),
     path("<slug:slug>/delete/", views.suite_delete, name="suite-delete"),
     *people_urls(sharing_views.ROOM),
     path("<slug:slug>/new-address/", sharing_views.suite_new_address, name="suite-new-address"),
-    path("<slug:slug>/r<int:number>/", views.suite_detail, name="suite-revision"),
     path("<slug:slug>/r<int:number>/items/", views.suite_items, name="suite-items"),
     path("<slug:slug>/r<int:number>/errata/", views.suite_errata, name="suite-errata"),
     path("<slug:slug>/r<int:number>/<str:form>/", views.suite_download, name="suite-download"),

@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
-from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.api.filters import MOST_CHARACTERS
 from gym.downloads import download
-from gym.jobs.models import ACTIVE_STATES
-from gym.runs.core.rules import RULES, rule_of
-from gym.runs.pages.forms import RunForm
-from gym.runs.pages.run_figures import models_figure, regions_figure
-from gym.runs.read.comparisons import on_another
-from gym.runs.read.leaderboard.home import field_scores
-from gym.runs.read.scored import Scored, scored_runs
-from gym.runs.read.selectors import newest_and_unfinished
-from gym.runs.read.selectors import visible_to as visible_runs
-from gym.runs.tables.citation import EXPORT_TABLES, citation
-from gym.sharing.permissions import may_read
 from suites import permissions, services
-from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
-from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
+from suites.forms import DocumentForm, ErrataForm, ImportForm, SuiteForm
 from suites.models import Sentence, Suite, SuiteRevision, Visibility
-from suites.presenters import critical_regions, shown_prediction
+from suites.presenters import critical_regions
 from suites.selectors import (
-    document_of,
     export_document,
-    findings_of,
-    listed_for,
     revisions_for,
-    tags_of,
     visible_to,
-    with_shape,
 )
 
 if TYPE_CHECKING:
@@ -54,34 +35,6 @@ STALE = (
     "Somebody changed the draft since you opened this page; nothing was saved. Look at the draft, and upload the file "
     "again to replace what they changed."
 )
-
-
-@require_safe
-def suite_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter, wrong,
-    tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}, rule, rules."""
-    listed = listed_for(request.user)
-    filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user))
-    wrong = [message for name in ("q", "tag", "language") for message in filtered.errors.get(name, ())]
-    page = Paginator(Suite.objects.none() if wrong else filtered.qs, PER_PAGE).get_page(
-        request.GET.get("page")
-    )
-    rule = rule_of(request.GET.get("rule", ""))
-    is_narrowed = any(request.GET.get(name) for name in ("q", "tag", "language"))
-    context = {
-        "page": page,
-        "filter": filtered,
-        "tags": tags_of(listed),
-        "current_tag": request.GET.get("tag", ""),
-        "query": request.GET.get("q", "")[:MOST_CHARACTERS],
-        "wrong": wrong,
-        "sort": request.GET.get("sort", ""),
-        "total": listed.count() if is_narrowed else page.paginator.count,
-        "scores": field_scores(request.user, list(page), rule),
-        "rule": rule,
-        "rules": list(RULES.values()),
-    }
-    return render(request, "suites/list.html", context, status=400 if wrong else 200)
 
 
 @login_required
@@ -103,72 +56,6 @@ def suite_import(request: HttpRequest) -> HttpResponse:
     return render(
         request, "suites/import.html", {"form": form, "problems": form.problems}, status=_form_status(request)
     )
-
-
-@require_safe
-def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
-    """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
-    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
-    runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
-    may_edit, may_see_people, may_run, n_items, n_sentences, downloads."""
-    revisions = _revisions(request, slug)
-    suite = revisions[0].suite
-    revision = _chosen(suite, revisions, number)
-    prefetch_related_objects([revision], "sentences", "predictions")
-    document = document_of(revision)
-    shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
-    runs = visible_runs(request.user).filter(revision__suite=suite)
-    done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
-    for run in done:
-        run.revision = revision  # with what is prefetched
-    first_item = document.sentences[0].item if document.sentences else None
-    may_run = permissions.can_run(request.user, suite)
-    rule = rule_of(request.GET.get("rule", ""))
-    findings = findings_of(revision)
-    scores = scored_runs(done, rule)
-    context = {
-        "suite": suite,
-        "revision": revision,
-        "revisions": revisions,
-        "predictions": shown,
-        "example": [row for row in revision.sentences.all() if row.item == first_item],
-        "critical": critical_regions(revision),
-        "findings": [finding for finding in findings if not finding["ignored"]],
-        "put_aside": [finding for finding in findings if finding["ignored"]],
-        "scores": scores,
-        **_figures(revision, scores, request.GET.get("model", "")),
-        "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
-        "rule": rule,
-        "rules": list(RULES.values()),
-        "runs_under_way": [run for run in unfinished if run.state in ACTIVE_STATES],
-        "runs_stopped": [run for run in unfinished if run.state not in ACTIVE_STATES],
-        "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
-        "freeze_form": FreezeForm(),
-        "may_edit": permissions.can_edit(request.user, suite),
-        "may_see_people": may_read(request.user, suite),
-        "may_delete": permissions.can_delete(request.user, suite),
-        "may_run": may_run,
-        "n_items": len({row.item for row in document.sentences}),
-        "n_sentences": len(document.sentences),
-        "export_tables": EXPORT_TABLES,
-        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
-        "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
-    }
-    return render(request, "suites/detail.html", context)
-
-
-def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
-    """models_figure: pass rates of all models; regions_figure: bits by region under one of them (`shown_run`)."""
-    drawable = [score.run for score in scores if score.run.has_surprisals]
-    run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
-    rated = [score for score in scores if score.rate is not None]
-    return {
-        "models_figure": models_figure(revision, scores, scores[0].rule) if len(rated) > 1 else None,
-        "regions_figure": regions_figure(run) if run is not None and run.region_summary else None,
-        "shown_run": run,
-        "drawable": drawable,
-    }
 
 
 @require_safe
@@ -305,33 +192,11 @@ def _visible(request: HttpRequest, slug: str) -> Suite:
     )
 
 
-def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Of a suite, those that this person may read, the newest first, with the suite."""
-    rows = revisions_for(request.user).filter(suite__slug=slug)
-    found = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
-    if not found:
-        raise Http404("There is no such suite.")
-    return found
-
-
 def _editable(request: HttpRequest, slug: str) -> Suite:
     suite = _visible(request, slug)
     if not permissions.can_edit(request.user, suite):
         raise PermissionDenied("you may not edit this suite")
     return suite
-
-
-def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
-    """The revision asked for; without a number the newest frozen one, else the draft."""
-    if number is not None:
-        found = next((row for row in revisions if row.number == number), None)
-    else:
-        found = next((row for row in revisions if row.is_frozen), revisions[0] if revisions else None)
-    if found is None:
-        raise Http404("This suite has no such revision.")
-    for row in revisions:
-        row.suite = suite
-    return found
 
 
 def revision_or_404(request: HttpRequest, suite: Suite, number: int) -> SuiteRevision:

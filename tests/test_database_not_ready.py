@@ -16,7 +16,7 @@ from django.db import connection, connections
 from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
-from gym.management.base import SiteCommand
+from gym.site_command import SiteCommand
 from tests.test_house import ROOT, own_commands
 
 SUITE = str(ROOT / "gym" / "demo" / "data" / "suites" / "npi.json")

@@ -23,7 +23,7 @@ class Backend(ModelBackend):
         password: str | None = None,
         **more: Any,
     ) -> User | None:
-        from gym.demo.loader import ACCOUNTS, accounts_open
+        from gym.accounts.published import ACCOUNTS, accounts_open
 
         published, _ = ACCOUNTS.get(username or "", ("", False))
         if published and password == published and not accounts_open(request):

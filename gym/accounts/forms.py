@@ -12,8 +12,8 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from gym.accounts.models import Scope, User
+from gym.accounts.published import ACCOUNTS, DEMO_USER
 from gym.accounts.throttle import account_key
-from gym.demo.loader import ACCOUNTS, DEMO_USER
 
 RESERVED = frozenset(
     {

@@ -7,7 +7,6 @@ urlpatterns = [
     path("login/", views.SignIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("sign-up/", views.sign_up, name="sign-up"),
-    path("profile/", views.profile, name="profile"),
     path("profile/edit/", views.profile_edit, name="profile-edit"),
     path("password/", views.password_change, name="password-change"),
     path("password/reset/", views.password_reset, name="password-reset"),
@@ -19,5 +18,4 @@ urlpatterns = [
     ),
     path("tokens/", views.token_list, name="token-list"),
     path("tokens/<int:pk>/revoke/", views.token_revoke, name="token-revoke"),
-    path("delete/", views.account_delete, name="account-delete"),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm
@@ -22,12 +22,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts import account_deletion, mail, throttle, tokens
-from gym.accounts.forms import CurrentPassword, ProfileForm, ResetForm, SignUpForm, TokenForm
+from gym.accounts import mail, throttle, tokens
+from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
 from gym.accounts.models import ApiToken, User
-from gym.accounts.selectors import profile_of
 from gym.accounts.throttle import TooManyTries, client_address
-from gym.runs.core.rules import RULES, rule_of
 
 View = Callable[..., HttpResponse]
 form_page = require_http_methods(["GET", "HEAD", "POST"])
@@ -99,7 +97,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
             login(request, user)
             messages.success(request, f"Welcome, {user.username}.")
             return redirect("profile")
-    return render(request, "accounts/sign_up.html", {"form": form}, status=_form_status(request))
+    return render(request, "accounts/sign_up.html", {"form": form}, status=form_status(request))
 
 
 @form_page
@@ -115,7 +113,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
         )
         mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure())
         return redirect("password-reset-sent")
-    return render(request, "accounts/password_reset.html", {"form": form}, status=_form_status(request))
+    return render(request, "accounts/password_reset.html", {"form": form}, status=form_status(request))
 
 
 @require_safe
@@ -144,15 +142,6 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
 
 
 @login_required
-@require_safe
-def profile(request: HttpRequest) -> HttpResponse:
-    """Context: profile (selectors.Profile)."""
-    rule = rule_of(request.GET.get("rule", ""))
-    context = {"profile": profile_of(request.user), "rule": rule, "rules": list(RULES.values())}
-    return render(request, "accounts/profile.html", context)
-
-
-@login_required
 @sensitive_post_parameters("password")
 @form_page
 @throttled
@@ -161,13 +150,13 @@ def profile_edit(request: HttpRequest) -> HttpResponse:
     user = request.user
     old = user.email
     form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))
-    if request.method == "POST" and _with_password(request, form, "password"):
+    if request.method == "POST" and with_password(request, form, "password"):
         saved = form.save()
         if old and saved.email != old:
             mail.in_background(mail.send_moved, old, saved.username)
         messages.success(request, "Saved.")
         return redirect("profile")
-    return render(request, "accounts/profile_edit.html", {"form": form}, status=_form_status(request))
+    return render(request, "accounts/profile_edit.html", {"form": form}, status=form_status(request))
 
 
 @login_required
@@ -177,32 +166,12 @@ def profile_edit(request: HttpRequest) -> HttpResponse:
 def password_change(request: HttpRequest) -> HttpResponse:
     """Context: form. Other sessions of the account end; this one goes on."""
     form = PasswordChangeForm(request.user, request.POST or None)
-    if request.method == "POST" and _with_password(request, form, "old_password"):
+    if request.method == "POST" and with_password(request, form, "old_password"):
         form.save()
         update_session_auth_hash(request, form.user)
         messages.success(request, "Your password is changed. You are signed out everywhere else.")
         return redirect("profile")
-    return render(request, "accounts/password_change.html", {"form": form}, status=_form_status(request))
-
-
-@login_required
-@sensitive_post_parameters()
-@form_page
-@throttled
-def account_delete(request: HttpRequest) -> HttpResponse:
-    """What will happen, and the password to make it happen. Context: form, plan (account_deletion.DeletionPlan)."""
-    form = CurrentPassword(request.POST or None, user=request.user)
-    if request.method == "POST" and _with_password(request, form, "password"):
-        try:
-            account_deletion.delete_account(request.user)
-        except ValidationError as error:
-            form.add_error(None, error)
-        else:
-            logout(request)
-            messages.success(request, "Your account is deleted.")
-            return redirect("home")
-    context = {"form": form, "plan": account_deletion.plan(request.user)}
-    return render(request, "accounts/delete.html", context, status=_form_status(request))
+    return render(request, "accounts/password_change.html", {"form": form}, status=form_status(request))
 
 
 @login_required
@@ -227,7 +196,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
         "created": created,
         "plain": plain,
     }
-    status = 201 if created else _form_status(request)
+    status = 201 if created else form_status(request)
     return render(request, "accounts/tokens.html", context, status=status)
 
 
@@ -240,7 +209,7 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("token-list")
 
 
-def _with_password(request: HttpRequest, form: Any, field: str) -> bool:
+def with_password(request: HttpRequest, form: Any, field: str) -> bool:
     """Is the form valid? A wrong password in `field` costs a try, for somebody may sit at a stranger's screen."""
     limit, subject = throttle.own_password(), request.user.pk
     limit.take(subject)
@@ -250,5 +219,5 @@ def _with_password(request: HttpRequest, form: Any, field: str) -> bool:
     return bool(valid)
 
 
-def _form_status(request: HttpRequest) -> int:
+def form_status(request: HttpRequest) -> int:
     return 400 if request.method == "POST" else 200

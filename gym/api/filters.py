@@ -10,8 +10,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 
-MOST_CHARACTERS = 200
-"""Of one filter. Databases refuse patterns that are much longer."""
+from gym.lib.text import MOST_CHARACTERS
+
 MOST_WORDS = 10
 
 

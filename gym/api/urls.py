@@ -19,7 +19,9 @@ ROOMS = [
     "gym.staff.api",
     "gym.propara.site.api.urls",
     "gym.lmchallenge.site.api.urls",
-    "gym.accounts.api",
+    "gym.pages.account_api",
+    "gym.pages.figure_api",
+    "gym.pages.leaderboard_api",
     "gym.conversations.api.urls",
     "gym.conversations.assess_api",
 ]

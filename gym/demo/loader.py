@@ -9,41 +9,19 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
 
 from gym.accounts.models import User
+from gym.accounts.published import ACCOUNTS, DEMO_USER, accounts_wanted
 from gym.conversations.demo import load_agents
 from gym.demo.answer_set import create_answer_set
 from gym.demo.catalogue import DEMO_MODELS, DEMO_SUITES, MODELS_DIR
 from gym.demo.game import create_corpus
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
-from gym.reachability import is_loopback, only_here
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision, Visibility
-
-DEMO_USER = "demo"
-ACCOUNTS = {"admin": ("demo-admin", True), "alice": ("demo-alice", False), "bob": ("demo-bob", False)}
-"""Accounts for trying things out on a laptop: name -> (password, staff?)."""
-FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
-
-
-def accounts_wanted() -> bool:
-    """Accounts with published passwords exist only where nobody else can reach the site: it answers to names of this
-    machine, listens on this machine alone, and no proxy stands before it."""
-    here = only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
-    return bool(settings.GYM_DEMO_ACCOUNTS) and here
-
-
-def accounts_open(request: HttpRequest | None) -> bool:
-    """May this request sign in with a published password? Not one that a proxy or another machine sent, whatever host
-    it names. No request is a program on this machine."""
-    if request is None:
-        return accounts_wanted()
-    came_directly = not any(name in request.headers for name in FORWARDED)
-    return accounts_wanted() and came_directly and is_loopback(request.META.get("REMOTE_ADDR", ""))
 
 
 def load_demo(*, queue_runs: bool = True) -> Iterator[str]:

@@ -22,6 +22,8 @@ from gym.jobs.database_broker import DatabaseBroker
 
 log = logging.getLogger(__name__)
 
+ACTOR = "run_next"
+"""The one actor, gym.jobs.actors.run_next."""
 REDIS_HEARTBEAT_MS = 300_000  # a worker that computes without releasing the GIL is not dead after a minute
 
 
@@ -57,15 +59,6 @@ def make_broker(url: str) -> dramatiq.Broker:
     )
 
 
-def another_broker() -> dramatiq.Broker:
-    """The site's broker once more: dramatiq expects one for each Worker in a process."""
-    from gym.jobs.actors import run_next
-
-    broker = make_broker(conf.get("GYM_BROKER_URL"))
-    broker.declare_actor(run_next)
-    return broker
-
-
 def make_middleware() -> list[Middleware]:
     """No time limit (a suite may take hours; leases find dead workers), few retries of the wake-up itself."""
     return [Retries(max_retries=3, min_backoff=1_000, max_backoff=30_000), DbConnectionsMiddleware()]
@@ -78,11 +71,11 @@ def needs_messages() -> bool:
 
 def wake(queue: str, *, delay: float = 0.0) -> None:
     """Send a wake-up for `queue` after the commit, if workers need one."""
-    from gym.jobs.actors import run_next
-
     if not needs_messages():
         return
-    message = run_next.message(queue).copy(queue_name=queue)
+    message: dramatiq.Message[None] = dramatiq.Message(
+        queue_name=queue, actor_name=ACTOR, args=(queue,), kwargs={}, options={}
+    )
     broker = dramatiq.get_broker()
 
     def send() -> None:

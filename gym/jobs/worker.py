@@ -21,7 +21,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from gym.jobs import conf, fairness, lacking, runner
-from gym.jobs.broker import another_broker
+from gym.jobs.actors import another_broker
 from gym.jobs.models import Job, State, WorkerHeartbeat
 from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
 from gym.jobs.supervisor import READY, print_line

@@ -10,6 +10,8 @@ from gym.lib.problems import Report
 BLANKS = " \t\r\n\v\f"
 """What counts as blank in a suite and in what models read. No-break, narrow and ideographic spaces are text."""
 
+MOST_CHARACTERS = 200
+"""Of a text that is searched for. Databases refuse patterns that are much longer."""
 _BLANKS = re.compile(f"[{BLANKS}]+")
 _RISKY = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 # Tab, line feed and carriage return are blanks; every other control character, C1 included, is an accident.

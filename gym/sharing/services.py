@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.conflicts import Conflict
-from gym.secrets import SecretsField
+from gym.secrets import forget_secrets
 from gym.sharing.models import Role
 from gym.sharing.permissions import owns
 
@@ -90,16 +90,6 @@ def require_owner(actor: User, thing: Any) -> None:
 
 def noun_of(thing: Any) -> str:
     return str(thing._meta.verbose_name)
-
-
-def forget_secrets(thing: Any) -> None:
-    """Keys of other servers and variables, of the thing and of its agent server."""
-    for part in (thing, getattr(thing, "agent_server", None)):
-        names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
-        for name in names:
-            setattr(part, name, {})
-        if names:
-            part.save(update_fields=names)
 
 
 def _require_role(role: str) -> None:

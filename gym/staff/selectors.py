@@ -14,9 +14,10 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from gym.api.filters import MOST_CHARACTERS, MOST_WORDS
+from gym.api.filters import MOST_WORDS
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
+from gym.lib.text import MOST_CHARACTERS
 from gym.runs.limits import run_limit, sentence_limit, use_columns
 from gym.staff.actors import DOCTOR, TIDY
 from gym.staff.storage import storage

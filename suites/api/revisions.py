@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from django.db.models import Count
-from django.http import Http404
-from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import AddressDecides, ApiView, ListView, get_or_404
-from gym.api.operations import BINARY, TEXT, operation
-from gym.runs.pages.export_views import suite_file
+from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.operations import operation
 from suites import services
 from suites.api.request_bodies import ErrataBody
 from suites.api.serializers import (
@@ -26,9 +23,6 @@ from suites.diff import diff
 from suites.models import Suite, SuiteRevision
 from suites.presenters import document_for
 from suites.selectors import revisions_for
-from suites.views import DOWNLOADS, export_text
-
-OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"}
 
 
 def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
@@ -65,33 +59,6 @@ class RevisionSentences(ListView):
         """One row per item and condition, in the document's order."""
         revision = revision_of(request, suite_of(request, slug), number)
         return self.page(revision.sentences.order_by("position"), SentenceSerializer)
-
-
-class Export(ApiView):
-    content_negotiation_class = AddressDecides
-
-    @operation(
-        "Export a revision",
-        answers={"type": "object", "description": "a suite in JSON"},
-        media={
-            "text/csv": TEXT,
-            "text/tab-separated-values": TEXT,
-            "application/jsonl": TEXT,
-            "application/x-bibtex": TEXT,
-            "application/zip": BINARY,
-        },
-    )
-    def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
-        """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long) or
-        tsv (wide); of frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) and bib. It
-        decides the media type. 409 where a format cannot say what the suite says."""
-        revision = revision_of(request, suite_of(request, slug), number)
-        if form in DOWNLOADS:
-            return export_text(revision, form, request.user)
-        if form not in OTHER_PROGRAMS or not revision.is_frozen:
-            raise Http404
-        address = request.build_absolute_uri(revision.get_absolute_url())
-        return suite_file(revision, OTHER_PROGRAMS[form], address, request.user)
 
 
 class Diff(ApiView):

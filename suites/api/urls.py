@@ -22,11 +22,6 @@ urlpatterns = [
         revisions.RevisionSentences.as_view(),
         name="api-sentences",
     ),
-    path(
-        "suites/<slug:slug>/revisions/<int:number>/export/<slug:form>/",
-        revisions.Export.as_view(),
-        name="api-export",
-    ),
     path("tags/", views.TagList.as_view(), name="api-tags"),
     path("formulas/parse/", formulas.Parse.as_view(), name="api-formula-parse"),
     path("formulas/explain/", formulas.Explain.as_view(), name="api-formula-explain"),

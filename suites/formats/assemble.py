@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gym.lib.problems import Report
-from gym.lib.text import CellStatistics, listing
+from gym.lib.text import listing
+from suites.formats.cell_statistics import CellStatistics
 from suites.formats.documents import (
     MAX_CELLS,
     MAX_CONDITIONS,

@@ -7,11 +7,11 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
-from gym.accounts.account_deletion import delete_account
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import MAX_LIVE, create_token
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site.services import create_corpus
+from gym.pages.account_deletion import delete_account
 from gym.propara.models import AnswerSet
 from gym.propara.site.services import create_answer_set
 from models_registry.models import RegisteredModel

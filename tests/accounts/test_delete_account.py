@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.accounts.account_deletion import FORMER_MEMBER
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import create_token
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
+from gym.pages.account_deletion import FORMER_MEMBER
 from gym.runs.models import SuiteRun
 from gym.runs.work import services
 from gym.secrets import sealed
@@ -180,7 +180,7 @@ def test_everything_happens_or_nothing(client, alice, monkeypatch):
     def broken():
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr("gym.accounts.account_deletion.former_member", broken)
+    monkeypatch.setattr("gym.pages.account_deletion.former_member", broken)
     with pytest.raises(RuntimeError):
         delete(client)
     assert Suite.objects.filter(pk=suite.pk, owner=alice).exists()

@@ -7,9 +7,9 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import ProtectedError
 from django.urls import reverse
 
-from gym.accounts.account_deletion import FORMER_MEMBER, former_member
 from gym.accounts.models import User
 from gym.jobs.testing import run_pending
+from gym.pages.account_deletion import FORMER_MEMBER, former_member
 from gym.runs.models import SuiteRun
 from gym.runs.work import services
 from suites.models import Suite

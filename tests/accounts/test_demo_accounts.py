@@ -6,7 +6,8 @@ import pytest
 from django.test import override_settings
 
 from gym.accounts.models import User
-from gym.demo.loader import ACCOUNTS, accounts_wanted, load_demo
+from gym.accounts.published import ACCOUNTS, accounts_wanted
+from gym.demo.loader import load_demo
 from tests.accounts.test_sign_in import LOGIN, sign_in, signed_in
 
 LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]

@@ -29,7 +29,7 @@ def test_what_nobody_expected_is_a_problem_and_is_logged(client, people, monkeyp
     assert answer.json()["code"] == "broken"
     assert "wheel" not in answer.content.decode()
     assert "the wheel fell off" in caplog.text
-    monkeypatch.setattr("gym.views.workers", broken)
+    monkeypatch.setattr("gym.pages.site_pages.workers", broken)
     assert client.get("/queue/")["Content-Type"].startswith("text/html")
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.urls import get_resolver, reverse
 
 from gym.api.base import ListView
-from gym.api.filters import MOST_CHARACTERS
+from gym.lib.text import MOST_CHARACTERS
 
 
 def _texts() -> list[tuple[str, str]]:

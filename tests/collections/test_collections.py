@@ -11,9 +11,9 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.accounts.account_deletion import delete_account
 from gym.collections.models import Collection
 from gym.collections.services import change_collection, make_collection, publish_collection
+from gym.pages.account_deletion import delete_account
 from suites import services as suites
 from suites.formats import read_suite
 from tests.factories import make_model, make_revision, suite_bytes

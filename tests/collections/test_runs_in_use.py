@@ -6,9 +6,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.accounts.account_deletion import delete_account, plan
 from gym.collections.models import Collection
 from gym.collections.services import make_collection, publish_collection
+from gym.pages.account_deletion import delete_account, plan
 from gym.runs.models import ResultUpload, RunScore, SuiteRun
 from gym.runs.work import services
 from suites.signals import InUse

@@ -6,8 +6,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.accounts.account_deletion import delete_account
 from gym.collections.services import make_collection, publish_collection
+from gym.pages.account_deletion import delete_account
 from suites import services
 from suites.models import Suite
 from suites.signals import InUse

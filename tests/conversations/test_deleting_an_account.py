@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gym.accounts.account_deletion import FORMER_MEMBER
 from gym.accounts.models import User
 from gym.conversations import services
 from gym.conversations.models import AgentRun, AgentServer, AgentSuite
 from gym.jobs.models import Job
+from gym.pages.account_deletion import FORMER_MEMBER
 from tests.conversations.site import make_run, make_server, make_suite
 from tests.factories import make_model
 

@@ -1,7 +1,7 @@
 import pytest
 from dramatiq.errors import ConnectionClosed
 
-from gym.jobs import broker as brokers
+from gym.jobs import actors
 from gym.jobs import database_broker, runner, states
 from gym.jobs.services import enqueue
 
@@ -20,7 +20,7 @@ def kind(register):
 
 @pytest.fixture
 def consumer():
-    return brokers.another_broker().consume("default")
+    return actors.another_broker().consume("default")
 
 
 def claim():

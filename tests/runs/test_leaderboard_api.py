@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from gym.collections.services import make_collection, publish_collection
-from gym.runs.api import leaderboard
+from gym.pages import leaderboard_api
 from suites.services import set_tags
 from tests.factories import AGREEMENT, make_model, make_revision
 from tests.runs.boards import finished_run
@@ -162,7 +162,7 @@ def test_a_stranger_learns_of_no_private_suite_or_model(client, world, people):
 
 def test_pages_hold_as_many_models_as_cells_allow_and_follow_each_other(client, world, monkeypatch):
     whole = read(client)
-    monkeypatch.setattr(leaderboard, "MAX_CELLS", 3)
+    monkeypatch.setattr(leaderboard_api, "MAX_CELLS", 3)
     first = read(client)
     assert (len(first["results"]), first["rule"]["key"]) == (1, "each")
     second = client.get(first["next"]).json()

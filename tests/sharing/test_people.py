@@ -192,7 +192,7 @@ def test_the_profile_lists_it_and_an_account_that_goes_leaves_it(client, people,
 
 
 def test_what_has_collaborators_stays_when_its_owner_goes(people, thing):
-    from gym.accounts.account_deletion import delete_account, former_member
+    from gym.pages.account_deletion import delete_account, former_member
 
     delete_account(people.alice)
     assert again(thing).owner == former_member()

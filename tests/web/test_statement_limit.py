@@ -52,7 +52,7 @@ def test_each_statement_has_the_time_for_itself(limited):
 
 @pytest.mark.parametrize("address", ["/queue/", "/api/v1/queue/"])
 def test_page_and_api_say_that_it_takes_too_long(client, limited, monkeypatch, address):
-    monkeypatch.setattr("gym.views.workers", ask_for_ever)
+    monkeypatch.setattr("gym.pages.site_pages.workers", ask_for_ever)
     monkeypatch.setattr("gym.jobs.api.workers", ask_for_ever)
     answer = client.get(address)
     assert answer.status_code == 503

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from gym.demo.loader import load_demo
-from gym.management.base import SiteCommand
+from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.runs.api import compare, leaderboard, previews, profile, results, runs, uploads
+from gym.runs.api import compare, previews, profile, results, revision_files, runs, uploads
 
 urlpatterns = [
     path("runs/", runs.RunList.as_view(), name="api-runs"),
@@ -17,9 +17,13 @@ urlpatterns = [
     path("uploads/", uploads.UploadList.as_view(), name="api-uploads"),
     path("uploads/plan/", uploads.UploadPlan.as_view(), name="api-upload-plan"),
     path("uploads/<slug:key>/", uploads.UploadDetail.as_view(), name="api-upload"),
-    path("leaderboard/", leaderboard.Leaderboard.as_view(), name="api-leaderboard"),
     path("compare/", compare.Models.as_view(), name="api-compare"),
     path("compare/<slug:slug>/", compare.OnSuite.as_view(), name="api-compare-suite"),
     path("compare/<slug:slug>/items/", compare.Items.as_view(), name="api-compare-items"),
     path("models/<slug:slug>/profile/", profile.Profile.as_view(), name="api-model-profile"),
+    path(
+        "suites/<slug:slug>/revisions/<int:number>/export/<slug:form>/",
+        revision_files.Export.as_view(),
+        name="api-export",
+    ),
 ]

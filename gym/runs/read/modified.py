@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from django.utils.text import slugify
 
-from gym.collections.models import CollectionEntry
 from suites.models import SuiteRevision
 
 MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
@@ -39,10 +38,10 @@ def _by_name(revisions: Sequence[SuiteRevision], candidates: dict[int, list[int]
         return []
     concerned = {revisions[k].suite_id for found in candidates.items() for k in (found[0], *found[1])}
     together: dict[int, set[int]] = {}
-    entries = CollectionEntry.objects.filter(
-        collection__published_at__isnull=False, revision__suite__in=concerned
+    collected = SuiteRevision.objects.filter(
+        suite__in=concerned, collection_entries__collection__published_at__isnull=False
     )
-    for suite, collection in entries.values_list("revision__suite_id", "collection_id"):
+    for suite, collection in collected.values_list("suite_id", "collection_entries__collection"):
         together.setdefault(suite, set()).add(collection)
     pairs = []
     for k, places in candidates.items():

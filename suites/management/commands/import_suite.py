@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from gym.management.base import SiteCommand
+from gym.site_command import SiteCommand
 from suites import services
 from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy, Visibility

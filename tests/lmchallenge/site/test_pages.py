@@ -301,7 +301,7 @@ def test_lists_take_as_many_queries_with_many_games_as_with_one(
 
 
 def test_an_account_that_goes_takes_what_only_it_could_see(people):
-    from gym.accounts.account_deletion import delete_account
+    from gym.pages.account_deletion import delete_account
 
     public = make_corpus(people.alice, slug="public")
     make_corpus(people.alice, slug="mine", visibility="private")

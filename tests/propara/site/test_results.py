@@ -277,7 +277,7 @@ def test_a_change_of_the_evaluator_scores_everything_again_and_keeps_the_old_num
 
 
 def test_deleting_an_account_keeps_what_others_rely_on(client, people):
-    from gym.accounts.account_deletion import FORMER_MEMBER, delete_account, plan
+    from gym.pages.account_deletion import FORMER_MEMBER, delete_account, plan
 
     kept = make_version(people.alice, slug="kept")
     make_version(people.alice, slug="gone", visibility="private")

@@ -21,7 +21,7 @@ from gym.jobs.management.commands.serve import (
 )
 from gym.jobs.supervisor import Supervisor
 from gym.jobs.web_server import serve_here
-from gym.management.base import SiteCommand
+from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gym.jobs import conf, lacking, runner
 from gym.jobs.worker import WorkerProcess, drain
-from gym.management.base import SiteCommand
+from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):

@@ -12,7 +12,7 @@ from gym.lmchallenge import cli, players
 from gym.lmchallenge.errors import LmcError
 from gym.lmchallenge.player import Player
 from gym.lmchallenge.process import Command as Process
-from gym.management.base import database_problem
+from gym.site_command import database_problem
 
 
 class Command(BaseCommand):

@@ -9,13 +9,13 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from gym.downloads import csv_text
-from gym.management.base import SiteCommand
 from gym.runs.core.compute import RunResult, metric_of
 from gym.runs.core.provenance import provenance
 from gym.runs.pages.forms import BOS, METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
 from gym.runs.work.foreground import run_document
 from gym.runs.work.services import NOTHING_NEEDED
+from gym.site_command import SiteCommand
 from models_registry.backends import Backend, BackendError
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db import transaction
 
-from gym.management.base import SiteCommand
 from gym.runs.models import SuiteRun
 from gym.runs.read.scores import store_scores
+from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from gym.management.base import SiteCommand
 from gym.runs.work.cache_budget import trim
+from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):

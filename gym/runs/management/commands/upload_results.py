@@ -13,10 +13,10 @@ from tqdm import tqdm
 from gym.accounts.models import User
 from gym.lib.problems import FormatError
 from gym.lib.text import count, listing
-from gym.management.base import SiteCommand
 from gym.runs.core.uploaded import KINDS, MAX_BYTES, UNITS
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan, PlannedRun
+from gym.site_command import SiteCommand
 from models_registry.models import UPLOADED, RegisteredModel
 from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -55,3 +56,6 @@ class Leaderboard(HeadedList):
             named |= dict.fromkeys(options.weights, "weights") | dict.fromkeys(options.suites, "suite")
             raise not_there((named[name], name) for name in board.unknown)
         return board
+
+
+urlpatterns = [path("leaderboard/", Leaderboard.as_view(), name="api-leaderboard")]

@@ -1,12 +1,11 @@
-"""Pages that belong to no room: the front page, how numbers are made, a sign of life."""
+"""Pages that belong to no room: the front page, how numbers are made."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -43,14 +42,6 @@ def home(request: HttpRequest) -> HttpResponse:
 def about(request: HttpRequest) -> HttpResponse:
     """How the numbers are made."""
     return render(request, "about.html")
-
-
-@require_safe
-def healthz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers; for supervisors and load balancers."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return JsonResponse({"status": "ok"})
 
 
 @require_safe

@@ -8,9 +8,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.shortcuts import redirect
 
-from gym.accounts.account_deletion import delete_account, plan, require_dispensable
 from gym.accounts.models import ApiToken, User
 from gym.admin import SiteAdmin
+from gym.pages.account_deletion import delete_account, plan, require_dispensable
 
 admin.site.unregister(Group)  # rights are given to accounts
 RIGHTS = ("is_staff", "is_superuser", "user_permissions")

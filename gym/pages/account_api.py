@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import ApiToken, Scope
-from gym.accounts.selectors import allowances_of
 from gym.api.base import ApiView
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
+from gym.pages.profile import allowances_of
 
 
 class AllowanceSerializer(serializers.Serializer):

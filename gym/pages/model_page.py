@@ -1,0 +1,46 @@
+"""The page of a model: its card, and its results."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_safe
+
+from gym.runs.core.rules import RULES, rule_of
+from gym.runs.pages.leaderboard_figures import against_others
+from gym.runs.read.scored import scored_runs
+from gym.runs.read.selectors import latest_done, listed_runs
+from gym.runs.tables.citation import EXPORT_TABLES
+from gym.sharing.permissions import may_read
+from models_registry import permissions
+from models_registry.backends import BACKENDS
+from models_registry.models import AGENT, RegisteredModel
+from models_registry.selectors import visible_to
+
+
+@require_safe
+def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit, may_manage,
+    may_see_people, may_approve, waits (for staff), and what gym.runs.pages.leaderboard_figures.against_others says.
+    Agents have a page of their own."""
+    model = get_object_or_404(visible_to(request.user), slug=slug)
+    if model.backend == AGENT:
+        return redirect(model)
+    runs = latest_done(listed_runs(request.user).filter(model=model))
+    rule = rule_of(request.GET.get("rule", ""))
+    context = {
+        "model": model,
+        "backend": BACKENDS.get(model.backend),
+        "facts": model.facts,
+        "scores": scored_runs(runs, rule),
+        "rule": rule,
+        "rules": list(RULES.values()),
+        "may_edit": permissions.can_edit(request.user, model),
+        "may_manage": permissions.can_manage(request.user, model),
+        "may_see_people": may_read(request.user, model),
+        "may_approve": permissions.can_approve(request.user),
+        "waits": model.status in (RegisteredModel.Status.UNAPPROVED, RegisteredModel.Status.REFUSED),
+        "export_tables": EXPORT_TABLES,
+        **against_others(request.user, model, rule),
+    }
+    return render(request, "models_registry/detail.html", context)

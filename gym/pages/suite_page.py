@@ -1,0 +1,160 @@
+"""The list of suites, and the page of one: what it asks, and what the models that ran on it answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from gym.jobs.models import ACTIVE_STATES
+from gym.lib.text import MOST_CHARACTERS
+from gym.runs.core.rules import RULES, rule_of
+from gym.runs.pages.forms import RunForm
+from gym.runs.pages.run_figures import models_figure, regions_figure
+from gym.runs.read.comparisons import on_another
+from gym.runs.read.leaderboard.home import field_scores
+from gym.runs.read.scored import Scored, scored_runs
+from gym.runs.read.selectors import newest_and_unfinished
+from gym.runs.read.selectors import visible_to as visible_runs
+from gym.runs.tables.citation import EXPORT_TABLES, citation
+from gym.sharing.permissions import may_read
+from suites import permissions
+from suites.filters import SuiteFilter
+from suites.forms import FreezeForm
+from suites.models import Suite, SuiteRevision
+from suites.presenters import critical_regions, shown_prediction
+from suites.selectors import (
+    document_of,
+    findings_of,
+    listed_for,
+    revisions_for,
+    tags_of,
+    with_shape,
+)
+
+if TYPE_CHECKING:
+    pass
+
+from suites.views import DOWNLOADS
+
+PER_PAGE = 50
+
+
+@require_safe
+def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
+    """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
+    critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
+    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
+    runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
+    may_edit, may_see_people, may_run, n_items, n_sentences, downloads."""
+    revisions = _revisions(request, slug)
+    suite = revisions[0].suite
+    revision = _chosen(suite, revisions, number)
+    prefetch_related_objects([revision], "sentences", "predictions")
+    document = document_of(revision)
+    shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
+    runs = visible_runs(request.user).filter(revision__suite=suite)
+    done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
+    for run in done:
+        run.revision = revision  # with what is prefetched
+    first_item = document.sentences[0].item if document.sentences else None
+    may_run = permissions.can_run(request.user, suite)
+    rule = rule_of(request.GET.get("rule", ""))
+    findings = findings_of(revision)
+    scores = scored_runs(done, rule)
+    context = {
+        "suite": suite,
+        "revision": revision,
+        "revisions": revisions,
+        "predictions": shown,
+        "example": [row for row in revision.sentences.all() if row.item == first_item],
+        "critical": critical_regions(revision),
+        "findings": [finding for finding in findings if not finding["ignored"]],
+        "put_aside": [finding for finding in findings if finding["ignored"]],
+        "scores": scores,
+        **_figures(revision, scores, request.GET.get("model", "")),
+        "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
+        "rule": rule,
+        "rules": list(RULES.values()),
+        "runs_under_way": [run for run in unfinished if run.state in ACTIVE_STATES],
+        "runs_stopped": [run for run in unfinished if run.state not in ACTIVE_STATES],
+        "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
+        "freeze_form": FreezeForm(),
+        "may_edit": permissions.can_edit(request.user, suite),
+        "may_see_people": may_read(request.user, suite),
+        "may_delete": permissions.can_delete(request.user, suite),
+        "may_run": may_run,
+        "n_items": len({row.item for row in document.sentences}),
+        "n_sentences": len(document.sentences),
+        "export_tables": EXPORT_TABLES,
+        "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
+        "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
+    }
+    return render(request, "suites/detail.html", context)
+
+
+def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
+    """models_figure: pass rates of all models; regions_figure: bits by region under one of them (`shown_run`)."""
+    drawable = [score.run for score in scores if score.run.has_surprisals]
+    run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
+    rated = [score for score in scores if score.rate is not None]
+    return {
+        "models_figure": models_figure(revision, scores, scores[0].rule) if len(rated) > 1 else None,
+        "regions_figure": regions_figure(run) if run is not None and run.region_summary else None,
+        "shown_run": run,
+        "drawable": drawable,
+    }
+
+
+def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
+    """Of a suite, those that this person may read, the newest first, with the suite."""
+    rows = revisions_for(request.user).filter(suite__slug=slug)
+    found = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
+    if not found:
+        raise Http404("There is no such suite.")
+    return found
+
+
+def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
+    """The revision asked for; without a number the newest frozen one, else the draft."""
+    if number is not None:
+        found = next((row for row in revisions if row.number == number), None)
+    else:
+        found = next((row for row in revisions if row.is_frozen), revisions[0] if revisions else None)
+    if found is None:
+        raise Http404("This suite has no such revision.")
+    for row in revisions:
+        row.suite = suite
+    return found
+
+
+@require_safe
+def suite_list(request: HttpRequest) -> HttpResponse:
+    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter, wrong,
+    tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}, rule, rules."""
+    listed = listed_for(request.user)
+    filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user))
+    wrong = [message for name in ("q", "tag", "language") for message in filtered.errors.get(name, ())]
+    page = Paginator(Suite.objects.none() if wrong else filtered.qs, PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    rule = rule_of(request.GET.get("rule", ""))
+    is_narrowed = any(request.GET.get(name) for name in ("q", "tag", "language"))
+    context = {
+        "page": page,
+        "filter": filtered,
+        "tags": tags_of(listed),
+        "current_tag": request.GET.get("tag", ""),
+        "query": request.GET.get("q", "")[:MOST_CHARACTERS],
+        "wrong": wrong,
+        "sort": request.GET.get("sort", ""),
+        "total": listed.count() if is_narrowed else page.paginator.count,
+        "scores": field_scores(request.user, list(page), rule),
+        "rule": rule,
+        "rules": list(RULES.values()),
+    }
+    return render(request, "suites/list.html", context, status=400 if wrong else 200)
