@@ -28,7 +28,7 @@ MAX_SAID = 2_000
 def has_trial(model: RegisteredModel) -> bool:
     """Whether it loads files. What answers from elsewhere has time limits of its own, and the rest loads nothing."""
     spec = BACKENDS[model.backend]
-    return spec.needs_files and not spec.needs_surroundings
+    return spec.needs_files and not spec.needs_external_access
 
 
 def try_out(model: RegisteredModel, tick: Callable[[], None]) -> tuple[ModelFacts, dict[str, Any], float]:

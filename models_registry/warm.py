@@ -23,8 +23,8 @@ from django.conf import settings
 
 from gym.jobs.worker import report, worker_threads
 from models_registry.backends import BACKENDS, Backend, BackendError, load_backend
+from models_registry.external_access import external_access_of
 from models_registry.models import RegisteredModel
-from models_registry.surroundings import surroundings_of
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
             config,
             model_dir=settings.GYM_MODEL_DIR,
             hub_allowed=settings.GYM_HUB_ALLOWED,
-            surroundings=surroundings_of(model),
+            external_access=external_access_of(model),
         )
     except BaseException:
         with _lock:

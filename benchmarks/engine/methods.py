@@ -40,19 +40,19 @@ def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
     model, tokenizer, packing = ground.model, ground.tokenizer, ground.packing
     backend: Any
     if ground.shape == "bert":
-        reader, rows = prepare_masked(
+        runner, rows = prepare_masked(
             model, device, reload=lambda: model, mask_id=tokenizer.mask_token_id, packing=packing
         )
-        backend = MaskedBackend(reader, tokenizer, facts=facts, method="original", rows=rows)
+        backend = MaskedBackend(runner, tokenizer, facts=facts, method="original", rows=rows)
     else:
-        reader = prepare(model, device, reload=lambda: model, packing=packing)
-        backend = CausalBackend(reader, tokenizer, facts=facts)
+        runner = prepare(model, device, reload=lambda: model, packing=packing)
+        backend = CausalBackend(runner, tokenizer, facts=facts)
     policy = ScoringPolicy()
     found: dict[str, Method] = {
         ALL: lambda: backend.score(load.texts, policy),
         NEEDED: lambda: backend.score(load.texts, policy, load.needed),
     }
-    return found, reader.notes
+    return found, runner.notes
 
 
 def second(ground: Ground) -> Ground:

@@ -114,7 +114,7 @@ class _PlainScorer(CandidateScorer):
     model: Any
     cached: bool
 
-    def _added_up(self, reader: Any, sums: Any) -> Any:
+    def _added_up(self, runner: Any, sums: Any) -> Any:
         import torch
 
         (stem,) = sums.stems  # those of one call

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_registry.backends.base import Backend
-from models_registry.engine.canonical import share_prefix_scores
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure
+from models_registry.engine.shared_prefixes import share_prefix_scores
 from suites.formats import SuiteDocument
 from suites.formulas import ItemOutcomes, parse
 from suites.regions import align, join, region_values

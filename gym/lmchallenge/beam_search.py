@@ -21,7 +21,7 @@ from gym.lmchallenge.token_strings import ALONE, SIGNS, WORD, Flags, Path, Token
 if TYPE_CHECKING:
     import torch
 
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,7 +57,7 @@ class Search:
     def __init__(self, token_strings: TokenStrings, window: Window, limits: Limits) -> None:
         self._token_strings, self._window, self._limits = token_strings, window, limits
 
-    def of(self, reader: Reader, split: list[SplitContext]) -> list[Reply]:
+    def of(self, runner: ModelRunner, split: list[SplitContext]) -> list[Reply]:
         """One reply per context. Equal contexts are searched once."""
         distinct = {context: at for at, context in enumerate(dict.fromkeys(split))}
         steps = [self._steps(context) for context in distinct]
@@ -75,7 +75,7 @@ class Search:
                 break
             beams = [[] for _ in distinct]
             paths, behind = [beam.path for _, beam in waiting], [at for at, _ in waiting]
-            for numbers, logs in distributions(reader, paths, stems, behind):
+            for numbers, logs in distributions(runner, paths, stems, behind):
                 rows = [waiting[number] for number in numbers]
                 self._end(logs, rows, ended, base)
                 on = [row for row, (at, _) in enumerate(rows) if step < steps[at]]

@@ -16,7 +16,7 @@ from gym.lmchallenge.player import Reply
 from gym.lmchallenge.token_strings import ALONE, SIGNS, WORD, Path, TokenStrings, kind_of
 
 if TYPE_CHECKING:
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
 LN2 = math.log(2)
 NONE = -1
@@ -77,7 +77,7 @@ class CandidateScorer:
         self._token_strings, self._window, self._paths = token_strings, window, paths
 
     def of(
-        self, reader: Reader, tokenizer: Any, given: Sequence[tuple[SplitContext, Sequence[str]]]
+        self, runner: ModelRunner, tokenizer: Any, given: Sequence[tuple[SplitContext, Sequence[str]]]
     ) -> list[Reply]:
         """One reply per context. A candidate that does not fit into the model's window is left out."""
         own = self._own_ways(tokenizer, given)
@@ -90,19 +90,19 @@ class CandidateScorer:
             plan = plans[key] = plans.get(key) or self._plan(*key, own)
             added.append(self._add(context, plan, own, sums))
             if len(sums.sequences) >= TOGETHER:
-                replies += self._replies(reader, sums, added, given[len(replies) :])
+                replies += self._replies(runner, sums, added, given[len(replies) :])
                 sums, added = _Sums(), []
-        return replies + self._replies(reader, sums, added, given[len(replies) :])
+        return replies + self._replies(runner, sums, added, given[len(replies) :])
 
     def _replies(
         self,
-        reader: Reader,
+        runner: ModelRunner,
         sums: _Sums,
         added: list[tuple[int, tuple[str, ...]]],
         given: Sequence[tuple[SplitContext, Sequence[str]]],
     ) -> list[Reply]:
         """Of the first contexts of `given`, as many as were added."""
-        logs = self._added_up(reader, sums).tolist()
+        logs = self._added_up(runner, sums).tolist()
         replies: list[Reply] = []
         for (first, words), (context, _) in zip(added, given, strict=False):
             below = logs[first] if context.rest else 0.0
@@ -163,7 +163,7 @@ class CandidateScorer:
             if b"".join(pieces[number] or b"" for number in ids) == data
         }
 
-    def _added_up(self, reader: Reader, sums: _Sums) -> np.ndarray[Any, Any]:
+    def _added_up(self, runner: ModelRunner, sums: _Sums) -> np.ndarray[Any, Any]:
         """Natural logarithm of each sum; -inf for an empty one."""
         import torch
 
@@ -186,12 +186,12 @@ class CandidateScorer:
         rows = np.zeros(len(scored), np.bool_)
         rows[last] = columns != NONE
         found = compute_flat(
-            reader,
+            runner,
             sums.sequences,
-            budget=default_budget(reader.device, reader.vocabulary),
+            budget=default_budget(runner.device, runner.vocabulary),
             needed=scored,
             rows=rows,
-            sets=torch.from_numpy(weights).to(reader.device),
+            sets=torch.from_numpy(weights).to(runner.device),
             stems=list(sums.stems),
             stem_of=sums.stem_of,
         )

@@ -64,8 +64,8 @@ class CausalPlayer:
         if not isinstance(steps, int) or steps < 0:
             raise OptionError(f"steps is {steps!r}.", "It must be a whole number.")
         self.backend, self.together, self.whole = backend, together, whole
-        with backend.held() as (reader, tokenizer):
-            self._token_strings = TokenStrings.of(tokenizer, reader.vocabulary or len(tokenizer))
+        with backend.held() as (runner, tokenizer):
+            self._token_strings = TokenStrings.of(tokenizer, runner.vocabulary or len(tokenizer))
             start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         window = Window(() if start is None else (int(start),), backend.facts.context_length)
         self._scorer = CandidateScorer(self._token_strings, window, paths)
@@ -76,7 +76,7 @@ class CausalPlayer:
         company differs in the last digits."""
         if self.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
-        with self.backend.held() as (reader, tokenizer):
+        with self.backend.held() as (runner, tokenizer):
             contexts = [request.context for request in requests]
             split = split_contexts(contexts, tokenizer, self._token_strings, whole=self.whole)
             replies: list[Reply] = [[] for _ in requests]
@@ -84,10 +84,10 @@ class CausalPlayer:
             held = [at for at, request in enumerate(requests) if request.candidates is not None]
             if held:
                 given = [(split[at], list(requests[at].candidates or ())) for at in held]
-                for at, reply in zip(held, self._scorer.of(reader, tokenizer, given), strict=True):
+                for at, reply in zip(held, self._scorer.of(runner, tokenizer, given), strict=True):
                     replies[at] = reply
             if free:
-                for at, reply in zip(free, self._search.of(reader, [split[at] for at in free]), strict=True):
+                for at, reply in zip(free, self._search.of(runner, [split[at] for at in free]), strict=True):
                     replies[at] = reply
         return replies
 

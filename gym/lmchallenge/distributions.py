@@ -20,8 +20,8 @@ from gym.lmchallenge.token_strings import Path
 if TYPE_CHECKING:
     import torch
 
+    from models_registry.engine.model_runner import ModelRunner
     from models_registry.engine.passes import Job
-    from models_registry.engine.reader import Reader
 
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -71,7 +71,7 @@ def _told_apart(sets: Sequence[Flags]) -> tuple[list[Flags], list[int]]:
 
 
 def distributions(
-    reader: Reader,
+    runner: ModelRunner,
     sequences: Sequence[Path],
     stems: Sequence[Path] = (),
     stem_of: Sequence[int] | None = None,
@@ -90,10 +90,10 @@ def distributions(
     lengths = [
         len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(own, after, strict=True)
     ]
-    budget = default_budget(reader.device, reader.vocabulary)
-    for way, chosen in lots(reader, lengths).items():
+    budget = default_budget(runner.device, runner.vocabulary)
+    for way, chosen in lots(runner, lengths).items():
         if way.kind[1]:
-            turn_back(reader)
+            turn_back(runner)
         ids = [own[at] for at in chosen]
         last = np.cumsum(list(map(len, ids))) - 1
         nothing = np.zeros(last[-1] + 1, np.bool_)
@@ -104,11 +104,11 @@ def distributions(
         owners: list[list[int]] = [[] for _ in forest.row_node]
         for number, row in zip(chosen, forest.row_of[last].tolist(), strict=True):
             owners[row].append(number)
-        for step, states in through(reader, forest, budget, _states, by_tree=way.by_tree):
+        for step, states in through(runner, forest, budget, _states, by_tree=way.by_tree):
             if states is None:
-                raise _full(reader)
+                raise _full(runner)
             if len(step.rows):
-                yield from _read_off(reader, states, [owners[row] for row in step.rows])
+                yield from _read_off(runner, states, [owners[row] for row in step.rows])
 
 
 def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
@@ -116,36 +116,36 @@ def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
 
 
 def _read_off(
-    reader: Reader, states: torch.Tensor, owners: list[list[int]]
+    runner: ModelRunner, states: torch.Tensor, owners: list[list[int]]
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Project in blocks, smaller ones where memory runs out; a row that several sequences ask for is repeated."""
     from models_registry.engine.memory import unless_full
 
-    start, block = 0, reader.block
+    start, block = 0, runner.block
     while start < len(owners):
         some = owners[start : start + block]
         times = list(map(len, some))
-        logs = unless_full(reader.device, partial(_projected, reader, states[start : start + block], times))
+        logs = unless_full(runner.device, partial(_projected, runner, states[start : start + block], times))
         if logs is None:
             if len(some) == 1:
-                raise _full(reader)
+                raise _full(runner)
             block = len(some) // 2
             continue
         yield list(chain.from_iterable(some)), logs
         start += len(some)
 
 
-def _projected(reader: Reader, states: torch.Tensor, times: list[int]) -> torch.Tensor:
+def _projected(runner: ModelRunner, states: torch.Tensor, times: list[int]) -> torch.Tensor:
     """Log probabilities, each row so many times."""
     import torch
 
     # Here alone, so that it ends before whoever reads the values goes on.
     with torch.inference_mode():
-        logs = reader.logits(states).log_softmax(1)
+        logs = runner.logits(states).log_softmax(1)
         if set(times) == {1}:
             return logs
         return logs.repeat_interleave(torch.tensor(times, device=logs.device), 0)
 
 
-def _full(reader: Reader) -> PlayerError:
-    return PlayerError(f"Memory on {reader.device} ran out on one text alone.")
+def _full(runner: ModelRunner) -> PlayerError:
+    return PlayerError(f"Memory on {runner.device} ran out on one text alone.")

@@ -15,9 +15,9 @@ from models_registry.backends.base import (
     BackendError,
     BackendSpec,
     BackendUnavailable,
+    ExternalAccess,
     FilesMissing,
     ModelFacts,
-    Surroundings,
     probe,
 )
 from models_registry.backends.remote_schemas import LMZOO_SCHEMA, OPENAI_SCHEMA
@@ -195,7 +195,7 @@ BACKENDS: dict[str, BackendSpec] = {
             help="A server that tells how likely a prompt is: vLLM, llama.cpp and others. Only sentences are sent "
             "there, by way of the addresses this site allows.",
             module="models_registry.backends.openai",
-            needs_surroundings=True,
+            needs_external_access=True,
         ),
         BackendSpec(
             kind="lmzoo",
@@ -204,7 +204,7 @@ BACKENDS: dict[str, BackendSpec] = {
             needs_torch=False,
             help="A container that speaks the commands of LM Zoo. The administrator of this site lists which.",
             module="models_registry.backends.lmzoo",
-            needs_surroundings=True,
+            needs_external_access=True,
         ),
     )
 }
@@ -245,10 +245,10 @@ def load_backend(
     *,
     model_dir: Path,
     hub_allowed: bool,
-    surroundings: Surroundings | None = None,
+    external_access: ExternalAccess | None = None,
 ) -> Backend:
     """Load a model. `model_dir` is the only place local models come from; `hub_allowed` says whether this
-    site may fetch from the Hugging Face Hub; `surroundings` is what models need that answer from elsewhere.
+    site may fetch from the Hugging Face Hub; `external_access` is what models need that answer from elsewhere.
     Raises BackendError(message, hint)."""
     spec = check_config(kind, config)
     try:
@@ -258,7 +258,7 @@ def load_backend(
             f"The backend {kind!r} needs the package {error.name!r}, which is not installed.",
             "Install the pins of requirements.txt.",
         ) from error
-    more = {"surroundings": surroundings or Surroundings()} if spec.needs_surroundings else {}
+    more = {"external_access": external_access or ExternalAccess()} if spec.needs_external_access else {}
     backend: Backend = module.load(config, model_dir=Path(model_dir), hub_allowed=hub_allowed, **more)
     return backend
 
@@ -269,9 +269,9 @@ __all__ = [
     "BackendError",
     "BackendSpec",
     "BackendUnavailable",
+    "ExternalAccess",
     "FilesMissing",
     "ModelFacts",
-    "Surroundings",
     "check_config",
     "load_backend",
     "probe",

@@ -37,8 +37,8 @@ class FilesMissing(BackendError):
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a site lends to models that answer from elsewhere.
+class ExternalAccess:
+    """What models that answer from elsewhere may use of a site.
 
     net        where requests may go; None = nowhere
     secrets    of this model, in clear text, by the names of its schema's `writeOnly` properties
@@ -137,7 +137,7 @@ class BackendSpec:
     module       dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend
     needs_torch  whether loading imports torch (so that the web process never does it)
     needs_files  whether loading reads or fetches files, runs commands or asks servers (so that staff decides about it)
-    needs_surroundings  whether `load` also takes `surroundings`
+    needs_external_access  whether `load` also takes `external_access`
     """
 
     kind: str
@@ -147,7 +147,7 @@ class BackendSpec:
     help: str
     module: str = ""
     needs_files: bool = True
-    needs_surroundings: bool = False
+    needs_external_access: bool = False
 
     @property
     def secret_names(self) -> tuple[str, ...]:

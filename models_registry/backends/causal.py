@@ -34,8 +34,8 @@ from models_registry.backends.tuning import (
     prepare_bfloat16,
     spellings,
 )
-from models_registry.engine.bounds import HALF_TYPES, error_bound
-from models_registry.engine.needs import boundary_tokens, needed_tokens
+from models_registry.engine.error_bounds import HALF_TYPES, error_bound
+from models_registry.engine.needed_tokens import boundary_tokens, needed_tokens
 from models_registry.engine.plan import UniqueTexts, unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import torch
 
     from models_registry.engine.execute import Computed
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
 _LEFT_TO_RIGHT = (
     "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
@@ -67,7 +67,7 @@ class CausalBackend:
 
     def __init__(
         self,
-        reader: Reader,
+        runner: ModelRunner,
         tokenizer: Any,
         *,
         facts: ModelFacts,
@@ -77,10 +77,10 @@ class CausalBackend:
 
         self.facts = facts
         self._one_at_a_time = threading.Lock()
-        self._reader = reader
+        self._runner = runner
         self._tokenizer = tokenizer
-        self._budget = budget or default_budget(reader.device, reader.vocabulary)
-        self._spelling: list[str | None] = spellings(tokenizer, reader.vocabulary)
+        self._budget = budget or default_budget(runner.device, runner.vocabulary)
+        self._spelling: list[str | None] = spellings(tokenizer, runner.vocabulary)
         self._blanks: Blanks | None = None
 
     def score(
@@ -100,10 +100,10 @@ class CausalBackend:
             return self._score(texts, policy, needed)
 
     @contextmanager
-    def held(self) -> Iterator[tuple[Reader, Any]]:
+    def held(self) -> Iterator[tuple[ModelRunner, Any]]:
         """The model and its tokenizer, while other threads wait."""
         with self._one_at_a_time:
-            yield self._reader, self._tokenizer
+            yield self._runner, self._tokenizer
 
     def _score(
         self,
@@ -119,14 +119,14 @@ class CausalBackend:
                 'Use the start policy "auto" or "never".',
             )
         if policy.whitespace == "trailing" and self._blanks is None:
-            self._blanks = Blanks.of(self._tokenizer, self._spelling, self._reader.device)
+            self._blanks = Blanks.of(self._tokenizer, self._spelling, self._runner.device)
         unique = unique_texts(texts)
         spans = _merged(unique, needed)
         encoded = self._encode(unique.values, policy)
         ready = [(at, item) for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
         wanted = None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
         values = compute(
-            self._reader,
+            self._runner,
             [item.ids for _, item in ready],
             budget=self._budget,
             needed=wanted,
@@ -148,7 +148,7 @@ class CausalBackend:
         limit = self.facts.context_length
         with self._one_at_a_time:
             return greedy(
-                self._reader, self._tokenizer, text, limit=limit, max_tokens=max_tokens, seconds=seconds
+                self._runner, self._tokenizer, text, limit=limit, max_tokens=max_tokens, seconds=seconds
             )
 
     def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
@@ -194,7 +194,7 @@ class CausalBackend:
             return ScoringFailure(
                 f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
             )
-        if ids and max(ids) >= self._reader.vocabulary:
+        if ids and max(ids) >= self._runner.vocabulary:
             return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
         return _Encoded(ids, spans, special)
 
@@ -271,7 +271,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     tokenizer = read_tokenizer(folder)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    reader, seen, said = _tuned(
+    runner, seen, said = _tuned(
         model,
         device,
         name,
@@ -282,27 +282,27 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=readable_length(settings, reader.model),
+        context_length=readable_length(settings, runner.model),
         bos=tokenizer.bos_token,
         eos=tokenizer.eos_token,
         dtype=name,
-        device=device_name(device, reader.model),
+        device=device_name(device, runner.model),
         revision=found.revision,
         # The dtype changes numbers, so it is part of the name under which scores may be kept.
         fingerprint=hashlib.sha256(f"{found.content} {name}".encode()).hexdigest(),
         versions=versions(),
         architecture=architecture,
-        notes=(*notes, *said, *reader.notes),
-        error_bits=error_bound(name, half=seen, ways=reader.gap),
-        kernels="packed" if reader.packed else "stock",
+        notes=(*notes, *said, *runner.notes),
+        error_bits=error_bound(name, half=seen, ways=runner.gap),
+        kernels="packed" if runner.packed else "stock",
     )
-    return CausalBackend(reader, tokenizer, facts=facts)
+    return CausalBackend(runner, tokenizer, facts=facts)
 
 
 def _tuned(
     model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
-) -> tuple[Reader, float, list[str]]:
-    """A reader, how far a half type is off on probe tokens in bits (0.0 = no half type, or not known), and notes on
+) -> tuple[ModelRunner, float, list[str]]:
+    """A runner, how far a half type is off on probe tokens in bits (0.0 = no half type, or not known), and notes on
     that."""
     import torch
 

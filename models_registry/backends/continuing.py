@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from models_registry.engine.reader import Reader
+from models_registry.engine.model_runner import ModelRunner
 
 
 def greedy(
-    reader: Reader, tokenizer: Any, text: str, *, limit: int | None, max_tokens: int, seconds: float
+    runner: ModelRunner, tokenizer: Any, text: str, *, limit: int | None, max_tokens: int, seconds: float
 ) -> tuple[str, int, int]:
     """The continuation up to the end of a line, of at most `max_tokens` tokens and about `seconds` seconds, without
     blanks around it; and how many tokens were read and written. Of a text that is too long the beginning is dropped;
@@ -27,8 +27,8 @@ def greedy(
     written: list[int] = []
     with torch.inference_mode():
         while len(written) < max_tokens and time.monotonic() < until:
-            given = torch.tensor([ids], device=reader.device)
-            token = int(reader.model(input_ids=given).logits[0, -1].argmax())
+            given = torch.tensor([ids], device=runner.device)
+            token = int(runner.model(input_ids=given).logits[0, -1].argmax())
             if token == tokenizer.eos_token_id:
                 break
             ids.append(token)

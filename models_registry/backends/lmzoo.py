@@ -1,7 +1,7 @@
 """Models in LM Zoo containers: `spec`, `get_surprisals`, `tokenize` and `unkify`, run by name.
 
-The argument lists come from the site's settings, never from a form. Tokens are mapped to the text by `engine.walk`,
-with the rules of the container's own spec.
+The argument lists come from the site's settings, never from a form. Tokens are mapped to the text by
+`engine.token_alignment`, with the rules of the container's own spec.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from gym.lib.problems import FormatError
-from models_registry.backends.base import BackendError, ModelFacts, Surroundings
+from models_registry.backends.base import BackendError, ExternalAccess, ModelFacts
 from models_registry.backends.lmzoo_commands import CommandFailed, Unsupported, run_command
 from models_registry.backends.policies import require_possible
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
+from models_registry.engine.token_alignment import TokenAlignmentError, align_tokens
 from models_registry.engine.token_rules import TokenRules, read_spec
-from models_registry.engine.walk import WalkError, walk
 
 _HEADER = ["sentence_id", "token_id", "token", "surprisal"]
 _PROBE = "The keys are on the table ."
@@ -134,8 +134,8 @@ class LMZooBackend:
         if not rows:
             return ScoringFailure("the container gave no tokens for it")
         try:
-            steps = walk(text, [token for token, _ in rows], rules or self._rules)
-        except WalkError as error:
+            spans = align_tokens(text, [token for token, _ in rows], rules or self._rules)
+        except TokenAlignmentError as error:
             return ScoringFailure(str(error))
         bits: list[float | None] = []
         for place, (token, value) in enumerate(rows):
@@ -147,12 +147,12 @@ class LMZooBackend:
                 bits.append(value)
         size, last = len(text), len(rows) - 1
         offsets = [
-            (size, size) if step.special and place == last and place else (step.start, step.end)
-            for place, step in enumerate(steps)
+            (size, size) if span.special and place == last and place else (span.start, span.end)
+            for place, span in enumerate(spans)
         ]
         tokens = [token for token, _ in rows]
         ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
-        return TokenScores(tokens, ids, offsets, bits, [step.special for step in steps])
+        return TokenScores(tokens, ids, offsets, bits, [span.special for span in spans])
 
     def _again_with_unknown_words(self, known: dict[str, TokenScores | ScoringFailure]) -> None:
         """Sentences that could not be mapped once more, with what `unkify` says about their unknown words."""
@@ -213,13 +213,13 @@ def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
 
 
 def load(
-    config: dict[str, Any], *, model_dir: Path, hub_allowed: bool, surroundings: Surroundings
+    config: dict[str, Any], *, model_dir: Path, hub_allowed: bool, external_access: ExternalAccess
 ) -> LMZooBackend:
     """Ask the container for its spec and try one sentence. Raises BackendError."""
     name = config["command"]
-    argv = surroundings.commands.get(name)
+    argv = external_access.commands.get(name)
     if not argv:
-        known = ", ".join(sorted(surroundings.commands)) or "it lists none"
+        known = ", ".join(sorted(external_access.commands)) or "it lists none"
         raise BackendError(
             f"This site has no LM Zoo command {name!r}.",
             f"Its administrator lists them in GYM_LMZOO_COMMANDS ({known}).",

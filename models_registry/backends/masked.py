@@ -27,8 +27,8 @@ from models_registry.backends.loading import (
 )
 from models_registry.backends.policies import require_possible
 from models_registry.backends.tuning import compare_half_masked, prepare_masked, spellings
-from models_registry.engine.bounds import HALF_TYPES, error_bound
-from models_registry.engine.needs import needed_tokens
+from models_registry.engine.error_bounds import HALF_TYPES, error_bound
+from models_registry.engine.needed_tokens import needed_tokens
 from models_registry.engine.plan import unique_texts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
@@ -36,7 +36,7 @@ from models_registry.engine.scores import ScoringFailure, TokenScores
 if TYPE_CHECKING:
     from models_registry.engine.execute import Floats
     from models_registry.engine.masked import Rows
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
 _GAPS = (
     "Pseudo-log-likelihood needs a masked language model (BERT, RoBERTa, DistilBERT, ELECTRA and the like)."
@@ -66,15 +66,15 @@ class MaskedBackend:
     """
 
     def __init__(
-        self, reader: Reader, tokenizer: Any, *, facts: ModelFacts, method: str, rows: Rows | None = None
+        self, runner: ModelRunner, tokenizer: Any, *, facts: ModelFacts, method: str, rows: Rows | None = None
     ) -> None:
         from models_registry.engine.budgets import default_budget
 
         self._one_at_a_time = threading.Lock()
         self.facts = facts
-        self._reader, self._rows, self._tokenizer, self._method = reader, rows, tokenizer, method
-        self._budget = default_budget(reader.device, 1)
-        self._spelling = spellings(tokenizer, reader.vocabulary)
+        self._runner, self._rows, self._tokenizer, self._method = runner, rows, tokenizer, method
+        self._budget = default_budget(runner.device, 1)
+        self._spelling = spellings(tokenizer, runner.vocabulary)
 
     def score(
         self,
@@ -109,7 +109,7 @@ class MaskedBackend:
             for at, item in zip(ready, items, strict=True)
         ]
         values = compute_masked(
-            self._reader,
+            self._runner,
             [item.ids for item in items],
             [item.words for item in items],
             wanted,
@@ -146,7 +146,7 @@ class MaskedBackend:
             return ScoringFailure(
                 f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
             )
-        if ids and max(ids) >= self._reader.vocabulary:
+        if ids and max(ids) >= self._runner.vocabulary:
             return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
         words = [-1 if word is None else word for word in batch.word_ids()]
         special = [word < 0 for word in words]
@@ -203,16 +203,16 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     if name in HALF_TYPES:
         seen, words = compare_half_masked(model, device, tokenizer.mask_token_id)
         said.append(words)
-    reader, rows = prepare_masked(model, device, reload=read, mask_id=tokenizer.mask_token_id)
+    runner, rows = prepare_masked(model, device, reload=read, mask_id=tokenizer.mask_token_id)
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
         tokenizer=f"{type(tokenizer).__name__} ({type(tokenizer.backend_tokenizer.model).__name__})",
-        context_length=readable_length(settings, reader.model),
+        context_length=readable_length(settings, runner.model),
         bos=tokenizer.cls_token or tokenizer.bos_token,
         eos=tokenizer.sep_token or tokenizer.eos_token,
         dtype=name,
-        device=device_name(device, reader.model),
+        device=device_name(device, runner.model),
         revision=found.revision,
         fingerprint=hashlib.sha256(f"{found.content} {name} masked {method}".encode()).hexdigest(),
         versions=versions(),
@@ -221,12 +221,12 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
             f"Pseudo-log-likelihood {method}: {_LABELS[method]}. Words on both sides are seen, so these bits "
             "are not comparable with the surprisals of left-to-right models.",
             *said,
-            *reader.notes,
+            *runner.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=error_bound(name, half=seen, ways=reader.gap),
+        error_bits=error_bound(name, half=seen, ways=runner.gap),
     )
-    return MaskedBackend(reader, tokenizer, facts=facts, method=method, rows=rows)
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows)
 
 
 def _read_settings(folder: Path) -> Any:

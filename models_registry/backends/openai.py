@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gym import net
-from models_registry.backends.base import BackendError, ModelFacts, Surroundings
+from models_registry.backends.base import BackendError, ExternalAccess, ModelFacts
 from models_registry.backends.openai_wire import (
     METHODS,
     NotEchoed,
@@ -185,15 +185,15 @@ def load(
     *,
     model_dir: Path,
     hub_allowed: bool,
-    surroundings: Surroundings,
+    external_access: ExternalAccess,
     sleep: Callable[[float], None] = time.sleep,
 ) -> OpenAIBackend:
     """Ask the server about one sentence, in each way until one works. Raises BackendError."""
-    if surroundings.net is None:
+    if external_access.net is None:
         raise BackendError("This site lends no way out to this model.")
-    policy = replace(surroundings.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)
+    policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)
     server = Server(
-        config["base_url"], config["model"], surroundings.secrets.get("api_key", ""), policy, sleep
+        config["base_url"], config["model"], external_access.secrets.get("api_key", ""), policy, sleep
     )
     wanted = config.get("method", "auto")
     refusals = []

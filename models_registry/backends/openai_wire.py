@@ -14,7 +14,7 @@ from typing import Any
 
 from gym import net
 from models_registry.backends.base import BackendError, BackendUnavailable
-from models_registry.engine.laying import WalkError, lay
+from models_registry.engine.server_token_alignment import TokenAlignmentError, align_server_tokens
 
 RETRIED = frozenset({429, 503})
 WAITS = (1.0, 2.0, 4.0, 8.0)
@@ -33,7 +33,9 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Prompt:
-    """Tokens of one prompt, laid on it. `logs[k]` is the natural logarithm; None where the server gives none."""
+    """Tokens of one prompt and the characters they cover.
+
+    `logs[k]` is the natural logarithm; None where the server gives none."""
 
     tokens: list[str]
     ids: list[int]
@@ -121,11 +123,11 @@ def _read_echo(choice: dict[str, Any], prompt: str, *, generated: bool) -> Promp
     if len(tokens) <= int(generated) and prompt.strip():
         raise NotEchoed("the tokens of the prompt are not among the tokens")
     usable = _offsets(offsets, len(tokens))
-    error: WalkError | None = None
+    error: TokenAlignmentError | None = None
     for count in [len(tokens) - 1, len(tokens)] if generated else [len(tokens)]:
         try:
-            return _laid(prompt, tokens[:count], logs[:count], usable and usable[:count], None)
-        except WalkError as reason:
+            return _prompt_of(prompt, tokens[:count], logs[:count], usable and usable[:count], None)
+        except TokenAlignmentError as reason:
             error = error or reason
     raise Unreadable(f"the tokens do not spell the sentence: {error}")
 
@@ -135,19 +137,19 @@ def _offsets(given: Any, size: int) -> list[int] | None:
     return given if fits else None
 
 
-def _laid(
+def _prompt_of(
     prompt: str, tokens: list[str], logs: list[Any], offsets: list[int] | None, ids: list[int] | None
 ) -> Prompt:
-    """Laid with and, if that fails, without a start token in front. WalkError when neither fits."""
+    """Aligned with and, if that fails, without a start token in front. TokenAlignmentError when neither fits."""
     ids = ids or [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
     numbers = [_number(value) for value in logs]
     try:
-        return Prompt(tokens, ids, lay(prompt, tokens, offsets), numbers, started=False)
-    except WalkError:
+        return Prompt(tokens, ids, align_server_tokens(prompt, tokens, offsets), numbers, started=False)
+    except TokenAlignmentError:
         if not tokens or numbers[0] is not None:  # what was predicted is no start
             raise
         shifted = offsets and [place - offsets[1] for place in offsets[1:]] if len(tokens) > 1 else None
-        spans = lay(prompt, tokens[1:], shifted)
+        spans = align_server_tokens(prompt, tokens[1:], shifted)
         return Prompt(tokens, ids, [(0, 0), *spans], numbers, started=True)
 
 
@@ -179,12 +181,12 @@ def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
 
 def _with_first(prompt: str, tokens: list[str], ids: list[int], logs: list[float | None]) -> Prompt:
     """The first token is not told: it is a start token if the others spell the prompt, else what they leave over."""
-    error: WalkError | None = None
+    error: TokenAlignmentError | None = None
     longest = len(prompt) if len(tokens) < 2 else min(len(prompt), 100)
     for size in range(longest + 1):
         try:
-            spans = lay(prompt[size:], tokens)
-        except WalkError as reason:
+            spans = align_server_tokens(prompt[size:], tokens)
+        except TokenAlignmentError as reason:
             error = error or reason
             continue
         first = prompt[:size]

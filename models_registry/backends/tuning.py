@@ -1,4 +1,4 @@
-"""Make a loaded model ready to score fast: packed weights where they pay, proofs, and vocabulary tables.
+"""Make a loaded model ready to score fast: packed weights where they pay, tests of faster ways, and vocabulary tables.
 
 torch is imported inside functions.
 """
@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models_registry.engine.masked import Rows
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
 
 def prepare(
     model: Any, device: torch.device, *, reload: Callable[[], Any], packing: bool | None = None
-) -> Reader:
-    """A reader for the model, everything measured and proved. On a CPU its linear weights are packed if that
+) -> ModelRunner:
+    """A runner for the model, everything measured and tested. On a CPU its linear weights are packed if that
     was timed to be faster (`packing` None) or as told; a model that packing breaks is read again."""
     from models_registry.engine import packing as packs
-    from models_registry.engine.prove import apart, batch_bits, make_reader, plain_bits, tolerance
+    from models_registry.engine.tree_support import apart, batch_bits, make_runner, plain_bits, tolerance
 
     if device.type != "cpu" or packing is False or not packs.available():
-        return make_reader(model, device)
+        return make_runner(model, device)
     before = plain_bits(model, device)
     allowed = tolerance(model)
     packs.fuse_gelu(model)
     gain = packs.measure(model).gain if packing is None else packs.GAIN
     if gain < packs.GAIN:
-        reader = make_reader(model, device, plain=before)
-        reader.notes.append(f"Stock linear kernels (packed ones were timed {gain:.2f} times as fast).")
-        return reader
+        runner = make_runner(model, device, plain=before)
+        runner.notes.append(f"Stock linear kernels (packed ones were timed {gain:.2f} times as fast).")
+        return runner
     packs.pack(model)
     try:
         gap = apart(batch_bits(model, device), before)
     except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
         gap = float("inf")
     if gap > allowed:
-        reader = make_reader(reload(), device)
-        reader.notes.append("Stock linear kernels: this model does not work with packed ones.")
-        return reader
-    reader = make_reader(model, device, plain=before)
-    reader.packed = True
-    reader.gap = max(reader.gap, gap)
-    reader.notes.append(
+        runner = make_runner(reload(), device)
+        runner.notes.append("Stock linear kernels: this model does not work with packed ones.")
+        return runner
+    runner = make_runner(model, device, plain=before)
+    runner.packed = True
+    runner.gap = max(runner.gap, gap)
+    runner.notes.append(
         (
             "Packed linear kernels"
             if packing
@@ -58,30 +58,30 @@ def prepare(
         )
         + f"; probe values moved by {gap:.1g} bits."
     )
-    return reader
+    return runner
 
 
-def prepare_bfloat16(model: Any, device: torch.device) -> tuple[Reader, float]:
-    """A reader on a CPU whose linear layers (head excepted) work in bfloat16, and the largest error in bits that
+def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, float]:
+    """A runner on a CPU whose linear layers (head excepted) work in bfloat16, and the largest error in bits that
     this makes on the probe sequences."""
     import numpy as np
     import torch
 
     from models_registry.engine import packing as packs
-    from models_registry.engine.prove import HALF_TOLERANCE_BITS, make_reader, plain_bits
+    from models_registry.engine.tree_support import HALF_TOLERANCE_BITS, make_runner, plain_bits
 
     before = plain_bits(model, device)
     packs.fuse_gelu(model)
     packs.pack(model, torch.bfloat16)
     plain = plain_bits(model, device)
     gaps = np.abs(plain - before)
-    reader = make_reader(model, device, plain=plain, allowed=HALF_TOLERANCE_BITS)
-    reader.packed = True
-    reader.notes.append(
+    runner = make_runner(model, device, plain=plain, allowed=HALF_TOLERANCE_BITS)
+    runner.packed = True
+    runner.notes.append(
         f"bfloat16 by explicit choice: on probe tokens values are off by {gaps.mean():.2g} bits in the mean and "
         f"{gaps.max():.2g} at most. Do not publish such numbers."
     )
-    return reader, float(gaps.max())
+    return runner, float(gaps.max())
 
 
 ROOM = 1.25
@@ -182,38 +182,40 @@ class Blanks:
 def compare_half_masked(model: Any, device: torch.device, mask_id: int) -> tuple[float, str]:
     """`compare_half` for a masked model."""
     from models_registry.engine.masked import probe_bits
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
     size = int(model.get_input_embeddings().weight.shape[0])
-    return compare_half(model, device, lambda one: probe_bits(Reader(one, device, vocabulary=size), mask_id))
+    return compare_half(
+        model, device, lambda one: probe_bits(ModelRunner(one, device, vocabulary=size), mask_id)
+    )
 
 
 def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
     """`compare_half` for a causal model."""
-    from models_registry.engine.prove import plain_bits
+    from models_registry.engine.tree_support import plain_bits
 
     return compare_half(model, device, lambda one: plain_bits(one, device))
 
 
 def prepare_masked(
     model: Any, device: torch.device, *, reload: Callable[[], Any], mask_id: int, packing: bool | None = None
-) -> tuple[Reader, Rows | None]:
-    """The same for a masked model: a reader, and how to run its last layer for the wanted rows only (None:
+) -> tuple[ModelRunner, Rows | None]:
+    """The same for a masked model: a runner, and how to run its last layer for the wanted rows only (None:
     for all). Each step is kept only if it gives the plain values."""
     from models_registry.engine import packing as packs
-    from models_registry.engine.masked import probe_bits, prove_masked
-    from models_registry.engine.prove import apart, tolerance
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.masked import make_masked_runner, probe_bits
+    from models_registry.engine.model_runner import ModelRunner
+    from models_registry.engine.tree_support import apart, tolerance
 
     size = int(model.get_input_embeddings().weight.shape[0])
-    plain = probe_bits(Reader(model, device, vocabulary=size), mask_id)
+    plain = probe_bits(ModelRunner(model, device, vocabulary=size), mask_id)
     allowed, notes = tolerance(model), []
     if device.type == "cpu" and packing is not False and packs.available():
         gain = packs.measure(model).gain
         if packing or gain >= packs.GAIN:
             packs.pack(model)
             try:
-                gap = apart(probe_bits(Reader(model, device, vocabulary=size), mask_id), plain)
+                gap = apart(probe_bits(ModelRunner(model, device, vocabulary=size), mask_id), plain)
             except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
                 gap = float("inf")
             if gap > allowed:
@@ -221,6 +223,6 @@ def prepare_masked(
                 notes.append("Stock linear kernels: this model does not work with packed ones.")
             else:
                 notes.append(f"Packed linear kernels, timed {gain:.2f} times as fast as stock ones.")
-    reader, rows = prove_masked(model, device, mask_id, plain)
-    reader.notes[:0] = notes
-    return reader, rows
+    runner, rows = make_masked_runner(model, device, mask_id, plain)
+    runner.notes[:0] = notes
+    return runner, rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from models_registry.engine.reader import Reader
+from models_registry.engine.model_runner import ModelRunner
 
 _TOKENS = {"cpu": 512, "cuda": 8192}
 _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
@@ -20,10 +20,10 @@ def default_budget(device: torch.device, vocabulary_size: int) -> int:
     return max(1, min(_TOKENS[kind], _LOGIT_BYTES[kind] // (4 * max(vocabulary_size, 1))))
 
 
-def tree_budget(reader: Reader, budget: int) -> int:
+def tree_budget(runner: ModelRunner, budget: int) -> int:
     """Positions per tree chunk within `budget`: smaller where the mask grows with the square."""
-    kind = reader.device.type if reader.device.type in _TREE_TOKENS else "cpu"
-    if reader.blocks:
+    kind = runner.device.type if runner.device.type in _TREE_TOKENS else "cpu"
+    if runner.blocks:
         return min(budget, _BLOCKED_TREE_TOKENS[kind])
-    best = _PACKED_TREE_TOKENS if reader.packed else _TREE_TOKENS[kind]
+    best = _PACKED_TREE_TOKENS if runner.packed else _TREE_TOKENS[kind]
     return min(budget, best)

@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 
 from models_registry.engine.forest import Flags, Forest, Ints, grow
+from models_registry.engine.model_runner import ROWS_PER_BLOCK, ModelRunner, look_up
 from models_registry.engine.passes import USUAL, Job, lots, through, turn_back
-from models_registry.engine.reader import ROWS_PER_BLOCK, Reader, look
 from models_registry.engine.scores import ScoringFailure
 
 __all__ = ["ROWS_PER_BLOCK", "Computed", "Flat", "compute", "compute_flat", "score_sequences"]
@@ -59,12 +59,12 @@ def score_sequences(
     `model` is a transformers causal model in eval mode on `device`; nothing else is assumed of it. Result k
     has max(len(sequences[k]) - 1, 0) values. See `compute` for what happens when memory runs out.
     """
-    found = compute(Reader(model, device), sequences, budget=budget)
+    found = compute(ModelRunner(model, device), sequences, budget=budget)
     return [one if isinstance(one, ScoringFailure) else one.bits[1:].tolist() for one in found]
 
 
 def compute(
-    reader: Reader,
+    runner: ModelRunner,
     sequences: Sequence[Sequence[int]],
     *,
     budget: int,
@@ -77,13 +77,13 @@ def compute(
 ) -> list[Computed | ScoringFailure]:
     """Bits of the needed tokens of each sequence, and masses of `sets` after the tokens flagged in `rows`.
 
-    Arguments as in `forest.grow` and `reader.look`. Values are computed in fp32 from the model's logits; they
+    Arguments as in `forest.grow` and `model_runner.look_up`. Values are computed in fp32 from the model's logits; they
     do not depend on other sequences beyond fp32 noise. When memory runs out the budget is halved and the work
     goes on; a sequence that does not fit alone gives a ScoringFailure. A value that is not finite gives one
     too. Sequences that are long enough for the model to work otherwise (`Turns`) share passes with their kind only.
     """
     found = compute_flat(
-        reader,
+        runner,
         sequences,
         budget=budget,
         needed=None if needed is None else np.fromiter(chain.from_iterable(needed), np.bool_),
@@ -101,7 +101,7 @@ def compute(
 
 
 def compute_flat(
-    reader: Reader,
+    runner: ModelRunner,
     sequences: Sequence[Sequence[int]],
     *,
     budget: int,
@@ -121,7 +121,7 @@ def compute_flat(
         lengths = [n + (len(stems[at]) if at >= 0 else 0) for n, at in zip(own, stem_of, strict=True)]
     width = 0 if sets is None else int(sets.shape[1])
     found = Flat(starts, np.full(starts[-1], np.nan), np.full((starts[-1], width), np.nan), {})
-    for way, chosen in lots(reader, lengths).items():
+    for way, chosen in lots(runner, lengths).items():
         at = _places(starts, chosen)
         forest = grow(
             _of(sequences, chosen),
@@ -133,20 +133,20 @@ def compute_flat(
             stem_of=_of(stem_of, chosen),
         )
         if way.kind[1]:
-            turn_back(reader)
-        ledger = _run(reader, forest, sets, budget, by_tree=way.by_tree)
+            turn_back(runner)
+        ledger = _run(runner, forest, sets, budget, by_tree=way.by_tree)
         failures = _spread(forest, ledger, found, at)
         for number, (token, memory) in failures.items():
             one = chosen[number]
             found.failures[one] = _failure(
-                reader.device, lengths[one], lengths[one] - own[one] + token, memory
+                runner.device, lengths[one], lengths[one] - own[one] + token, memory
             )
-    _again(reader, sequences, found, budget, (needed, rows), sets, stems, stem_of)
+    _again(runner, sequences, found, budget, (needed, rows), sets, stems, stem_of)
     return found
 
 
 def _again(
-    reader: Reader,
+    runner: ModelRunner,
     sequences: Sequence[Sequence[int]],
     found: Flat,
     budget: int,
@@ -157,9 +157,9 @@ def _again(
 ) -> None:
     """What ran out of memory may have been run for another text, so each such text is tried by itself, in a plain
     pass."""
-    if len(sequences) == 1 and not reader.tree:
+    if len(sequences) == 1 and not runner.tree:
         return
-    plain = replace(reader, tree=False)
+    plain = replace(runner, tree=False)
     for at in [at for at, failure in found.failures.items() if isinstance(failure, _TooLarge)]:
         place = slice(*found.starts[at : at + 2])
         needed, rows = (None if one is None else one[place] for one in flags)
@@ -212,7 +212,9 @@ class _Work(NamedTuple):
     mass: torch.Tensor
 
 
-def _run(reader: Reader, forest: Forest, sets: torch.Tensor | None, budget: int, *, by_tree: bool) -> _Ledger:
+def _run(
+    runner: ModelRunner, forest: Forest, sets: torch.Tensor | None, budget: int, *, by_tree: bool
+) -> _Ledger:
     """Compute all edges and rows of a forest."""
     width = 0 if sets is None else int(sets.shape[1])
     ledger = _Ledger(
@@ -223,7 +225,7 @@ def _run(reader: Reader, forest: Forest, sets: torch.Tensor | None, budget: int,
     )
     done: list[_Work] = []
     for step, work in through(
-        reader, forest, budget, partial(_looked, reader, forest, sets), by_tree=by_tree
+        runner, forest, budget, partial(_looked, runner, forest, sets), by_tree=by_tree
     ):
         if work is not None:
             done.append(work)
@@ -239,11 +241,11 @@ def _run(reader: Reader, forest: Forest, sets: torch.Tensor | None, budget: int,
 
 
 def _looked(
-    reader: Reader, forest: Forest, sets: torch.Tensor | None, job: Job, states: torch.Tensor
+    runner: ModelRunner, forest: Forest, sets: torch.Tensor | None, job: Job, states: torch.Tensor
 ) -> _Work:
     """Head for the nodes that are read."""
     row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
-    return _Work(job, *look(reader, states, row, forest.edge_token[job.edges], sets))
+    return _Work(job, *look_up(runner, states, row, forest.edge_token[job.edges], sets))
 
 
 def _spread(forest: Forest, ledger: _Ledger, found: Flat, at: slice | Ints) -> dict[int, tuple[int, bool]]:

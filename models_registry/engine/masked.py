@@ -20,10 +20,10 @@ import torch
 
 from models_registry.engine.execute import Floats
 from models_registry.engine.memory import unless_full
+from models_registry.engine.model_runner import ModelRunner, look_up, to_device
 from models_registry.engine.plan import chunks
-from models_registry.engine.prove import apart, context_limit, probe_sequences, rest_of, tolerance
-from models_registry.engine.reader import Reader, look, to_device
 from models_registry.engine.scores import ScoringFailure
+from models_registry.engine.tree_support import apart, context_limit, probe_sequences, rest_of, tolerance
 
 METHODS = ("original", "within_word_l2r")
 
@@ -95,7 +95,7 @@ def distinct_copies(
 
 
 def compute_masked(
-    reader: Reader,
+    runner: ModelRunner,
     sequences: Sequence[Sequence[int]],
     words: Sequence[Sequence[int]],
     needed: Sequence[Sequence[bool]],
@@ -110,14 +110,14 @@ def compute_masked(
     for one place per copy, see `last_rows`."""
     copies = masked_copies(words, needed, method)
     inputs, places = distinct_copies(sequences, copies, mask_id)
-    values = _run(reader, inputs, budget, rows or whole_rows(reader))
+    values = _run(runner, inputs, budget, rows or whole_rows(runner))
     results = [np.full(len(ids), np.nan) for ids in sequences]
     failed: dict[int, ScoringFailure] = {}
     for copy, (number, which) in zip(copies, places, strict=True):
         bits = values[number]
         if bits is None:
             reason = (
-                f"Memory on {reader.device} ran out on this text alone ({len(inputs[number].ids)} tokens)."
+                f"Memory on {runner.device} ran out on this text alone ({len(inputs[number].ids)} tokens)."
             )
             failed.setdefault(copy.sequence, ScoringFailure(reason, transient=True))
             continue
@@ -128,14 +128,16 @@ def compute_masked(
     return [failed.get(number, one) for number, one in enumerate(results)]
 
 
-def _run(reader: Reader, inputs: Sequence[Distinct], budget: int, rows: Rows) -> list[list[float] | None]:
+def _run(
+    runner: ModelRunner, inputs: Sequence[Distinct], budget: int, rows: Rows
+) -> list[list[float] | None]:
     """Bits of the tokens of each input; None = memory ran out on it alone."""
     found: list[list[float] | None] = [None] * len(inputs)
     lengths = [len(one.ids) for one in inputs]
     pending = chunks(lengths, budget)[::-1]
     while pending:
         batch = pending.pop()
-        bits = unless_full(reader.device, partial(_forward, reader, [inputs[at] for at in batch], rows))
+        bits = unless_full(runner.device, partial(_forward, runner, [inputs[at] for at in batch], rows))
         if bits is not None:
             for at, own in zip(batch, bits, strict=True):
                 found[at] = own
@@ -151,18 +153,18 @@ Rows = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 """(ids, attention mask [copies, width], place [copies]) -> one hidden row per copy, as the head takes it."""
 
 
-def whole_rows(reader: Reader) -> Rows:
+def whole_rows(runner: ModelRunner) -> Rows:
     """Run the body for all positions and pick."""
 
     def run(ids: torch.Tensor, mask: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-        states = reader.states(input_ids=ids, attention_mask=mask)
+        states = runner.states(input_ids=ids, attention_mask=mask)
         return states[torch.arange(len(place), device=place.device), place]
 
     return run
 
 
 @torch.inference_mode()
-def _forward(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list[float]]:
+def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list[list[float]]:
     width = max(len(one.ids) for one in batch)
     ids = np.zeros((len(batch), width), np.int64)
     mask = np.zeros((len(batch), width), np.int64)
@@ -172,12 +174,12 @@ def _forward(reader: Reader, batch: Sequence[Distinct], rows: Rows) -> list[list
     place = np.array([one.place for one in batch])
     counts = [len(one.tokens) for one in batch]
     tokens = np.array([token for one in batch for token in one.tokens])
-    states = rows(*(to_device(part, reader.device) for part in (ids, mask, place)))
-    bits = iter(look(reader, states, np.repeat(np.arange(len(batch)), counts), tokens).bits.tolist())
+    states = rows(*(to_device(part, runner.device) for part in (ids, mask, place)))
+    bits = iter(look_up(runner, states, np.repeat(np.arange(len(batch)), counts), tokens).bits.tolist())
     return [list(islice(bits, count)) for count in counts]
 
 
-def last_rows(model: Any, reader: Reader) -> Rows | None:
+def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
     """Rows that run the last layer's feed-forward part only where wanted, for bodies of BERT's build
     (encoder.layer[k] with attention, intermediate, output); None for others.
 
@@ -199,46 +201,48 @@ def last_rows(model: Any, reader: Reader) -> Rows | None:
 
         handle = last.attention.register_forward_hook(pick)
         try:
-            return reader.states(input_ids=ids, attention_mask=mask)[:, 0]
+            return runner.states(input_ids=ids, attention_mask=mask)[:, 0]
         finally:
             handle.remove()
 
     return run
 
 
-def probe_bits(reader: Reader, mask_id: int, rows: Rows | None = None) -> Floats:
+def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> Floats:
     """Bits of some tokens of the probe sequences."""
-    limit = context_limit(reader.model.config)
-    probes = probe_sequences(reader.vocabulary, None if limit is None else limit - 8)[1:6]
+    limit = context_limit(runner.model.config)
+    probes = probe_sequences(runner.vocabulary, None if limit is None else limit - 8)[1:6]
     words = [[at // 2 for at in range(len(ids))] for ids in probes]
     flags = [[at % 3 == 0 for at in range(len(ids))] for ids in probes]
     found = compute_masked(
-        reader, probes, words, flags, method="within_word_l2r", mask_id=mask_id, budget=256, rows=rows
+        runner, probes, words, flags, method="within_word_l2r", mask_id=mask_id, budget=256, rows=rows
     )
     parts = [np.full(1, np.nan) if isinstance(one, ScoringFailure) else one[~np.isnan(one)] for one in found]
     return np.concatenate(parts)
 
 
-def prove_masked(model: Any, device: torch.device, mask_id: int, plain: Floats) -> tuple[Reader, Rows | None]:
-    """A reader, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
+def make_masked_runner(
+    model: Any, device: torch.device, mask_id: int, plain: Floats
+) -> tuple[ModelRunner, Rows | None]:
+    """A runner, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
     size = int(model.get_input_embeddings().weight.shape[0])
-    reader = Reader(model, device, vocabulary=size, body=model.base_model, head=rest_of(model))
-    allowed, gap = tolerance(model), _gap(reader, mask_id, plain, None)
+    runner = ModelRunner(model, device, vocabulary=size, body=model.base_model, head=rest_of(model))
+    allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)
     if gap > allowed:
-        reader.body = reader.head = None
-        reader.notes.append("Body and head could not be told apart; all logits are computed.")
-        return reader, None
-    reader.gap = gap
-    rows = last_rows(model, reader)
-    if rows is None or (gap := _gap(reader, mask_id, plain, rows)) > allowed:
-        return reader, None
-    reader.gap = max(reader.gap, gap)
-    reader.notes.append("The last layer is run for the wanted tokens only.")
-    return reader, rows
+        runner.body = runner.head = None
+        runner.notes.append("Body and head could not be told apart; all logits are computed.")
+        return runner, None
+    runner.gap = gap
+    rows = last_rows(model, runner)
+    if rows is None or (gap := _gap(runner, mask_id, plain, rows)) > allowed:
+        return runner, None
+    runner.gap = max(runner.gap, gap)
+    runner.notes.append("The last layer is run for the wanted tokens only.")
+    return runner, rows
 
 
-def _gap(reader: Reader, mask_id: int, plain: Floats, rows: Rows | None) -> float:
+def _gap(runner: ModelRunner, mask_id: int, plain: Floats, rows: Rows | None) -> float:
     try:
-        return apart(probe_bits(reader, mask_id, rows), plain)
+        return apart(probe_bits(runner, mask_id, rows), plain)
     except Exception:  # noqa: BLE001 (any failure of a foreign model means: not this way)
         return math.inf

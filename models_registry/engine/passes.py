@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from models_registry.engine.blocks import additive, attending, layout, tree_mask
+from models_registry.engine.block_attention import additive, attending, layout, tree_mask
 from models_registry.engine.budgets import tree_budget
 from models_registry.engine.forest import Chunk, Forest, Ints, cut
 from models_registry.engine.memory import unless_full
+from models_registry.engine.model_runner import ModelRunner, to_device
 from models_registry.engine.plan import chunks
-from models_registry.engine.reader import Reader, to_device
 
 Found = TypeVar("Found")
 Read = Callable[["Job", torch.Tensor], Found]
@@ -33,13 +33,13 @@ class Way(NamedTuple):
 USUAL = (0, 0)
 
 
-def lots(reader: Reader, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
+def lots(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
     """Sequences (by number) that may share forward passes. Trees first; then by kind."""
     ways: dict[int, Way] = {}
     for length in set(lengths):
-        kind = reader.turns.kind(length)
-        near = reader.reach is None or length <= reader.reach
-        ways[length] = Way(reader.tree and near and kind == USUAL, kind)
+        kind = runner.turns.kind(length)
+        near = runner.reach is None or length <= runner.reach
+        ways[length] = Way(runner.tree and near and kind == USUAL, kind)
     different = sorted(set(ways.values()), key=lambda way: (not way.by_tree, way.kind))
     if len(different) == 1:
         return {different[0]: range(len(lengths))}
@@ -50,9 +50,9 @@ def lots(reader: Reader, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
 
 
 @torch.inference_mode()
-def turn_back(reader: Reader) -> None:
+def turn_back(runner: ModelRunner) -> None:
     """Undo what a longer text has left behind in the model's rotary positions: one short pass does."""
-    reader.states(input_ids=torch.zeros((1, 1), dtype=torch.long, device=reader.device))
+    runner.states(input_ids=torch.zeros((1, 1), dtype=torch.long, device=runner.device))
 
 
 class Job(NamedTuple):
@@ -82,9 +82,9 @@ class Step(NamedTuple):
 class Trees:
     """Chunks of a forest, one after the other, under a budget that may shrink on the way."""
 
-    def __init__(self, reader: Reader, forest: Forest, budget: int) -> None:
-        self.reader, self.forest = reader, forest
-        self.budget = self.calm = tree_budget(reader, budget)
+    def __init__(self, runner: ModelRunner, forest: Forest, budget: int) -> None:
+        self.runner, self.forest = runner, forest
+        self.budget = self.calm = tree_budget(runner, budget)
         self.most: int | None = None
         self.first = 0
         self.chunk: Chunk | None = None
@@ -114,12 +114,12 @@ class Trees:
         return True
 
     def _job(self, chunk: Chunk, edges: Ints, rows: Ints) -> Job:
-        device = self.reader.device
+        device = self.runner.device
         nodes = _read_nodes(self.forest, edges, rows)
         place = nodes - chunk.first + chunk.node_at
         token, position, keys = chunk.token, chunk.position, None
-        if self.reader.blocks:
-            plan = layout(chunk.end, self.reader.blocks)
+        if self.runner.blocks:
+            plan = layout(chunk.end, self.runner.blocks)
             more = (0, plan.size - len(token))
             token, position = np.pad(token, more), np.pad(position, more)
             mask = additive(to_device(plan.hidden, device), self._dtype())[:, None]
@@ -134,7 +134,7 @@ class Trees:
         return Job(inputs, nodes, place, edges, rows, keys)
 
     def _dtype(self) -> torch.dtype:
-        found = getattr(self.reader.model, "dtype", torch.float32)
+        found = getattr(self.runner.model, "dtype", torch.float32)
         return found if isinstance(found, torch.dtype) else torch.float32
 
 
@@ -142,8 +142,8 @@ class Padded:
     """Length-sorted batches of whole paths. A path runs from a root to a leaf and reads the nodes that no
     earlier path has read: in depth-first order, those behind the leaf before."""
 
-    def __init__(self, reader: Reader, forest: Forest, budget: int) -> None:
-        self.reader, self.forest, self.budget = reader, forest, budget
+    def __init__(self, runner: ModelRunner, forest: Forest, budget: int) -> None:
+        self.runner, self.forest, self.budget = runner, forest, budget
         self.leaves = np.flatnonzero(forest.end == np.arange(len(forest.end)) + 1)
         self.begin = np.concatenate(([0], self.leaves[:-1] + 1))
         self.pending = self._batches(np.arange(len(self.leaves)))
@@ -189,7 +189,7 @@ class Padded:
         nodes = _read_nodes(forest, edges, rows)
         place = np.searchsorted(ends, nodes) * width + forest.depth[nodes]
         mask = (np.arange(width)[None, :] < lengths[:, None]).astype(np.int64)
-        device = self.reader.device
+        device = self.runner.device
         inputs = {"input_ids": to_device(ids, device), "attention_mask": to_device(mask, device)}
         return Job(inputs, nodes, place, edges, rows)
 
@@ -206,13 +206,13 @@ def _read_nodes(forest: Forest, edges: Ints, rows: Ints) -> Ints:
 
 
 def through(
-    reader: Reader, forest: Forest, budget: int, read: Read[Found], *, by_tree: bool
+    runner: ModelRunner, forest: Forest, budget: int, read: Read[Found], *, by_tree: bool
 ) -> Iterator[tuple[Step, Found | None]]:
     """All steps of a forest, and what `read` makes of each. When memory runs out, smaller ones are tried; None for a
     path that does not fit alone."""
-    queue = Trees(reader, forest, budget) if by_tree else Padded(reader, forest, budget)
+    queue = Trees(runner, forest, budget) if by_tree else Padded(runner, forest, budget)
     for step in queue:
-        found = unless_full(reader.device, partial(_forward, reader, step, read))
+        found = unless_full(runner.device, partial(_forward, runner, step, read))
         if found is not None:
             queue.accept()
         elif queue.shrink():
@@ -221,10 +221,10 @@ def through(
 
 
 @torch.inference_mode()
-def _forward(reader: Reader, step: Step, read: Read[Found]) -> Found:
+def _forward(runner: ModelRunner, step: Step, read: Read[Found]) -> Found:
     """Build a job and run it; both take memory."""
     job = step.build()
-    place = to_device(job.place, reader.device)
+    place = to_device(job.place, runner.device)
     with attending(job.keys):
-        states = reader.states_at(place, **job.inputs)
+        states = runner.states_at(place, **job.inputs)
     return read(job._replace(inputs={}, keys=None), states)

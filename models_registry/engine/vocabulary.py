@@ -75,7 +75,7 @@ def _cut(head: nn.Linear, start: int) -> tuple[torch.Tensor, torch.Tensor | None
     return head.weight.detach()[own], None if head.bias is None else head.bias.detach()[own]
 
 
-def look_by_parts(
+def look_up_by_parts(
     parts: list[Part],
     rows: torch.Tensor,
     edge_row: NDArray[np.int64],

@@ -40,13 +40,13 @@ def toy(tmp_path_factory: pytest.TempPathFactory):
 def by_hand(backend, context: str, candidate: str) -> float:
     """P(text begins with context + candidate, and the token of the game is over) / P(text begins with context), by
     walking through every token sequence until it is long enough to tell."""
-    with backend.held() as (reader, tokenizer):
-        token_strings = TokenStrings.of(tokenizer, reader.vocabulary)
+    with backend.held() as (runner, tokenizer):
+        token_strings = TokenStrings.of(tokenizer, runner.vocabulary)
         known: dict[tuple[int, ...], list[float]] = {}
 
         def after(path: tuple[int, ...]) -> list[float]:
             if path not in known:
-                ((_, logs),) = list(distributions(reader, [(1, *path)]))
+                ((_, logs),) = list(distributions(runner, [(1, *path)]))
                 known[path] = logs[0].exp().tolist()
             return known[path]
 
@@ -208,8 +208,8 @@ def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, mo
     def full(**inputs):
         raise MemoryError
 
-    with toy.held() as (reader, _):
-        monkeypatch.setattr(reader, "body", full)
+    with toy.held() as (runner, _):
+        monkeypatch.setattr(runner, "body", full)
     for given in (None, CANDIDATES):
         with pytest.raises(PlayerError, match=r"Memory on cpu ran out"):
             CausalPlayer(toy).predict([Request("ab ", given)])
@@ -218,7 +218,7 @@ def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, mo
 def test_values_that_memory_does_not_hold_at_once_are_read_in_smaller_blocks() -> None:
     import torch
 
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
     model = tiny.gpt2(29)
     sequences = [(1, 5), (1, 5, 7), (2,), (1, 5), (3, 4), (6, 6, 6)]
@@ -229,9 +229,9 @@ def test_values_that_memory_does_not_hold_at_once_are_read_in_smaller_blocks() -
                 raise MemoryError
             return model.lm_head(states)
 
-        reader = Reader(model, torch.device("cpu"), 29, body=model.transformer, head=head)
+        runner = ModelRunner(model, torch.device("cpu"), 29, body=model.transformer, head=head)
         rows = {}
-        for numbers, logs in distributions(reader, sequences):
+        for numbers, logs in distributions(runner, sequences):
             assert not torch.is_inference_mode_enabled(), "the mode is for the model alone"
             rows.update(zip(numbers, logs, strict=True))
         return rows
@@ -324,11 +324,11 @@ def test_a_prediction_may_hold_characters_of_several_tokens_and_none_ends_inside
 def test_a_long_context_does_not_change_what_follows_a_short_one() -> None:
     import torch
 
-    from models_registry.engine.reader import Reader
+    from models_registry.engine.model_runner import ModelRunner
 
     model = tiny.causal("phi3-longrope", 29)
     sequences = [(1, 5, 7), tuple(range(1, 17)), tuple(range(1, 18)), tuple(range(1, 25))]
-    for numbers, logs in distributions(Reader(model, torch.device("cpu")), sequences):
+    for numbers, logs in distributions(ModelRunner(model, torch.device("cpu")), sequences):
         for number, row in zip(numbers, logs, strict=True):
             with torch.no_grad():
                 alone = model(input_ids=torch.tensor([sequences[number]])).logits[0, -1].log_softmax(-1)
@@ -339,13 +339,13 @@ def test_a_long_context_does_not_change_what_follows_a_short_one() -> None:
 def test_what_follows_a_stem_alone_is_what_follows_the_stem(name) -> None:
     import torch
 
-    from models_registry.engine.prove import make_reader
+    from models_registry.engine.tree_support import make_runner
 
-    reader = make_reader(tiny.causal(name, 29), torch.device("cpu"))
+    runner = make_runner(tiny.causal(name, 29), torch.device("cpu"))
     stems, paths, after = [(1, 2), (1, 5, 7)], [(), (3, 4), (), (6,)], [0, 1, 1, -1]
     written = [(1, 2), (1, 5, 7, 3, 4), (1, 5, 7), (6,)]
-    for numbers, logs in distributions(reader, paths, stems, after):
+    for numbers, logs in distributions(runner, paths, stems, after):
         for number, row in zip(numbers, logs, strict=True):
             with torch.no_grad():
-                alone = reader.model(input_ids=torch.tensor([written[number]])).logits[0, -1].log_softmax(-1)
+                alone = runner.model(input_ids=torch.tensor([written[number]])).logits[0, -1].log_softmax(-1)
             torch.testing.assert_close(row, alone, atol=1e-4, rtol=0)

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from gym.net import NetPolicy
-from models_registry.backends import Surroundings
+from models_registry.backends import ExternalAccess
 
 BOS = "<s>"
 _PIECES = re.compile(r"<s>|</s>| ?[^\s<]{1,5}| ?<|\s")
@@ -48,8 +48,8 @@ class Behaviour:
     keys: list[str | None] = field(default_factory=list)
     url: str = ""
 
-    def surroundings(self, **secrets: str) -> Surroundings:
-        return Surroundings(net=NetPolicy.allowing("127.0.0.1", seconds=10), secrets=secrets)
+    def external_access(self, **secrets: str) -> ExternalAccess:
+        return ExternalAccess(net=NetPolicy.allowing("127.0.0.1", seconds=10), secrets=secrets)
 
     def answer(self, asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if self.busy:

@@ -10,8 +10,8 @@ import torch
 
 from models_registry.backends import tuning
 from models_registry.backends.tuning import compare_half, compare_half_causal, compare_half_masked
-from models_registry.engine.bounds import ERROR_BITS, error_bound
-from models_registry.engine.prove import make_reader, plain_bits
+from models_registry.engine.error_bounds import ERROR_BITS, error_bound
+from models_registry.engine.tree_support import make_runner, plain_bits
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")
@@ -77,9 +77,9 @@ def test_a_spread_model_and_one_without_finite_values_say_so() -> None:
 
 
 def test_a_reader_keeps_how_far_its_ways_are_from_the_plain_one() -> None:
-    reader = make_reader(tiny.gpt2(97), CPU)
-    assert reader.tree
-    assert 0 < reader.gap < ERROR_BITS["float32"]
+    runner = make_runner(tiny.gpt2(97), CPU)
+    assert runner.tree
+    assert 0 < runner.gap < ERROR_BITS["float32"]
 
 
 def test_a_half_type_off_the_cpu_is_compared_before_it_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_half_type_off_the_cpu_is_compared_before_it_is_tuned(monkeypatch: pyt
 
     elsewhere: Any = type("Device", (), {"type": "elsewhere"})()
     monkeypatch.setattr(causal, "compare_half_causal", lambda *_given: (0.7, "said"))
-    monkeypatch.setattr(causal, "prepare", lambda *_given, **_named: "reader")
+    monkeypatch.setattr(causal, "prepare", lambda *_given, **_named: "runner")
     found = causal._tuned(coarse(), elsewhere, "bfloat16", reload=coarse, packing=None)
-    assert found == ("reader", 0.7, ["said"])
-    assert causal._tuned(coarse(), elsewhere, "float32", reload=coarse, packing=None) == ("reader", 0.0, [])
+    assert found == ("runner", 0.7, ["said"])
+    assert causal._tuned(coarse(), elsewhere, "float32", reload=coarse, packing=None) == ("runner", 0.0, [])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from models_registry.backends import BackendError, Surroundings, load_backend, probe
+from models_registry.backends import BackendError, ExternalAccess, load_backend, probe
 from models_registry.backends.lmzoo import read_surprisals
 from models_registry.backends.lmzoo_commands import CommandFailed, run_command
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
@@ -25,7 +25,7 @@ def backend(ways: str = "plain", **config):
         {"command": "toy", **config},
         model_dir=Path("x"),
         hub_allowed=False,
-        surroundings=Surroundings(commands=commands),
+        external_access=ExternalAccess(commands=commands),
     )
 
 

@@ -15,7 +15,7 @@ import torch
 from models_registry.backends import BackendError, load_backend, probe
 from models_registry.backends.masked import MaskedBackend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
-from models_registry.engine.masked import Copy, distinct_copies, masked_copies, prove_masked
+from models_registry.engine.masked import Copy, distinct_copies, make_masked_runner, masked_copies
 from tests.models_registry import tiny
 
 TEXTS = ["The keys to the cabinet are on the table .", "nobodysaw Käsekuchenhorse", "No", "", "The keys"]
@@ -180,9 +180,9 @@ def test_copies() -> None:
 
 def test_a_shortcut_that_changes_values_is_not_taken(folder: Path) -> None:
     backend = load(folder, "bert", "original")
-    reader, rows = prove_masked(backend._reader.model, torch.device("cpu"), 4, np.zeros(5))
-    assert (reader.body, rows) == (None, None)
-    assert json.dumps(reader.notes)
+    runner, rows = make_masked_runner(backend._runner.model, torch.device("cpu"), 4, np.zeros(5))
+    assert (runner.body, rows) == (None, None)
+    assert json.dumps(runner.notes)
 
 
 def test_sentences_that_differ_in_one_token_are_one_input_where_it_is_masked() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models_registry.backends import BackendError, BackendUnavailable, Surroundings, load_backend, probe
+from models_registry.backends import BackendError, BackendUnavailable, ExternalAccess, load_backend, probe
 from models_registry.backends.openai import load
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from tests.models_registry.backends.completion_server import completion_server, log_of, tokens_of
@@ -29,8 +29,8 @@ DIALECTS = [
 
 def backend(there, sleep=lambda seconds: None, key: str = "", **config):
     config = {"base_url": there.url, "model": "tiny", **config}
-    surroundings = there.surroundings(**({"api_key": key} if key else {}))
-    return load(config, model_dir=Path("x"), hub_allowed=False, surroundings=surroundings, sleep=sleep)
+    external_access = there.external_access(**({"api_key": key} if key else {}))
+    return load(config, model_dir=Path("x"), hub_allowed=False, external_access=external_access, sleep=sleep)
 
 
 def bits_by_hand(text: str, before: str = "") -> list[float | None]:
@@ -181,7 +181,7 @@ def test_the_key_is_sent_and_told_nowhere():
         assert there.keys[-1] == "Bearer hush"
         with pytest.raises(BackendError) as failed:
             backend(there, key="hush", model="absent")
-    assert "hush" not in f"{loaded.facts} {failed.value} {there.surroundings(api_key='hush')!r}"
+    assert "hush" not in f"{loaded.facts} {failed.value} {there.external_access(api_key='hush')!r}"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_server_that_is_not_there_may_come_back_and_one_that_is_not_allowed_ma
         load_backend("openai", config, model_dir=Path("x"), hub_allowed=False)
     from gym.net import NetPolicy
 
-    shut = Surroundings(net=NetPolicy.allowing("public"))
+    shut = ExternalAccess(net=NetPolicy.allowing("public"))
     with pytest.raises(BackendError, match="GYM_NET_ALLOW") as refused:
-        load_backend("openai", config, model_dir=Path("x"), hub_allowed=False, surroundings=shut)
+        load_backend("openai", config, model_dir=Path("x"), hub_allowed=False, external_access=shut)
     assert not isinstance(refused.value, BackendUnavailable)

@@ -13,7 +13,7 @@ import transformers
 
 from models_registry.engine.execute import Computed, compute
 from models_registry.engine.lengths import Turns, reach
-from models_registry.engine.prove import make_reader
+from models_registry.engine.tree_support import make_runner
 
 CPU = torch.device("cpu")
 VOCABULARY = 97
@@ -71,7 +71,7 @@ def alone(name: str, ids: list[int]) -> list[float]:
 @pytest.mark.parametrize("name", sorted(OWN))
 @pytest.mark.parametrize("tree", [True, False])
 def test_long_and_short_texts_get_what_the_model_gives_each_alone(name: str, tree: bool) -> None:
-    found = make_reader(build(name), CPU)
+    found = make_runner(build(name), CPU)
     found = replace(found, tree=found.tree and tree)
     draw = np.random.default_rng(5)
     trunk = draw.integers(3, VOCABULARY, max(LENGTHS)).tolist()
@@ -91,14 +91,14 @@ def test_long_and_short_texts_get_what_the_model_gives_each_alone(name: str, tre
 def test_a_long_text_of_which_little_is_wanted_is_still_read_as_a_long_text() -> None:
     ids = np.random.default_rng(6).integers(3, VOCABULARY, 90).tolist()
     wanted = [at == 5 for at in range(len(ids))]
-    (one,) = compute(make_reader(build("phi3"), CPU), [ids], budget=512, needed=[wanted])
+    (one,) = compute(make_runner(build("phi3"), CPU), [ids], budget=512, needed=[wanted])
     assert isinstance(one, Computed)
     assert one.bits[5] == pytest.approx(alone("phi3", ids)[4], abs=1e-4)
     assert np.isnan(np.delete(one.bits, 5)).all()
 
 
 def test_memory_that_runs_out_on_a_long_text_does_not_change_its_kind() -> None:
-    found = make_reader(build("phi3"), CPU)
+    found = make_runner(build("phi3"), CPU)
     body, rows = found.body, [[7] * 80, list(range(3, 93)), [5, 6, 7]]
     assert body is not None
 

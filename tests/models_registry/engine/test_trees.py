@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from models_registry.engine import budgets, packing, passes
 from models_registry.engine.execute import Computed, compute
-from models_registry.engine.prove import make_reader
-from models_registry.engine.reader import Reader
+from models_registry.engine.model_runner import ModelRunner
 from models_registry.engine.scores import ScoringFailure
+from models_registry.engine.tree_support import make_runner
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")
@@ -34,8 +34,8 @@ def model(name: str) -> Any:
 
 
 @cache
-def reader(name: str) -> Any:
-    return make_reader(model(name), CPU)
+def runner(name: str) -> Any:
+    return make_runner(model(name), CPU)
 
 
 @cache
@@ -66,7 +66,7 @@ def test_every_needed_token_equals_its_float64_value(
     name: str, job: tuple[list[list[int]], list[list[bool]], int]
 ) -> None:
     rows, flags, budget = job
-    found = compute(reader(name), rows, needed=flags, budget=budget)
+    found = compute(runner(name), rows, needed=flags, budget=budget)
     for row, wanted, one in zip(rows, flags, found, strict=True):
         assert isinstance(one, Computed)
         scored = [flag and at > 0 for at, flag in enumerate(wanted)]
@@ -78,19 +78,19 @@ def test_every_needed_token_equals_its_float64_value(
 
 @pytest.mark.parametrize("name", TREES)
 def test_the_proof_lets_trees_through(name: str) -> None:
-    assert reader(name).tree
-    assert reader(name).body is not None
-    assert any("prefix trees" in note for note in reader(name).notes)
+    assert runner(name).tree
+    assert runner(name).body is not None
+    assert any("prefix trees" in note for note in runner(name).notes)
 
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_the_proof_falls_back_to_batches_and_says_why(name: str) -> None:
-    assert not reader(name).tree
-    assert any("length-sorted batches: with a tree attention mask" in note for note in reader(name).notes)
+    assert not runner(name).tree
+    assert any("length-sorted batches: with a tree attention mask" in note for note in runner(name).notes)
 
 
 def test_a_wide_window_takes_trees_for_texts_that_fit_into_it() -> None:
-    wide = reader("mistral-wide")
+    wide = runner("mistral-wide")
     assert (wide.tree, wide.reach) == (True, 50)
     draw = np.random.default_rng(3)
     rows = [draw.integers(0, VOCABULARY, length).tolist() for length in (10, 60, 50, 64, 20)]
@@ -101,7 +101,7 @@ def test_a_wide_window_takes_trees_for_texts_that_fit_into_it() -> None:
 
 
 def test_a_head_that_does_more_than_project_is_kept_whole() -> None:
-    soft = reader("gemma2")
+    soft = runner("gemma2")
     assert soft.body is not None
     assert soft.head is not model("gemma2").lm_head
     (one,) = compute(soft, [[3, 4, 5, 6]], budget=64)
@@ -112,7 +112,7 @@ def test_a_head_that_does_more_than_project_is_kept_whole() -> None:
 def test_a_model_whose_parts_cannot_be_told_apart_runs_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = copy.deepcopy(model("gpt2"))
     monkeypatch.setattr(odd, "get_output_embeddings", lambda: None)
-    whole = make_reader(odd, CPU)
+    whole = make_runner(odd, CPU)
     assert whole.body is None
     assert any("could not be told apart" in note for note in whole.notes)
     (one,) = compute(whole, [[3, 4, 5, 6]], budget=64)
@@ -126,7 +126,7 @@ def test_packed_linears_give_the_same(name: str) -> None:
     packing.fuse_gelu(packed)
     assert packing.pack(packed) > 4
     assert not any(type(layer) is torch.nn.Linear for layer in packed.modules())
-    own = make_reader(packed, CPU)
+    own = make_runner(packed, CPU)
     assert own.tree
     rows = [[1, 2, 3, 4, 5], [1, 2, 3, 9, 9, 9], [7, 8]]
     for row, one in zip(rows, compute(own, rows, budget=64), strict=True):
@@ -171,7 +171,7 @@ def test_masses_of_vocabulary_sets_equal_their_float64_values(name: str) -> None
     sets[:7, 0], sets[7:, 1] = 1.0, 1.0
     looks = [[False, True, False, True], [True, True, False], [True]]
     found = compute(
-        reader(name), rows, budget=16, needed=[[False] * len(row) for row in rows], rows=looks, sets=sets
+        runner(name), rows, budget=16, needed=[[False] * len(row) for row in rows], rows=looks, sets=sets
     )
     double = copy.deepcopy(model(name)).double()
     for row, flags, one in zip(rows, looks, found, strict=True):
@@ -185,8 +185,8 @@ def test_masses_of_vocabulary_sets_equal_their_float64_values(name: str) -> None
 
 def test_groups_do_not_change_values() -> None:
     rows = [[1, 2, 3], [1, 2, 4], [1, 2, 3]]
-    apart = compute(reader("gpt2"), rows, budget=64, groups=[0, 1, 2])
-    together = compute(reader("gpt2"), rows, budget=64)
+    apart = compute(runner("gpt2"), rows, budget=64, groups=[0, 1, 2])
+    together = compute(runner("gpt2"), rows, budget=64)
     for a, b in zip(apart, together, strict=True):
         assert isinstance(a, Computed)
         assert isinstance(b, Computed)
@@ -194,7 +194,7 @@ def test_groups_do_not_change_values() -> None:
 
 
 def test_running_out_of_memory_halves_the_chunks_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    inner, sizes = reader("gpt2").body, []
+    inner, sizes = runner("gpt2").body, []
 
     def hungry(*, input_ids: torch.Tensor, **inputs: torch.Tensor) -> Any:
         sizes.append(input_ids.numel())
@@ -202,7 +202,7 @@ def test_running_out_of_memory_halves_the_chunks_and_goes_on(monkeypatch: pytest
             raise MemoryError
         return inner(input_ids=input_ids, **inputs)
 
-    small = make_reader(model("gpt2"), CPU)
+    small = make_runner(model("gpt2"), CPU)
     small.body = hungry
     draw = np.random.default_rng(1)
     rows = [draw.integers(0, VOCABULARY, int(length)).tolist() for length in draw.integers(2, 20, 30)]
@@ -217,7 +217,7 @@ def test_running_out_of_memory_halves_the_chunks_and_goes_on(monkeypatch: pytest
 
 
 def test_when_memory_runs_out_a_text_alone_needs_no_more_than_a_plain_pass() -> None:
-    small = make_reader(model("gpt2"), CPU)
+    small = make_runner(model("gpt2"), CPU)
     body = small.body
     assert body is not None
 
@@ -233,7 +233,7 @@ def test_when_memory_runs_out_a_text_alone_needs_no_more_than_a_plain_pass() -> 
 
 
 def test_ends_of_a_long_beginning_are_run_in_smaller_chunks_when_memory_runs_out() -> None:
-    small = make_reader(model("gpt2"), CPU)
+    small = make_runner(model("gpt2"), CPU)
     body, sizes = small.body, []
     assert body is not None
 
@@ -255,7 +255,7 @@ def test_ends_of_a_long_beginning_are_run_in_smaller_chunks_when_memory_runs_out
 def test_memory_that_runs_out_while_a_job_is_built_makes_jobs_smaller(
     tree: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    used = dataclasses.replace(make_reader(tiny.gpt2(VOCABULARY), CPU), tree=tree)
+    used = dataclasses.replace(make_runner(tiny.gpt2(VOCABULARY), CPU), tree=tree)
     draw = np.random.default_rng(2)
     rows = [draw.integers(0, VOCABULARY, 20).tolist() for _ in range(6)]
     name = "layout" if tree else "to_device"
@@ -275,7 +275,7 @@ def test_memory_that_runs_out_while_a_job_is_built_makes_jobs_smaller(
 
 
 def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
-    counted = make_reader(model("gpt2"), CPU)
+    counted = make_runner(model("gpt2"), CPU)
     body = counted.body
     assert body is not None
     (head,) = counted.parts  # so small a vocabulary is one part
@@ -303,7 +303,7 @@ def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
 def test_sequences_behind_stems_have_the_values_of_sequences_written_out(name: str, budget: int) -> None:
     stems = [[1, 5, 7, 2, 9], list(range(1, 16)), []]
     rows, stem_of = [[3, 4], [3, 5, 6], [8], [1, 5, 7], [2, 2, 2]], [0, 0, 1, -1, 2]
-    own = reader(name)
+    own = runner(name)
     sets = torch.eye(VOCABULARY)[:, :2]
     looks = [[False] * (len(row) - 1) + [True] for row in rows]
     found = compute(own, rows, budget=budget, rows=looks, sets=sets, stems=stems, stem_of=stem_of)
@@ -332,7 +332,7 @@ def test_a_sequence_behind_a_stem_that_does_not_fit_with_others_is_tried_alone()
             return self.model(input_ids=input_ids, attention_mask=attention_mask)
 
     stem, rows = [1, 5, 7], [[3, 4], [6]]
-    found = compute(Reader(Short(), CPU), rows, budget=1, stems=[stem], stem_of=[0, 0])
+    found = compute(ModelRunner(Short(), CPU), rows, budget=1, stems=[stem], stem_of=[0, 0])
     for row, one in zip(rows, found, strict=True):
         assert isinstance(one, Computed)
         assert one.bits == pytest.approx(exact("gpt2", tuple(stem + row))[len(stem) :], abs=TOLERANCE)
@@ -350,6 +350,6 @@ def test_failures_behind_a_stem_count_the_whole_text() -> None:
             return found
 
     for one, said in ((Full(), "alone (6 tokens)"), (Odd(), "for token 6 is not")):
-        (found,) = compute(Reader(one, CPU), [[3]], budget=9, stems=[[1, 2, 3, 4, 5]], stem_of=[0])
+        (found,) = compute(ModelRunner(one, CPU), [[3]], budget=9, stems=[[1, 2, 3, 4, 5]], stem_of=[0])
         assert isinstance(found, ScoringFailure)
         assert said in found.reason

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models_registry.engine.model_runner import ModelRunner, look_up
 from models_registry.engine.packing import PackedLinear
-from models_registry.engine.reader import Reader, look
-from models_registry.engine.vocabulary import WORDS, PartedHead, look_by_parts, parts_of
+from models_registry.engine.vocabulary import WORDS, PartedHead, look_up_by_parts, parts_of
 
 CPU = torch.device("cpu")
 SIZE = 2 * WORDS + 81
@@ -43,7 +43,7 @@ def test_nats_and_masses_are_those_of_a_float64_softmax_over_all_words(make, bia
     sets[::7, 1] = 1
     with torch.inference_mode():
         parts = parts_of(make(layer), CPU)
-        nats, masses = look_by_parts(parts, rows, edge_row, edge_token, sets)
+        nats, masses = look_up_by_parts(parts, rows, edge_row, edge_token, sets)
         exact = torch.log_softmax(head(bias=bias).double()(rows.double()), 1)
     np.testing.assert_allclose(nats.numpy(), -exact[edge_row, edge_token].numpy(), atol=1e-4)
     wanted = -(exact.exp() @ sets.double()).log()
@@ -77,21 +77,21 @@ def test_only_a_plain_linear_layer_on_a_cpu_has_parts():
 def test_a_value_that_is_not_finite_stays_one():
     rows = torch.full((1, 24), float("inf"))
     with torch.inference_mode():
-        nats, _ = look_by_parts(parts_of(head(), CPU), rows, np.zeros(1, int), np.zeros(1, int), None)
+        nats, _ = look_up_by_parts(parts_of(head(), CPU), rows, np.zeros(1, int), np.zeros(1, int), None)
     assert not torch.isfinite(nats).any()
 
 
 def test_values_stay_fp32_while_another_thread_loads_a_half_precision_model():
     layer, rows = head(), torch.randn(3, 24)
     at, tokens = np.array([0, 1, 2]), np.array([5, WORDS, 9])
-    reader = Reader(None, CPU, head=layer, body=lambda **_inputs: None, parts=parts_of(layer, CPU))
+    runner = ModelRunner(None, CPU, head=layer, body=lambda **_inputs: None, parts=parts_of(layer, CPU))
     nothing = np.zeros(0, int)
     with torch.inference_mode():
-        before = look(reader, rows, at, tokens).bits
+        before = look_up(runner, rows, at, tokens).bits
         torch.set_default_dtype(torch.bfloat16)  # as transformers does, for the whole process
         try:
-            during = look(reader, rows, at, tokens).bits
-            empty = look(reader, rows[:0], nothing, nothing).bits
+            during = look_up(runner, rows, at, tokens).bits
+            empty = look_up(runner, rows[:0], nothing, nothing).bits
         finally:
             torch.set_default_dtype(torch.float32)
     assert during.dtype == empty.dtype == torch.float32

@@ -10,8 +10,8 @@ from gym.runs.core.compute import SentenceResult, measure
 from gym.runs.core.token_arrays import Scores
 from gym.runs.core.uploaded.contents import FileSentence, FileToken, ScorePart
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from models_registry.engine.token_alignment import SearchBudget, TokenAlignmentError, TokenSpan, align_tokens
 from models_registry.engine.token_rules import TokenRules
-from models_registry.engine.walk import Budget, Step, WalkError, walk
 from suites.formats import SuiteDocument
 from suites.regions import JOIN_POLICIES, AlignmentError, JoinedSentence, align, join
 
@@ -26,7 +26,7 @@ def lay_sentences(
     """A result per sentence of the suite, and whether any end token has bits. What does not fit is a failure."""
     policy = ScoringPolicy(metric=metric)
     rules = part.rules or TokenRules()
-    budget = Budget()
+    budget = SearchBudget()
     laid: list[JoinedSentence] = []
     scored: list[Scores] = []
     free = unknown = 0
@@ -39,7 +39,7 @@ def lay_sentences(
         else:
             try:
                 joined, steps = _laid(sentence.contents, given.tokens, rules, budget)
-            except WalkError as error:
+            except TokenAlignmentError as error:
                 scores = ScoringFailure(str(error))
             else:
                 scores, was_free = _scores(given.tokens, steps)
@@ -61,8 +61,8 @@ def lay_sentences(
 
 
 def _laid(
-    contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: Budget
-) -> tuple[JoinedSentence, list[Step]]:
+    contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
+) -> tuple[JoinedSentence, list[TokenSpan]]:
     """The sentence as joined, and a step per token: by the file's own offsets where they fit, else by a walk."""
     if any(token.span is not None for token in tokens):
         for policy in JOIN_POLICIES:
@@ -72,17 +72,17 @@ def _laid(
                 return joined, steps
     joined = join(contents, "space")
     special = [None if token.region is None else token.region < 0 for token in tokens]
-    return joined, walk(joined.text, [token.text for token in tokens], rules, special, budget)
+    return joined, align_tokens(joined.text, [token.text for token in tokens], rules, special, budget)
 
 
-def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[Step] | None:
+def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[TokenSpan] | None:
     """Steps from start and end; None unless they reach the end of the text and agree with the file's regions."""
-    steps: list[Step] = []
+    steps: list[TokenSpan] = []
     for token in tokens:
         special = token.region == -1
         if token.span is None or (not special and not 0 <= token.span[0] <= token.span[1]):
             return None
-        steps.append(Step(0, 0, special=True) if special else Step(*token.span))
+        steps.append(TokenSpan(0, 0, special=True) if special else TokenSpan(*token.span))
     reached = max((step.end for step in steps if not step.special), default=0)
     if reached != len(joined.text):
         return None
@@ -99,7 +99,7 @@ def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[Ste
     return steps if agrees else None
 
 
-def _scores(tokens: Sequence[FileToken], steps: Sequence[Step]) -> tuple[TokenScores, bool]:
+def _scores(tokens: Sequence[FileToken], steps: Sequence[TokenSpan]) -> tuple[TokenScores, bool]:
     """The tokens with their bits; a first token of exactly 0 bits was not scored, which is told apart here."""
     bits = [token.bits for token in tokens]
     free = False

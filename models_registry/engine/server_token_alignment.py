@@ -1,8 +1,9 @@
-"""Tokens as a server spells them, laid on the text they were made of.
+"""Find the characters that each token covers, from tokens as a completion server spells them.
 
 Servers give the text of each token, sometimes with offsets, sometimes with parts of characters that are no text at all
 (`bytes:\\xe6\\x97`, or the sign U+FFFD). Offsets are believed only where they agree with the text; then the tokens
-are put together byte by byte; then `engine.walk` searches. Parts of one character all get the span of that character.
+are put together byte by byte; then `engine.token_alignment` searches. Parts of one character all get the span of that
+character.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
+from models_registry.engine.token_alignment import TokenAlignmentError, align_tokens
 from models_registry.engine.token_rules import TokenRules
-from models_registry.engine.walk import WalkError, walk
 
 _BYTES = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
 _BROKEN = "\ufffd"
@@ -23,18 +24,18 @@ _RULES = TokenRules(
 Span = tuple[int, int]
 
 
-def lay(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
-    """Character range of each token in `text`; WalkError says which token does not fit where.
+def align_server_tokens(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
+    """Character range of each token in `text`; TokenAlignmentError says which token does not fit where.
 
     offsets: where the server says that each token begins, in characters of `text`."""
     if offsets is not None and (spans := _by_offsets(text, tokens, offsets)) is not None:
         return spans
     if (spans := _by_bytes(text, tokens)) is not None:
         return spans
-    return _by_walk(text, tokens)
+    return _by_search(text, tokens)
 
 
-def surface(token: str) -> bytes:
+def token_bytes(token: str) -> bytes:
     """The bytes a token stands for."""
     found = _BYTES.fullmatch(token)
     return bytes.fromhex(found[1].replace("\\x", "")) if found else token.encode("utf-8", "surrogatepass")
@@ -55,7 +56,7 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
     """None unless the tokens together are the text; one blank more before it is forgiven (sentencepiece)."""
-    pieces = [surface(token) for token in tokens]
+    pieces = [token_bytes(token) for token in tokens]
     whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
     if whole == data:
         shift = 0
@@ -72,7 +73,7 @@ def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
     return spans
 
 
-def _by_walk(text: str, tokens: Sequence[str]) -> list[Span]:
+def _by_search(text: str, tokens: Sequence[str]) -> list[Span]:
     """A search; neighbouring parts of characters are one token for it, of unknown spelling."""
     groups: list[list[int]] = []
     for place, token in enumerate(tokens):
@@ -82,12 +83,12 @@ def _by_walk(text: str, tokens: Sequence[str]) -> list[Span]:
         else:
             groups.append([place])
     spelled = [_BROKEN if _is_broken(tokens[group[0]]) else tokens[group[0]] for group in groups]
-    steps = walk(text, spelled, _RULES, [False] * len(spelled))
-    return [(step.start, step.end) for step, group in zip(steps, groups, strict=True) for _ in group]
+    found = align_tokens(text, spelled, _RULES, [False] * len(spelled))
+    return [(span.start, span.end) for span, group in zip(found, groups, strict=True) for _ in group]
 
 
 def _is_broken(token: str) -> bool:
     return _BROKEN in token or _BYTES.fullmatch(token) is not None
 
 
-__all__ = ["WalkError", "lay", "surface"]
+__all__ = ["TokenAlignmentError", "align_server_tokens", "token_bytes"]

@@ -1,4 +1,4 @@
-"""Laying tokens along a sentence: which characters each of them reads."""
+"""Which characters of a sentence each token covers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+<<<<<<<< HEAD:tests/runs/uploaded/test_walk.py
 from gym.lib.problems import FormatError
 from models_registry.engine.token_rules import TokenRules, read_spec
 from models_registry.engine.walk import MAX_STEPS, MAX_STEPS_OF_FILE, Budget, WalkError, walk
+========
+from models_registry.engine.token_alignment import (
+    MAX_STEPS,
+    MAX_STEPS_OF_FILE,
+    SearchBudget,
+    TokenAlignmentError,
+    align_tokens,
+)
+from models_registry.engine.token_rules import TokenRules, read_spec
+from suites.formats import SuiteFormatError
+>>>>>>>> b729c9b (Name the engine's modules and classes in the field's terms):tests/models_registry/engine/test_token_alignment.py
 
 PLAIN = TokenRules(
     prefix=frozenset({"<s>"}), suffix=frozenset({"</s>"}), unknown=frozenset({"<unk>"}), moses=False
@@ -17,7 +29,7 @@ PLAIN = TokenRules(
 
 def read(text: str, tokens: str, rules: TokenRules = PLAIN) -> list[str]:
     """What each token reads; “*” for special ones."""
-    return ["*" if s.special else text[s.start : s.end] for s in walk(text, tokens.split(), rules)]
+    return ["*" if s.special else text[s.start : s.end] for s in align_tokens(text, tokens.split(), rules)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +75,7 @@ def test_start_end_and_unknown_may_be_one_token():
 def test_characters_the_tokenizer_drops_are_passed_over():
     rules = TokenRules(dropped=lambda character: character in ".,")
     assert read("Well , the bird .", "Well the bird", rules) == ["Well", "the", "bird"]
-    with pytest.raises(WalkError, match=r"the tokens end before “\.”"):
+    with pytest.raises(TokenAlignmentError, match=r"the tokens end before “\.”"):
         read("the bird .", "the bird")
 
 
@@ -76,20 +88,20 @@ def test_characters_the_tokenizer_drops_are_passed_over():
     ],
 )
 def test_what_does_not_fit_is_said(tokens, reason):
-    with pytest.raises(WalkError, match=reason):
+    with pytest.raises(TokenAlignmentError, match=reason):
         read("The cat", tokens)
 
 
 def test_a_hopeless_sentence_gives_up_in_time():
     rules = TokenRules(unknown=frozenset({"<unk>"}))
-    budget = Budget()
+    budget = SearchBudget()
     for _ in range(3):
-        with pytest.raises(WalkError, match="too many ways"):
-            walk("a" * 2000, ["<unk>"] * 1000 + ["b"], rules, budget=budget)
+        with pytest.raises(TokenAlignmentError, match="too many ways"):
+            align_tokens("a" * 2000, ["<unk>"] * 1000 + ["b"], rules, budget=budget)
     assert budget.left == MAX_STEPS_OF_FILE - 3 * (MAX_STEPS + 1)
     budget.left = 0
-    with pytest.raises(WalkError, match="too many ways"):
-        walk("a b", ["a", "b"], rules, budget=budget)
+    with pytest.raises(TokenAlignmentError, match="too many ways"):
+        align_tokens("a b", ["a", "b"], rules, budget=budget)
 
 
 @given(st.lists(st.text("abcé", min_size=1, max_size=5), min_size=1, max_size=8), st.data())
@@ -99,7 +111,7 @@ def test_any_cut_of_any_sentence_is_found_again(words, data):
     for word in words:
         cut = data.draw(st.integers(0, len(word) - 1))
         tokens += [piece for piece in (word[:cut], word[cut:]) if piece]
-    steps = walk(text, tokens, TokenRules())
+    steps = align_tokens(text, tokens, TokenRules())
     assert [text[step.start : step.end] for step in steps] == tokens
 
 

@@ -1,4 +1,4 @@
-"""Tokens laid on their text: by offsets, byte by byte, or by a search."""
+"""The characters of tokens from a server: by offsets, byte by byte, or by a search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine.laying import WalkError, lay
+from models_registry.engine.server_token_alignment import TokenAlignmentError, align_server_tokens
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ from models_registry.engine.laying import WalkError, lay
         ("", [], None, []),
     ],
 )
-def test_laying(text, tokens, offsets, expected):
-    assert lay(text, tokens, offsets) == expected
+def test_server_tokens_get_their_characters(text, tokens, offsets, expected):
+    assert align_server_tokens(text, tokens, offsets) == expected
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("abc", ["ab"]), ("abc", ["ab", "d"]), ("ab", ["ab", "c"])])
 def test_tokens_that_do_not_spell_the_text_are_refused(text, tokens):
-    with pytest.raises(WalkError):
-        lay(text, tokens)
+    with pytest.raises(TokenAlignmentError):
+        align_server_tokens(text, tokens)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.lists(st.integers(1, 4)))
@@ -46,6 +46,6 @@ def test_bytes_cut_anywhere_find_their_characters(text, sizes):
     rest = data[place:]
     tokens.append("bytes:" + "".join(f"\\x{byte:02x}" for byte in rest) if rest else "")
     covered = set()
-    for start, end in lay(text, tokens):
+    for start, end in align_server_tokens(text, tokens):
         covered |= set(range(start, end))
     assert covered == set(range(len(text)))

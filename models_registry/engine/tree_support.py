@@ -1,8 +1,9 @@
-"""Find out what a loaded model can be trusted with, by numbers and not by name: `make_reader`. Needs torch.
+"""Test which faster ways of running give a loaded model's own values: `make_runner`. Needs torch.
 
-A tree mask is used only for a model that gives, on branching probe sequences, the bits it gives one sequence
-at a time. State-space models ignore masks, ALiBi counts positions along the input, sliding windows cut by
-distance: where that shows, the model is run in padded batches, and the reason is kept for its page.
+The model's name decides nothing; bits of probe sequences do. A tree mask is used only for a model that gives, on
+branching probe sequences, the bits it gives one sequence at a time. State-space models ignore masks, ALiBi counts
+positions along the input, sliding windows cut by distance: where that shows, the model is run in padded batches, and
+the reason is kept for its page.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from models_registry.engine import blocks, lengths
+from models_registry.engine import block_attention, lengths
 from models_registry.engine.execute import Computed, Floats, compute
-from models_registry.engine.reader import Reader
+from models_registry.engine.model_runner import ModelRunner
 from models_registry.engine.vocabulary import parts_of
 
 TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
@@ -25,30 +26,30 @@ _LEAK_SHARE = 0.1
 _BUDGET = 64
 _WIDE = 1024
 _PROBE_BLOCK = 16
-"""Queries per block while proving: so few that every probe crosses a border."""
+"""Queries per block while testing: so few that every probe crosses a border."""
 
 
-def make_reader(
+def make_runner(
     model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
-) -> Reader:
-    """A reader with everything on that passes its proof, and notes on what does not. `plain` are the model's
+) -> ModelRunner:
+    """A runner with everything on that passes its test, and notes on what does not. `plain` are the model's
     `plain_bits`, if they are known; `allowed` is the difference in bits that counts as none (by dtype)."""
     size = int(model.get_input_embeddings().weight.shape[0])
-    reader = Reader(model, device, vocabulary=size)
+    runner = ModelRunner(model, device, vocabulary=size)
     probes = probe_sequences(size, context_limit(model.config))
     if plain is None:
-        plain = _bits(reader, probes, alone=True)
+        plain = _bits(runner, probes, alone=True)
     allowed = tolerance(model) if allowed is None else allowed
-    _split(reader, probes, plain, allowed)
-    _try_trees(reader, probes, plain, allowed)
-    return reader
+    _split(runner, probes, plain, allowed)
+    _try_trees(runner, probes, plain, allowed)
+    return runner
 
 
 def plain_bits(model: Any, device: torch.device) -> Floats:
     """Bits of the probe sequences, one at a time, by the whole model."""
     size = int(model.get_input_embeddings().weight.shape[0])
     probes = probe_sequences(size, context_limit(model.config))
-    return _bits(Reader(model, device, vocabulary=size), probes, alone=True)
+    return _bits(ModelRunner(model, device, vocabulary=size), probes, alone=True)
 
 
 def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
@@ -75,11 +76,11 @@ def batch_bits(model: Any, device: torch.device) -> Floats:
     """The same in one padded batch."""
     size = int(model.get_input_embeddings().weight.shape[0])
     probes = probe_sequences(size, context_limit(model.config))
-    return _bits(Reader(model, device, vocabulary=size), probes, budget=_WIDE)
+    return _bits(ModelRunner(model, device, vocabulary=size), probes, budget=_WIDE)
 
 
 def _bits(
-    reader: Reader,
+    runner: ModelRunner,
     sequences: Sequence[Sequence[int]],
     *,
     alone: bool = False,
@@ -87,9 +88,9 @@ def _bits(
 ) -> Floats:
     """Bits of all tokens after the first, one after the other; NaN where the model gave no number."""
     if alone:
-        found = [one for ids in sequences for one in compute(reader, [ids], budget=budget)]
+        found = [one for ids in sequences for one in compute(runner, [ids], budget=budget)]
     else:
-        found = compute(reader, sequences, budget=budget)
+        found = compute(runner, sequences, budget=budget)
     return np.concatenate(
         [
             one.bits[1:] if isinstance(one, Computed) else np.full(len(ids) - 1, np.nan)
@@ -109,30 +110,30 @@ def tolerance(model: Any) -> float:
     return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
 
 
-def _split(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
+def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
     """Use body and head apart if that gives what the whole model gives: the output projection alone, or else
     all that the model does after its body (scaling, soft caps)."""
-    model = reader.model
+    model = runner.model
     body, head = getattr(model, "base_model", None), model.get_output_embeddings()
     if body is None or body is model or head is None:
-        reader.notes.append("Body and head could not be told apart; all logits are computed.")
+        runner.notes.append("Body and head could not be told apart; all logits are computed.")
         return
     inner = model.get_decoder() if hasattr(model, "get_decoder") else body
     ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
-    for reader.body, reader.head in ways:
-        reader.parts = parts_of(reader.head, reader.device)
+    for runner.body, runner.head in ways:
+        runner.parts = parts_of(runner.head, runner.device)
         try:
-            gap = apart(_bits(reader, probes, budget=_WIDE), plain)
+            gap = apart(_bits(runner, probes, budget=_WIDE), plain)
         except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
             problem = f"{type(error).__name__}"
         else:
             if gap <= allowed:
-                reader.gap = max(reader.gap, gap)
+                runner.gap = max(runner.gap, gap)
                 return
             problem = f"a difference of {gap:.2g} bits"
-    reader.body = reader.head = None
-    reader.parts = []
-    reader.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
+    runner.body = runner.head = None
+    runner.parts = []
+    runner.notes.append(f"Body and head do not make up the model ({problem}); all logits are computed.")
 
 
 class _Given(torch.nn.Module):
@@ -176,53 +177,53 @@ def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
     return head
 
 
-def _try_trees(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
+def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float) -> None:
     """Switch trees on if they give the plain values, and much closer than a mask that leaks would. Attention
     by blocks is tried first, one mask for all queries then."""
-    reader.tree = True
-    reader.blocks = _PROBE_BLOCK if blocks.install(reader.model) else 0
-    gap, allowed, problem = _tree_gap(reader, probes, plain, most)
-    if gap > allowed and reader.blocks:
-        blocks.uninstall(reader.model)
-        reader.blocks = 0
-        gap, allowed, problem = _tree_gap(reader, probes, plain, most)
+    runner.tree = True
+    runner.blocks = _PROBE_BLOCK if block_attention.install(runner.model) else 0
+    gap, allowed, problem = _tree_gap(runner, probes, plain, most)
+    if gap > allowed and runner.blocks:
+        block_attention.uninstall(runner.model)
+        runner.blocks = 0
+        gap, allowed, problem = _tree_gap(runner, probes, plain, most)
     if gap > allowed:
-        reader.tree = False
-        reader.notes.append(
+        runner.tree = False
+        runner.notes.append(
             f"Scored in length-sorted batches: with a tree attention mask probe sentences {problem} "
             f"({allowed:.2g} allowed)."
         )
         return
-    reader.gap = max(reader.gap, gap)
-    if reader.blocks:
-        reader.blocks = blocks.WIDTH.get(reader.device.type, blocks.WIDTH["cpu"])
-    reader.reach = lengths.reach(reader.model.config)
-    beyond = f" for texts of up to {reader.reach} tokens, all seen alike" if reader.reach else ""
-    reader.notes.append(
+    runner.gap = max(runner.gap, gap)
+    if runner.blocks:
+        runner.blocks = block_attention.WIDTH.get(runner.device.type, block_attention.WIDTH["cpu"])
+    runner.reach = lengths.reach(runner.model.config)
+    beyond = f" for texts of up to {runner.reach} tokens, all seen alike" if runner.reach else ""
+    runner.notes.append(
         f"Scored in prefix trees{beyond}: probe sentences differ by {gap:.1g} bits from one at a time."
     )
 
 
 def _tree_gap(
-    reader: Reader, probes: Sequence[Sequence[int]], plain: Floats, most: float
+    runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float
 ) -> tuple[float, float, str]:
     """How far trees are from the plain values in bits, how far they may be, and the difference in words."""
     try:
-        gap = apart(_bits(reader, probes), plain)
-        leak = apart(_leaking(reader, probes, plain), plain)
+        gap = apart(_bits(runner, probes), plain)
+        leak = apart(_leaking(runner, probes, plain), plain)
         problem = f"differ by {gap:.2g} bits from one sentence at a time"
     except Exception as error:  # noqa: BLE001 (any failure of a foreign model means: not this way)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
     return gap, min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak)), problem
 
 
-def _leaking(reader: Reader, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:
+def _leaking(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:
     """The bits that come out when all probes stand in one row and see each other (plain ones where the row is
     longer than the model reads)."""
     row = [token for ids in probes for token in ids]
-    kept = row[: context_limit(reader.model.config)]
+    kept = row[: context_limit(runner.model.config)]
     firsts = np.cumsum([0, *map(len, probes)])[:-1]
-    (whole,) = compute(Reader(reader.model, reader.device), [kept], budget=len(kept))
+    (whole,) = compute(ModelRunner(runner.model, runner.device), [kept], budget=len(kept))
     bits = np.full(len(row), np.nan)
     if isinstance(whole, Computed):
         bits[: len(kept)] = whole.bits

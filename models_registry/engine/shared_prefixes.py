@@ -1,5 +1,4 @@
-"""One value for one question: the same token after the same prefix gets the same bits, so that ties are
-ties."""
+"""Give the same token after the same prefix the same bits, so that equal sentences tie exactly."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def error_bound(dtype: str, *, half: float = 0.0, ways: float = 0.0) -> float:
 
     half  largest difference seen between the model in its half type and in float32; it counts twice, because only
           a few tokens were looked at
-    ways  largest difference seen between the ways to the same value that the reader takes
+    ways  largest difference seen between the ways to the same value that the runner takes
     """
     return max(ERROR_BITS[dtype], 2 * half, ways)
 

@@ -1,9 +1,11 @@
-"""From a tokenizer's output back to the characters of the sentence, when there are no offsets.
+"""Find the characters that each token of a tokenizer's output covers, when the tokenizer gives no offsets.
 
-The tokens are laid along the text by a search: a token either reads the next characters (as spelled, without the
+`engine.server_token_alignment` does the same for tokens as a completion server spells them, and searches here last.
+
+The tokens are matched with the text by a search: a token either reads the next characters (as spelled, without the
 tokenizer's marks, as bytes, or in the Moses and Penn Treebank spellings), or is a start, end or other special token, or
 stands for an unknown word, which then is whatever lets the rest fit. A sentence for which no way is found fails with a
-reason; the others are not affected. Unlike a greedy walk this neither skips text nor lets an unknown word swallow a
+reason; the others are not affected. Unlike a greedy match this neither skips text nor lets an unknown word swallow a
 neighbouring region.
 """
 
@@ -34,19 +36,19 @@ _TREEBANK = {
 
 
 @dataclass
-class Budget:
+class SearchBudget:
     """Tries left for a whole file, so that no file keeps the site busy."""
 
     left: int = MAX_STEPS_OF_FILE
 
 
-class WalkError(ValueError):
+class TokenAlignmentError(ValueError):
     """The tokens do not spell the sentence."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """Where a token came to lie: characters `start` to `end`; `special` tokens lie nowhere."""
+class TokenSpan:
+    """The characters `start` to `end` that a token covers; `special` tokens cover none."""
 
     start: int
     end: int
@@ -56,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True)
 class _Move:
-    """A token's step in bytes, and the byte from which the next token goes on."""
+    """One way to read a token: the bytes it covers, and the byte from which the next token goes on."""
 
     goes_on: int
     start: int
@@ -152,19 +154,20 @@ class _Text:
         return (first, self.character[end - 1] + 1) if end > start else (first, first)
 
 
-def walk(
+def align_tokens(
     text: str,
     tokens: Sequence[str],
     rules: TokenRules,
     special: Sequence[bool | None] = (),
-    budget: Budget | None = None,
-) -> list[Step]:
-    """One step per token; raises WalkError. `special[k]` says whether token k is one, where that is known."""
-    budget = budget or Budget()
+    budget: SearchBudget | None = None,
+) -> list[TokenSpan]:
+    """The span of each token; raises TokenAlignmentError. `special[k]` says whether token k is special, where that is
+    known."""
+    budget = budget or SearchBudget()
     known = list(special) or [None] * len(tokens)
-    laid = _Text(text, rules)
+    sentence = _Text(text, rules)
     forms = [_surfaces(token, rules) for token in tokens]
-    dead: set[tuple[int, int]] = set()
+    failed: set[tuple[int, int]] = set()
     deepest, furthest = 0, 0
 
     def moves(k: int, place: int, leading: bool) -> Iterator[_Move]:
@@ -172,22 +175,22 @@ def walk(
         if known[k]:
             yield _Move(place, place, place, special=True)
             return
-        here = laid.after_blanks(place)
+        here = sentence.after_blanks(place)
         if leading and token in rules.prefix and known[k] is None:
             yield _Move(place, place, place, special=True)
         places = [here]
-        if (behind := laid.after_dropped(here)) > here:
+        if (behind := sentence.after_dropped(here)) > here:
             places.append(behind)
         for start in places:
             for form in forms[k]:
-                if form and laid.data.startswith(form, start):
+                if form and sentence.data.startswith(form, start):
                     yield _Move(start + len(form), start, start + len(form))
             if token in rules.unknown:
-                for end in range(laid.end_of_word(start), start, -1):
-                    if laid.first[end]:
+                for end in range(sentence.end_of_word(start), start, -1):
+                    if sentence.first[end]:
                         yield _Move(end, start, end, unknown=True)
         if known[k] is None:
-            at_end = laid.after_dropped(here) == laid.size
+            at_end = sentence.after_dropped(here) == sentence.size
             if (token in rules.suffix and at_end) or token in rules.special:
                 yield _Move(place, place, place, special=True)
         if b"" in forms[k]:
@@ -200,32 +203,34 @@ def walk(
         steps += 1
         budget.left -= 1
         if steps > MAX_STEPS or budget.left < 0:
-            raise WalkError("there are too many ways to read the unknown words")
+            raise TokenAlignmentError("there are too many ways to read the unknown words")
         move = next(stack[-1], None)
         if move is None:
             stack.pop()
             if path:
-                dead.add((len(path) - 1, path[-1].goes_on))
+                failed.add((len(path) - 1, path[-1].goes_on))
                 path.pop()
             continue
         k, place = len(path), move.goes_on
         if k > deepest or (k == deepest and place > furthest):
             deepest, furthest = k, place
         if k == len(tokens):
-            if laid.after_dropped(place) == laid.size:
-                return [_step(done, laid) for done in [*path[1:], move]] if tokens else []
+            if sentence.after_dropped(place) == sentence.size:
+                return [_span(done, sentence) for done in [*path[1:], move]] if tokens else []
             continue
-        if (k, place) in dead:
+        if (k, place) in failed:
             continue
         path.append(move)
         stack.append(moves(k, place, place == 0))
-    raise WalkError(_reason(text, tokens, deepest, laid.span(laid.after_blanks(furthest), furthest)[0]))
+    raise TokenAlignmentError(
+        _reason(text, tokens, deepest, sentence.span(sentence.after_blanks(furthest), furthest)[0])
+    )
 
 
-def _step(move: _Move, laid: _Text) -> Step:
+def _span(move: _Move, sentence: _Text) -> TokenSpan:
     if move.special:
-        return Step(0, 0, special=True)
-    return Step(*laid.span(move.start, move.end), unknown=move.unknown)
+        return TokenSpan(0, 0, special=True)
+    return TokenSpan(*sentence.span(move.start, move.end), unknown=move.unknown)
 
 
 def _reason(text: str, tokens: Sequence[str], k: int, place: int) -> str:

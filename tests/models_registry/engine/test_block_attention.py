@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine import blocks
+from models_registry.engine import block_attention
 from models_registry.engine.forest import cut_all, grow
-from models_registry.engine.prove import make_reader
+from models_registry.engine.tree_support import make_runner
 from tests.models_registry import tiny
 
 CPU = torch.device("cpu")
@@ -25,7 +25,7 @@ def test_every_query_sees_its_ancestors_and_itself_once_and_nothing_else(
     rows: list[list[int]], budget: int, width: int
 ) -> None:
     for chunk in cut_all(grow(rows), budget):
-        plan = blocks.layout(chunk.end, width)
+        plan = block_attention.layout(chunk.end, width)
         count = len(chunk.end)
         assert plan.size == plan.hidden.shape[0] * plan.hidden.shape[1]
         assert plan.size >= count
@@ -38,20 +38,20 @@ def test_every_query_sees_its_ancestors_and_itself_once_and_nothing_else(
 
 
 def test_blocks_stay_as_small_as_the_chunk() -> None:
-    plan = blocks.layout(np.full(12, 12), 64)
+    plan = block_attention.layout(np.full(12, 12), 64)
     assert (plan.size, plan.keys.shape) == (12, (1, 12))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "neox", "opt"])
 def test_models_with_registry_attention_go_by_blocks(name: str) -> None:
-    found = make_reader(tiny.causal(name, 29), CPU)
-    assert found.blocks == blocks.WIDTH["cpu"]
+    found = make_runner(tiny.causal(name, 29), CPU)
+    assert found.blocks == block_attention.WIDTH["cpu"]
 
 
 def test_attention_with_a_term_of_its_own_keeps_one_mask_for_the_chunk() -> None:
-    found = make_reader(tiny.causal("gemma2", 29), CPU)
+    found = make_runner(tiny.causal("gemma2", 29), CPU)
     assert found.blocks == 0
-    assert found.model.config._attn_implementation != blocks.NAME
+    assert found.model.config._attn_implementation != block_attention.NAME
 
 
 def test_padded_batches_of_a_model_that_goes_by_blocks_are_as_before() -> None:
@@ -60,6 +60,6 @@ def test_padded_batches_of_a_model_that_goes_by_blocks_are_as_before() -> None:
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
     with torch.no_grad():
         before = model(input_ids=rows, attention_mask=mask).logits
-        assert make_reader(model, CPU).blocks
+        assert make_runner(model, CPU).blocks
         after = model(input_ids=rows, attention_mask=mask).logits
     torch.testing.assert_close(after[mask.bool()], before[mask.bool()])

@@ -1,5 +1,5 @@
-"""How to run one model: its body (ids to hidden rows) and head (hidden rows to logits), and what its
-attention can be trusted with. Needs torch."""
+"""Runs one model: its body (ids to hidden rows) and its head (hidden rows to logits), in the ways that were tested to
+give its values. Needs torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from models_registry.engine.lengths import Turns
-from models_registry.engine.vocabulary import ROWS, Part, look_by_parts
+from models_registry.engine.vocabulary import ROWS, Part, look_up_by_parts
 
 ROWS_PER_BLOCK = 128
 """Vocabulary rows per projection on a CPU: 25 MB of fp32 logits for 50,000 words, below the size from which
@@ -24,7 +24,7 @@ _PER_NAT = 1.4426950408889634
 
 
 @dataclass
-class Reader:
+class ModelRunner:
     """A model in eval mode, ready to run.
 
     model       the whole transformers model, called as model(input_ids=, attention_mask=).logits
@@ -34,7 +34,7 @@ class Reader:
     tree        whether it was shown to take tree attention masks and position ids
     reach       longest text in tokens for which that holds (see `lengths.reach`); None = any
     turns       lengths above which a whole forward pass works otherwise; read off the model
-    blocks      queries per block of tree attention (see `engine.blocks`); 0 = by one mask for the whole chunk
+    blocks      queries per block of tree attention (see `engine.block_attention`); 0 = by one mask for the whole chunk
     packed      whether its linear weights were repacked for the CPU's kernels
     gap         largest difference in bits that was seen on probes between these ways and the plain one
     notes       what was measured and decided, in words
@@ -83,8 +83,8 @@ class Reader:
         return max(16, min(_LARGEST_BLOCK[kind], _BLOCK_BYTES[kind] // (4 * max(self.vocabulary, 1))))
 
 
-class Looked(NamedTuple):
-    """What was read off some rows of logits, in bits, fp32, still on the device.
+class LookedUp(NamedTuple):
+    """Values from some rows of logits, in bits, fp32, still on the device.
 
     bits  [edges]: -log2 p of each wanted token
     mass  [rows, sets]: -log2 of the probability of each vocabulary set; no columns when none was asked for
@@ -94,13 +94,13 @@ class Looked(NamedTuple):
     mass: torch.Tensor
 
 
-def look(
-    reader: Reader,
+def look_up(
+    runner: ModelRunner,
     states: torch.Tensor,
     edge_row: NDArray[np.int64],
     edge_token: NDArray[np.int64],
     sets: torch.Tensor | None = None,
-) -> Looked:
+) -> LookedUp:
     """Bits of tokens after the contexts whose hidden rows are `states` [rows, features].
 
     Edge k asks for token edge_token[k] after row edge_row[k]; edge_row is sorted. One projection per row,
@@ -108,25 +108,25 @@ def look(
     taken off. `sets` [vocabulary, s] holds weights 0 or 1; its masses are taken for every row.
     """
     bits, mass = [], []
-    for start in range(0, states.shape[0], reader.block):
-        rows = states[start : start + reader.block]
+    for start in range(0, states.shape[0], runner.block):
+        rows = states[start : start + runner.block]
         low, high = np.searchsorted(edge_row, (start, start + rows.shape[0]))
-        if reader.parts:
-            nats, kept = look_by_parts(
-                reader.parts, rows, edge_row[low:high] - start, edge_token[low:high], sets
+        if runner.parts:
+            nats, kept = look_up_by_parts(
+                runner.parts, rows, edge_row[low:high] - start, edge_token[low:high], sets
             )
             bits.append(nats.mul_(_PER_NAT).clamp_min_(0.0))
             if kept is not None:
                 mass.append(kept.mul_(_PER_NAT).clamp_min_(0.0))
             continue
-        logs = torch.log_softmax(reader.logits(rows), 1)
+        logs = torch.log_softmax(runner.logits(rows), 1)
         own = to_device(edge_row[low:high] - start, logs.device)
         picked = logs[own, to_device(edge_token[low:high], logs.device)]
         bits.append(picked.mul_(-_PER_NAT).clamp_min_(0.0))
         if sets is not None:
             mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
     empty = torch.zeros(0, device=states.device, dtype=torch.float32)
-    return Looked(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
+    return LookedUp(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 
 
 def to_device(values: NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""From needed characters to needed tokens. Pure."""
+"""Which tokens have to be scored for the character ranges that predictions need. Pure."""
 
 from __future__ import annotations
 
