@@ -1,8 +1,7 @@
 import pytest
 from dramatiq.errors import ConnectionClosed
 
-from gym.jobs import actors
-from gym.jobs import database_broker, runner, states
+from gym.jobs import actors, database_broker, runner, states
 from gym.jobs.services import enqueue
 
 pytestmark = pytest.mark.django_db

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-<<<<<<<< HEAD:tests/runs/uploaded/test_walk.py
 from gym.lib.problems import FormatError
-from models_registry.engine.token_rules import TokenRules, read_spec
-from models_registry.engine.walk import MAX_STEPS, MAX_STEPS_OF_FILE, Budget, WalkError, walk
-========
 from models_registry.engine.token_alignment import (
     MAX_STEPS,
     MAX_STEPS_OF_FILE,
@@ -19,8 +15,6 @@ from models_registry.engine.token_alignment import (
     align_tokens,
 )
 from models_registry.engine.token_rules import TokenRules, read_spec
-from suites.formats import SuiteFormatError
->>>>>>>> b729c9b (Name the engine's modules and classes in the field's terms):tests/models_registry/engine/test_token_alignment.py
 
 PLAIN = TokenRules(
     prefix=frozenset({"<s>"}), suffix=frozenset({"</s>"}), unknown=frozenset({"<unk>"}), moses=False
