@@ -54,7 +54,7 @@ INSTALLED_APPS = [
     "gym.staff",
     "gym.collections",
     "gym.propara",
-    "gym.conversations",
+    "gym.agents",
     "gym.lmchallenge",
     "gym.demo",
     "gym.pages",

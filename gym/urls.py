@@ -19,7 +19,7 @@ urlpatterns = [
     path("", include("gym.pages.urls")),
     path("", include("gym.collections.urls")),
     path("", include("gym.runs.urls")),
-    path("agents/", include("gym.conversations.urls")),
+    path("agents/", include("gym.agents.site.urls")),
     path("staff/", include("gym.staff.urls")),
     path("api/v1/", include("gym.api.urls")),
     path("admin/login/", admin_sign_in, name="admin-sign-in"),

@@ -14,7 +14,7 @@ from gym.secrets import SecretsField
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
 AGENT = "agent"
-"""Backend of agents (gym.conversations): something one talks to, which has no surprisals and runs no suites."""
+"""Backend of agents (gym.agents): something one talks to, which has no surprisals and runs no suites."""
 
 
 class RegisteredModel(models.Model):

@@ -8,18 +8,18 @@ import re
 from django.conf import settings
 
 from gym.accounts import throttle, tokens
+from gym.agents.core import archives, hocon, protocol
+from gym.agents.core.cases.model import MAX_ITERATIONS
+from gym.agents.site import services as agents
 from gym.api import filters, paging, parsers
 from gym.api.throttles import Requests
-from gym.conversations import archives, hocon, protocol
-from gym.conversations import services as agents
-from gym.conversations.cases.model import MAX_ITERATIONS
 from gym.jobs import conf, waiting, web_server
 from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
 from gym.lib import bounded
 from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
-from gym.propara import submission_files
+from gym.propara.core import submission_files
 from gym.propara.site import services as propara
 from gym.runs.core.uploaded import contents as results
 from gym.runs.work import score_requests as scoring

@@ -141,9 +141,9 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
     contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
-    from gym.lmchallenge.causal import CausalPlayer
-    from gym.lmchallenge.player import Request
-    from gym.lmchallenge.tokens import tokens
+    from gym.lmchallenge.core.causal import CausalPlayer
+    from gym.lmchallenge.core.player import Request
+    from gym.lmchallenge.core.tokens import tokens
     from models_registry.backends import load_backend
 
     result: dict[str, object] = {"lines": LINES, "words": words, "candidates": candidates, "shape": shape}

@@ -17,10 +17,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gym.lmchallenge import beam_search
-from gym.lmchallenge.candidate_scoring import NONE, CandidateScorer
-from gym.lmchallenge.causal import CausalPlayer
-from gym.lmchallenge.player import Reply, Request
+from gym.lmchallenge.core import beam_search
+from gym.lmchallenge.core.candidate_scoring import NONE, CandidateScorer
+from gym.lmchallenge.core.causal import CausalPlayer
+from gym.lmchallenge.core.player import Reply, Request
 
 if TYPE_CHECKING:
     import torch

@@ -185,7 +185,7 @@ def _games(owner: Any, model: Any) -> Found:
 
 
 def _agents(owner: Any) -> Found:
-    from tests.conversations.site import FLAKY, GOOD, make_run, make_server, make_suite
+    from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 
     server = make_server(owner, "agent")
     suite = make_suite(owner, "manners", {"hello": GOOD, "flaky": FLAKY})

@@ -22,8 +22,8 @@ ROOMS = [
     "gym.pages.account_api",
     "gym.pages.figure_api",
     "gym.pages.leaderboard_api",
-    "gym.conversations.api.urls",
-    "gym.conversations.assess_api",
+    "gym.agents.site.api.urls",
+    "gym.agents.site.assess_api",
 ]
 
 urlpatterns = [

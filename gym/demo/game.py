@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gym.accounts.models import User
 from gym.demo.catalogue import DATA_DIR, LICENCE
-from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import playing, services
 from models_registry.models import RegisteredModel

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.published import ACCOUNTS, DEMO_USER, accounts_wanted
-from gym.conversations.demo import load_agents
+from gym.agents.site.demo import load_agents
 from gym.demo.answer_set import create_answer_set
 from gym.demo.catalogue import DEMO_MODELS, DEMO_SUITES, MODELS_DIR
 from gym.demo.game import create_corpus

@@ -2,7 +2,7 @@
 
 import sys
 
-from gym.lmchallenge.cli import main
+from gym.lmchallenge.core.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.lmchallenge.games import GAME_WORDS
+from gym.lmchallenge.core.games import GAME_WORDS
 from gym.runs.models import new_key
 from suites.models import Visibility
 
@@ -86,7 +86,7 @@ class Game(models.Model):
         related_name="lmc_games",
     )
     player = models.CharField(max_length=200, blank=True, help_text="slug of the model, name of the program")
-    options = models.JSONField(default=dict, help_text="see gym.lmchallenge.games.GameOptions")
+    options = models.JSONField(default=dict, help_text="see gym.lmchallenge.core.games.GameOptions")
     words = models.BinaryField(default=bytes, help_text="vocabulary of ic, one word a line, packed with gzip")
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)

@@ -16,10 +16,10 @@ from django.db.models import ProtectedError, Q, QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.tokens import live_tokens
+from gym.agents.models import AgentSuite
+from gym.agents.site import account_deletion as agents
 from gym.collections.models import Collection, CollectionEntry
 from gym.conflicts import Conflict
-from gym.conversations import account_deletion as agents
-from gym.conversations.models import AgentSuite
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.lmchallenge.models import Corpus, Game

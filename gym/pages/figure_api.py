@@ -13,7 +13,7 @@ from gym.api.base import AddressDecides, ApiView
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
 from gym.lib.stats import CORRECTIONS
-from gym.lmchallenge.tokens import FILTER_WORDS
+from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.pages import figure_views
 from gym.runs.core.rules import EACH, RULES
 from gym.runs.pages.figures import FORMS

@@ -9,11 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from gym.agents.site import case_views as agent_cases
+from gym.agents.site import views as agents
+from gym.agents.site.charts import SUITE_TREND, suite_trend
+from gym.agents.site.selectors import visible_to as visible_agent_suites
 from gym.collections.services import revisions_of, visible_collections
-from gym.conversations import case_views as agent_cases
-from gym.conversations import views as agents
-from gym.conversations.charts import SUITE_TREND, suite_trend
-from gym.conversations.selectors import visible_to as visible_agent_suites
 from gym.lmchallenge.site import compare_views as lmc
 from gym.propara.site import submission_views as submissions
 from gym.propara.site import views as propara

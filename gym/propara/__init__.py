@@ -7,8 +7,8 @@
 The modules of this package import no Django, except apps.py, models.py, admin.py, management/ and site/.
 """
 
-from gym.propara.errors import Problem, ProParaError
-from gym.propara.process_report import ProcessReport
-from gym.propara.report import Report, evaluate
+from gym.propara.core.errors import Problem, ProParaError
+from gym.propara.core.process_report import ProcessReport
+from gym.propara.core.report import Report, evaluate
 
 __all__ = ["ProParaError", "Problem", "ProcessReport", "Report", "evaluate"]

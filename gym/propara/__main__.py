@@ -1,5 +1,5 @@
 import sys
 
-from gym.propara.cli import main
+from gym.propara.core.cli import main
 
 sys.exit(main(sys.argv[1:]))

@@ -29,7 +29,7 @@ class Collaboration(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shares")
     role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
     agent_suite = models.ForeignKey(
-        "conversations.AgentSuite", on_delete=models.CASCADE, null=True, related_name="collaborations"
+        "agents.AgentSuite", on_delete=models.CASCADE, null=True, related_name="collaborations"
     )
     answer_set = models.ForeignKey(
         "propara.AnswerSet", on_delete=models.CASCADE, null=True, related_name="collaborations"

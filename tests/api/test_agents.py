@@ -8,10 +8,10 @@ import zipfile
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from gym.conversations.models import AgentServer, AgentSuite
+from gym.agents.models import AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
 from gym.secrets import reveal
-from tests.conversations.site import GOOD, make_run, make_server, make_suite
+from tests.agents.site import GOOD, make_run, make_server, make_suite
 from tests.factories import make_model
 
 WRONG = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: goodbye}}}]\n"

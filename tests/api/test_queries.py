@@ -7,12 +7,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from gym.conversations import services as conversations
-from gym.conversations.models import AgentRun, AgentServer, AgentSuite
+from gym.agents.models import AgentRun, AgentServer, AgentSuite
+from gym.agents.site import services as conversations
 from gym.jobs.testing import run_pending
 from gym.runs.work.services import queue_run
 from suites import services
-from tests.conversations import site as agents
+from tests.agents import site as agents
 from tests.factories import make_model, make_suite
 
 LISTS = (

@@ -12,8 +12,8 @@ from rest_framework.parsers import MultiPartParser
 
 from gym.api.requests import read
 from suites.models import Suite
+from tests.agents.site import GOOD, make_suite
 from tests.api.test_every_operation import METHODS, views
-from tests.conversations.site import GOOD, make_suite
 
 TAKE_ALL = {("AgentCasesFile", "file")}
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from gym.lmchallenge.log_decoder import read_lines
-from gym.lmchallenge.log_schema import LogLine
-from gym.lmchallenge.table import Table, read_table
+from gym.lmchallenge.core.log_decoder import read_lines
+from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.table import Table, read_table
 
 
 def lines_of(rows: Iterable[Any]) -> list[tuple[int, LogLine]]:

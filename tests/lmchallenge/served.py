@@ -6,9 +6,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
-from gym.lmchallenge import serve
-from gym.lmchallenge.backend_players import player_for_backend
-from gym.lmchallenge.player import Player
+from gym.lmchallenge.core import serve
+from gym.lmchallenge.core.backend_players import player_for_backend
+from gym.lmchallenge.core.player import Player
 from models_registry.backends import load_backend
 
 

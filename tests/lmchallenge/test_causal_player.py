@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from gym.lmchallenge import candidate_scoring
-from gym.lmchallenge.causal import CausalPlayer
-from gym.lmchallenge.distributions import distributions, log_masses
-from gym.lmchallenge.errors import PlayerError
-from gym.lmchallenge.player import Request
-from gym.lmchallenge.token_strings import ALONE, TokenStrings, goes_on, kind_of
+from gym.lmchallenge.core import candidate_scoring
+from gym.lmchallenge.core.causal import CausalPlayer
+from gym.lmchallenge.core.distributions import distributions, log_masses
+from gym.lmchallenge.core.errors import PlayerError
+from gym.lmchallenge.core.player import Request
+from gym.lmchallenge.core.token_strings import ALONE, TokenStrings, goes_on, kind_of
 from models_registry.backends import load_backend
 from tests.models_registry import tiny
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gym.lmchallenge.cli import Streams, main
+from gym.lmchallenge.core.cli import Streams, main
 
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"
 CORPUS = "the cat sat\n\non the mat\n"

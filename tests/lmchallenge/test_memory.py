@@ -12,13 +12,13 @@ import pytest
 PROGRAM = """
 import resource, sys
 from gym.lmchallenge import corpus, gzip_reader, logs
-from gym.lmchallenge.games import GameOptions
-from gym.lmchallenge.lint import Watch
-from gym.lmchallenge.play import play
-from gym.lmchallenge.log_decoder import read_lines
-from gym.lmchallenge.stats import statistics
-from gym.lmchallenge.table import read_table
-from gym.lmchallenge.tokens import FILTERS
+from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.core.lint import Watch
+from gym.lmchallenge.core.play import play
+from gym.lmchallenge.core.log_decoder import read_lines
+from gym.lmchallenge.core.stats import statistics
+from gym.lmchallenge.core.table import read_table
+from gym.lmchallenge.core.tokens import FILTERS
 
 class Quiet:
     together = 16
@@ -75,8 +75,8 @@ def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_m
 LINE = """
 import resource, sys
 from gym.lmchallenge import corpus
-from gym.lmchallenge.games import GameOptions
-from gym.lmchallenge.play import play
+from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.core.play import play
 
 class Quiet:
     together = 16

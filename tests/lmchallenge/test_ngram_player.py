@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from gym.lmchallenge.ngram import NgramPlayer
-from gym.lmchallenge.player import Request
+from gym.lmchallenge.core.ngram import NgramPlayer
+from gym.lmchallenge.core.player import Request
 from models_registry.backends.ngram import NgramBackend
 from models_registry.backends.ngram_model import BOS, EOS, UNK, train_ngram
 

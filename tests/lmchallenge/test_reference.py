@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from gym.lmchallenge.cli import Streams, main
+from gym.lmchallenge.core.cli import Streams, main
 from tests.lmchallenge import differential
 
 REFERENCE = os.environ.get("GYM_LMC_REFERENCE", "")

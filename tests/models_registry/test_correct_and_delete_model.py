@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
-from gym.conversations.services import register_server
+from gym.agents.site.services import register_server
 from gym.jobs.testing import run_pending
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gym.conversations import services as agents
-from gym.conversations.models import AgentRun, AgentServer, AgentSuite, CaseIteration, Naming
+from gym.agents.models import AgentRun, AgentServer, AgentSuite, CaseIteration, Naming
+from gym.agents.site import services as agents
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.lmchallenge.models import Corpus
@@ -25,8 +25,8 @@ from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.selectors import document_of
-from tests.conversations.site import FLAKY, make_run, make_server
-from tests.conversations.site import make_suite as make_tests
+from tests.agents.site import FLAKY, make_run, make_server
+from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_revision
 from tests.lmchallenge.site.worlds import make_corpus, wish
 from tests.propara.site.worlds import make_version

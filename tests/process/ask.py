@@ -16,9 +16,9 @@ if not apps.ready:
 
 from gym.accounts.models import User
 from gym.accounts.tokens import create_token
+from gym.agents.models import AgentRun, AgentSuite
+from gym.agents.site import services as conversations
 from gym.collections.services import make_collection
-from gym.conversations import services as conversations
-from gym.conversations.models import AgentRun, AgentSuite
 from gym.demo.loader import demo_user, load_demo
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
@@ -79,7 +79,7 @@ def results(run: int) -> dict[str, Any]:
 
 def queue_game(player: str) -> int:
     """A game of two users on 100 lines, with training."""
-    from gym.lmchallenge.games import GameOptions
+    from gym.lmchallenge.core.games import GameOptions
     from gym.lmchallenge.models import Corpus
     from gym.lmchallenge.site import playing
     from gym.lmchallenge.site.services import create_corpus

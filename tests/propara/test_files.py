@@ -8,20 +8,20 @@ import unicodedata
 import pytest
 
 from gym.propara import ProParaError, evaluate
-from gym.propara.check import MAX_PROBLEMS, check
-from gym.propara.convert import (
+from gym.propara.core.check import MAX_PROBLEMS, check
+from gym.propara.core.convert import (
     grids_to_actions,
     grids_to_json,
     looks_like_states,
     states_to_actions,
     template,
 )
-from gym.propara.explain import explain
-from gym.propara.grid import read_grids
-from gym.propara.prompts import pack, read_answer
-from gym.propara.repair import decode, repair
-from gym.propara.sentences import read_sentences
-from gym.propara.submission_files import take_in
+from gym.propara.core.explain import explain
+from gym.propara.core.grid import read_grids
+from gym.propara.core.prompts import pack, read_answer
+from gym.propara.core.repair import decode, repair
+from gym.propara.core.sentences import read_sentences
+from gym.propara.core.submission_files import take_in
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 GRIDS = read_grids(LIGHT, "answers")
@@ -116,7 +116,9 @@ def test_a_name_in_another_unicode_form_is_the_answers_name():
 
 def test_of_very_many_strange_names_only_the_first_are_looked_at(monkeypatch):
     compared = []
-    monkeypatch.setattr("gym.propara.check.get_close_matches", lambda name, *_: compared.append(name) or [])
+    monkeypatch.setattr(
+        "gym.propara.core.check.get_close_matches", lambda name, *_: compared.append(name) or []
+    )
     strange = "".join(f"7\t1\t{number}\tNONE\t?\t?\n" for number in range(3 * MAX_PROBLEMS))
     problems = check(GRIDS, strange)
     assert len(problems) == MAX_PROBLEMS + 1

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gym.propara import evaluate
-from gym.propara.errors import ProcessFailure, ProParaError
-from gym.propara.grid import read_grids
-from gym.propara.mistakes import CODES, confusion, mistakes
-from gym.propara.scoring import PAIR_SCORES, question_score
-from gym.propara.stored_report import digest
-from gym.propara.submission_files import take_in
-from gym.propara.summary import summarise
+from gym.propara.core.errors import ProcessFailure, ProParaError
+from gym.propara.core.grid import read_grids
+from gym.propara.core.mistakes import CODES, confusion, mistakes
+from gym.propara.core.scoring import PAIR_SCORES, question_score
+from gym.propara.core.stored_report import digest
+from gym.propara.core.submission_files import take_in
+from gym.propara.core.summary import summarise
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
 
 

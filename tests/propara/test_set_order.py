@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from gym.propara import evaluate
-from gym.propara.cpython_set_order import difference_order, set_order
+from gym.propara.core.cpython_set_order import difference_order, set_order
 from tests.propara.worlds import tsv
 
 _ASK = """

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gym.propara import evaluate
-from gym.propara.bootstrap import _overall, _resampled, bootstrap, compare
-from gym.propara.corrected import bounded_overlap
+from gym.propara.core.bootstrap import _overall, _resampled, bootstrap, compare
+from gym.propara.core.corrected import bounded_overlap
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 

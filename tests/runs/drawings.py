@@ -11,7 +11,7 @@ from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
 from gym.runs.work import services
 from suites.services import set_tags
-from tests.conversations import site as agents
+from tests.agents import site as agents
 from tests.factories import make_model, make_revision
 from tests.lmchallenge.site import worlds as lmc
 from tests.propara.site import worlds as propara

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from django.urls import reverse
 
-from gym.conversations.models import AgentSuite
+from gym.agents.models import AgentSuite
 from gym.lmchallenge.models import Corpus
 from gym.pages.figure_views import KINDS
 from gym.propara.models import AnswerSet, Submission

@@ -12,9 +12,9 @@ from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.read.comparisons import others_on
 from models_registry.names import told_apart
-from tests.conversations.site import make_server
-from tests.conversations.site import make_suite as make_agent_suite
-from tests.conversations.test_the_matrix import finished_run as finished_agent_run
+from tests.agents.site import make_server
+from tests.agents.site import make_suite as make_agent_suite
+from tests.agents.test_the_matrix import finished_run as finished_agent_run
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 

@@ -9,16 +9,16 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.conversations.archives import ArchiveError, read_archive
+from gym.agents.core.archives import ArchiveError, read_archive
 from gym.lib import bounded
 from gym.lib.bounded import Limits, Refused
 from gym.lib.problems import FormatError, Report
-from gym.lmchallenge import corpus, lint
-from gym.lmchallenge.errors import CorpusError, LogError
+from gym.lmchallenge.core import corpus, lint
+from gym.lmchallenge.core.errors import CorpusError, LogError
 from gym.lmchallenge.site import services, storage
-from gym.propara.answer_files import read_answers
-from gym.propara.errors import ProParaError
-from gym.propara.submission_files import take_in
+from gym.propara.core.answer_files import read_answers
+from gym.propara.core.errors import ProParaError
+from gym.propara.core.submission_files import take_in
 from gym.runs.core.uploaded import read_results
 from suites.formats import read_suite
 from suites.new_forms import parts_of, read_file

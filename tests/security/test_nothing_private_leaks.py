@@ -16,8 +16,8 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.urls import reverse
 
+from gym.agents.models import AgentServer, AgentSuite
 from gym.collections.services import make_collection, publish_collection
-from gym.conversations.models import AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
 from gym.propara.models import Submission
@@ -29,7 +29,7 @@ from models_registry.engine import ScoringPolicy
 from suites import services as suites
 from suites.formats import read_suite
 from suites.models import Suite, SuiteCollaborator
-from tests.conversations import site as agents
+from tests.agents import site as agents
 from tests.factories import make_model, make_revision, suite_json
 from tests.permissions.test_every_url import ROWS, world  # noqa: F401
 from tests.propara.site.worlds import LIGHT, make_set, make_version

@@ -6,7 +6,7 @@ import pytest
 
 from gym.sharing.models import Collaboration
 from suites.models import SuiteCollaborator
-from tests.conversations.site import make_suite as make_tests
+from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_suite
 from tests.lmchallenge.site.worlds import make_corpus
 from tests.propara.site.worlds import make_set

@@ -12,9 +12,9 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from gym.agents.site import services as conversations
+from gym.agents.site.selectors import servers_usable_by
 from gym.collections import services as collections
-from gym.conversations import services as conversations
-from gym.conversations.selectors import servers_usable_by
 from gym.lmchallenge.site import services as lmchallenge
 from gym.lmchallenge.site.selectors import games_for, listed_games
 from gym.propara.site import services as propara
@@ -23,8 +23,8 @@ from gym.sharing import services
 from gym.sharing.models import Collaboration
 from models_registry import services as models
 from models_registry.selectors import runnable_by, uploadable_by
-from tests.conversations.site import GOOD, make_server
-from tests.conversations.site import make_suite as make_tests
+from tests.agents.site import GOOD, make_server
+from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_revision
 from tests.lmchallenge.site.worlds import make_corpus, play
 from tests.propara.site.worlds import make_set

@@ -11,9 +11,9 @@ from django.db.models import Model
 from django.utils import timezone
 
 from gym.accounts.models import ApiToken, User
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite
 from gym.api.models import SentRequest
 from gym.collections.models import Collection, CollectionEntry
-from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.lmchallenge.models import Corpus, Game, Guess
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission

@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.urls import reverse
 
 from gym.accounts.models import User
-from gym.conversations.models import AgentRun
+from gym.agents.models import AgentRun
 from gym.lmchallenge.models import Game
 from gym.propara.models import Submission
 from gym.runs.models import SuiteRun

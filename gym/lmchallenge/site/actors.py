@@ -15,16 +15,16 @@ from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
-from gym.lmchallenge import logs, players
-from gym.lmchallenge.adaptive import AdaptivePlayer
-from gym.lmchallenge.backend_players import player_for_backend
-from gym.lmchallenge.corpus import Line
-from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.core import logs, players
+from gym.lmchallenge.core.adaptive import AdaptivePlayer
+from gym.lmchallenge.core.backend_players import player_for_backend
+from gym.lmchallenge.core.corpus import Line
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.core.play import play
+from gym.lmchallenge.core.player import Player, Timed
+from gym.lmchallenge.core.process import ProcessPlayer
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.play import play
-from gym.lmchallenge.player import Player, Timed
-from gym.lmchallenge.process import ProcessPlayer
 from gym.lmchallenge.site import counting, permissions, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions

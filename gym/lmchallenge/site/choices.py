@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 
-from gym.lmchallenge.backend_players import PLAYABLE
+from gym.lmchallenge.core.backend_players import PLAYABLE
 from models_registry.selectors import runnable_by
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.interpolation import Domain
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.interpolation import Domain
+from gym.lmchallenge.core.stats import IC_METRICS
+from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import comparing, counting, selectors
 from gym.lmchallenge.site.charts import learning_figure, search_figure
 from gym.lmchallenge.site.game_views import about, filter_of, visible
-from gym.lmchallenge.stats import IC_METRICS
-from gym.lmchallenge.tokens import FILTER_WORDS
 from gym.runs.pages.figures import Figure
 
 METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gym.lmchallenge.compare import Comparison, TextFingerprint
-from gym.lmchallenge.compare import compare as compare_tables
-from gym.lmchallenge.errors import LogError
+from gym.lmchallenge.core.compare import Comparison, TextFingerprint
+from gym.lmchallenge.core.compare import compare as compare_tables
+from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.table import read_table
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
-from gym.lmchallenge.table import read_table
 
 CLUSTERS = {"auto": "users if there are ten, else lines", "user": "users", "line": "lines"}
 MOST = 6

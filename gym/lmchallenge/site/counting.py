@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from gym.lmchallenge import interpolation, stats
-from gym.lmchallenge.compare import TextFingerprint
-from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
-from gym.lmchallenge.interpolation import Domain, Mix
+from gym.lmchallenge.core import interpolation, stats
+from gym.lmchallenge.core.compare import TextFingerprint
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
+from gym.lmchallenge.core.interpolation import Domain, Mix
+from gym.lmchallenge.core.play import learnt_before
+from gym.lmchallenge.core.stats import IC_METRICS
+from gym.lmchallenge.core.table import Table, read_table
+from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.play import learnt_before
 from gym.lmchallenge.site.storage import decoded, lines_of, table_of
-from gym.lmchallenge.stats import IC_METRICS
-from gym.lmchallenge.table import Table, read_table
-from gym.lmchallenge.tokens import FILTERS
 
 MAX_PARTS = 1_000
 """Users of a log that are counted apart."""

@@ -9,10 +9,10 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from gym.downloads import csv_download, json_download, stream
+from gym.lmchallenge.core.stats import HITS, LAST_INDEX
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.counting import keep_of, statistics_of
-from gym.lmchallenge.stats import HITS, LAST_INDEX
 
 
 def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.lmchallenge import typing_errors
-from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
+from gym.lmchallenge.core import typing_errors
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site.choices import PLAYER_OPTIONS, Option, players_for
 from gym.lmchallenge.site.playing import Wish, programs

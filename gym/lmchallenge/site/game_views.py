@@ -13,7 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
-from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import downloads, permissions, playing, presenters, selectors
 from gym.lmchallenge.site.charts import learning_figure
@@ -21,7 +22,6 @@ from gym.lmchallenge.site.counting import keep_of, statistics_of
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
 from gym.lmchallenge.site.views import visible as visible_corpus
-from gym.lmchallenge.tokens import FILTER_WORDS
 from gym.uploads import open_upload
 
 STOP_POLLING = 286

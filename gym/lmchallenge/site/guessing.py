@@ -16,10 +16,10 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.registry import handler
 from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
-from gym.lmchallenge.backend_players import PLAYABLE, player_for_backend
-from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.core.backend_players import PLAYABLE, player_for_backend
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.player import Request
 from gym.lmchallenge.models import Guess
-from gym.lmchallenge.player import Request
 from gym.lmchallenge.site.counting import finite
 from gym.runs import limits
 from models_registry import permissions

@@ -12,18 +12,18 @@ from django.db import transaction
 
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, Refused, check
-from gym.lmchallenge import corpus as corpora
-from gym.lmchallenge import corpus_tools, players
-from gym.lmchallenge.alignment import LogText
-from gym.lmchallenge.backend_players import PLAYABLE
-from gym.lmchallenge.errors import CorpusError, LmcError, LogError
-from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.core import corpus as corpora
+from gym.lmchallenge.core import corpus_tools, players
+from gym.lmchallenge.core.alignment import LogText
+from gym.lmchallenge.core.backend_players import PLAYABLE
+from gym.lmchallenge.core.errors import CorpusError, LmcError, LogError
+from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.core.typing_errors import ErrorModel
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
-from gym.lmchallenge.typing_errors import ErrorModel
 from gym.runs import limits
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel

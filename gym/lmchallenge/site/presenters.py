@@ -11,12 +11,12 @@ from django.http import Http404, HttpRequest
 from msgspec import UNSET
 
 from gym.lib.stats.intervals import wilson
-from gym.lmchallenge.alignment import Match
-from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.interpolation import Mix
-from gym.lmchallenge.log_schema import CorrectionEntry
+from gym.lmchallenge.core.alignment import Match
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.interpolation import Mix
+from gym.lmchallenge.core.log_schema import CorrectionEntry
+from gym.lmchallenge.core.pretty import OUTCOME_WORDS, Span, spans
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.pretty import OUTCOME_WORDS, Span, spans
 from gym.lmchallenge.site import counting, storage
 
 LINES_PER_PAGE = 25

@@ -15,9 +15,9 @@ from django.utils.text import slugify
 from gym.addresses import at_free_slug
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, opened
-from gym.lmchallenge import corpus as corpora
-from gym.lmchallenge import corpus_tools
-from gym.lmchallenge.errors import CorpusError
+from gym.lmchallenge.core import corpus as corpora
+from gym.lmchallenge.core import corpus_tools
+from gym.lmchallenge.core.errors import CorpusError
 from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.storage import bounded_lines, named, pack

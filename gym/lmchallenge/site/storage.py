@@ -13,16 +13,16 @@ from typing import Any
 from django.db.models import F
 
 from gym.lib import bounded
-from gym.lmchallenge import corpus as corpora
-from gym.lmchallenge import log_decoder, logs
-from gym.lmchallenge.alignment import LogText
-from gym.lmchallenge.corpus import Line
-from gym.lmchallenge.errors import LmcError, LogError
-from gym.lmchallenge.interpolation import Mix, Tokens
-from gym.lmchallenge.log_schema import LogLine
-from gym.lmchallenge.logs import Row
+from gym.lmchallenge.core import corpus as corpora
+from gym.lmchallenge.core import log_decoder, logs
+from gym.lmchallenge.core.alignment import LogText
+from gym.lmchallenge.core.corpus import Line
+from gym.lmchallenge.core.errors import LmcError, LogError
+from gym.lmchallenge.core.interpolation import Mix, Tokens
+from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.logs import Row
+from gym.lmchallenge.core.table import Table, read_table
 from gym.lmchallenge.models import Corpus, Game, LogChunk
-from gym.lmchallenge.table import Table, read_table
 
 CHUNK_BYTES = 1_000_000
 """Unpacked; a chunk is cut behind the line that reaches it."""

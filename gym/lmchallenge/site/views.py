@@ -13,8 +13,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.downloads import stream
-from gym.lmchallenge import corpus_tools
-from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.core import corpus_tools
+from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services, storage
 from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm

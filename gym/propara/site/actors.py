@@ -11,10 +11,10 @@ from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.registry import handler
-from gym.propara.generate import PROMPT, GenerationError, answer_process
-from gym.propara.grid import read_grids
+from gym.propara.core.generate import PROMPT, GenerationError, answer_process
+from gym.propara.core.grid import read_grids
+from gym.propara.core.sentences import read_sentences
 from gym.propara.models import GeneratedProcess, Submission
-from gym.propara.sentences import read_sentences
 from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
 from models_registry import permissions as model_permissions

@@ -7,7 +7,7 @@ from functools import partial
 
 from gym.lib.charts.heat import heat_chart
 from gym.lib.charts.rows import RowMark, interval_rows
-from gym.propara.grid import ACTIONS
+from gym.propara.core.grid import ACTIONS
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site.selectors import number_at
 from gym.runs.pages.figures import Figure

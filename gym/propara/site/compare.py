@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gym.propara.bootstrap import Comparison, Floats, compare_matrices, matrix_of
+from gym.propara.core.bootstrap import Comparison, Floats, compare_matrices, matrix_of
 from gym.propara.models import Submission
 
 

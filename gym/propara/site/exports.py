@@ -8,11 +8,11 @@ from typing import Any
 from django.http import HttpResponse
 
 from gym.downloads import csv_download, download, json_download
-from gym.propara import reference_output
-from gym.propara.mistakes import label
+from gym.propara.core import reference_output
+from gym.propara.core.mistakes import label
+from gym.propara.core.report import Report, evaluate
+from gym.propara.core.scoring import QUESTIONS, QuestionScore, overall
 from gym.propara.models import Submission
-from gym.propara.report import Report, evaluate
-from gym.propara.scoring import QUESTIONS, QuestionScore, overall
 
 
 def response_of(submission: Submission, form: str) -> HttpResponse | None:

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.propara.core.submission_files import MAX_BYTES
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site.services import About
-from gym.propara.submission_files import MAX_BYTES
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by

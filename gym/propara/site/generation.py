@@ -8,7 +8,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.jobs import services as jobs
-from gym.propara.generate import PROMPT
+from gym.propara.core.generate import PROMPT
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import permissions
 from gym.propara.site.services import About, check_submission_limit, describe

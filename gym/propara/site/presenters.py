@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym.propara.convert import sign
-from gym.propara.explain import event_sentence
-from gym.propara.grid import ABSENT, UNKNOWN, Grid
-from gym.propara.mistakes import action_at, location_at, same_place
-from gym.propara.pair_details import Match, Pair
-from gym.propara.process_report import ProcessReport
-from gym.propara.scoring import QUESTIONS
-from gym.propara.summary import Conversion, Move
+from gym.propara.core.convert import sign
+from gym.propara.core.explain import event_sentence
+from gym.propara.core.grid import ABSENT, UNKNOWN, Grid
+from gym.propara.core.mistakes import action_at, location_at, same_place
+from gym.propara.core.pair_details import Match, Pair
+from gym.propara.core.process_report import ProcessReport
+from gym.propara.core.scoring import QUESTIONS
+from gym.propara.core.summary import Conversion, Move
 
 SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}
 WORDS = {"CREATE": "created", "MOVE": "moved", "DESTROY": "destroyed", "NONE": "nothing happens"}

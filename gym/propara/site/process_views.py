@@ -8,11 +8,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from gym.propara.grid import read_grids
-from gym.propara.mistakes import mistakes
+from gym.propara.core.grid import read_grids
+from gym.propara.core.mistakes import mistakes
+from gym.propara.core.process_report import ProcessReport, evaluate_process
+from gym.propara.core.scoring import QUESTIONS
 from gym.propara.models import Submission
-from gym.propara.process_report import ProcessReport, evaluate_process
-from gym.propara.scoring import QUESTIONS
 from gym.propara.site import compare, presenters, selectors
 from gym.propara.site.submission_views import visible
 from gym.propara.site.views import neighbours, sentences_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
+from gym.propara.core.scoring import QUESTIONS
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
-from gym.propara.scoring import QUESTIONS
 from gym.sharing.selectors import worked_on_by
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Visibility

@@ -15,12 +15,12 @@ from django.utils.text import slugify
 from gym.addresses import at_free_slug
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
-from gym.propara.answer_files import Answers, read_answers
+from gym.propara.core.answer_files import Answers, read_answers
+from gym.propara.core.report import EVALUATOR, Report, evaluate
+from gym.propara.core.stored_report import digest
+from gym.propara.core.submission_files import Intake, take_in
 from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, Submission
-from gym.propara.report import EVALUATOR, Report, evaluate
 from gym.propara.site import permissions
-from gym.propara.stored_report import digest
-from gym.propara.submission_files import Intake, take_in
 from gym.sharing.models import Collaboration
 from suites.models import Visibility
 

@@ -13,20 +13,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.jobs.errors import TooManyJobs, WrongState
 from gym.jobs.selectors import position_in_queue
-from gym.propara.errors import ProParaError
-from gym.propara.grid import ACTIONS
-from gym.propara.mistakes import CODES as MISTAKE_CODES
-from gym.propara.mistakes import label
+from gym.propara.core.errors import ProParaError
+from gym.propara.core.grid import ACTIONS
+from gym.propara.core.mistakes import CODES as MISTAKE_CODES
+from gym.propara.core.mistakes import label
+from gym.propara.core.report import EVALUATOR
+from gym.propara.core.scoring import QUESTIONS
+from gym.propara.core.stored_report import digest
+from gym.propara.core.submission_files import KINDS
+from gym.propara.core.submission_warnings import CODES as WARNING_CODES
 from gym.propara.models import AnswerSetVersion, Submission
-from gym.propara.report import EVALUATOR
-from gym.propara.scoring import QUESTIONS
 from gym.propara.site import exports, generation, permissions, selectors, services
 from gym.propara.site.charts import confusion_figure
 from gym.propara.site.forms import AboutForm, GenerateForm, SubmitForm
 from gym.propara.site.views import form_status, problems_of, version_of
-from gym.propara.stored_report import digest
-from gym.propara.submission_files import KINDS
-from gym.propara.submission_warnings import CODES as WARNING_CODES
 from gym.runs.pages.figures import Figure
 
 STOP_POLLING = 286

@@ -14,12 +14,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.downloads import download
-from gym.propara import convert, prompts
-from gym.propara.errors import ProParaError
-from gym.propara.grid import read_grids
+from gym.propara.core import convert, prompts
+from gym.propara.core.errors import ProParaError
+from gym.propara.core.grid import read_grids
+from gym.propara.core.report import EVALUATOR
+from gym.propara.core.sentences import read_sentences
 from gym.propara.models import AnswerSet, AnswerSetVersion
-from gym.propara.report import EVALUATOR
-from gym.propara.sentences import read_sentences
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.charts import board_figure
 from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from django.urls import reverse
 
-from gym.lmchallenge import log_decoder
+from gym.lmchallenge.core import log_decoder
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, upload

@@ -13,10 +13,10 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gym.lmchallenge import logs
-from gym.lmchallenge.errors import LogError
-from gym.lmchallenge.interpolation import Mix, Tokens
-from gym.lmchallenge.log_decoder import read_lines, read_rows
+from gym.lmchallenge.core import logs
+from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.interpolation import Mix, Tokens
+from gym.lmchallenge.core.log_decoder import read_lines, read_rows
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import presenters, storage
 from gym.lmchallenge.site.downloads import offered

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from gym.lmchallenge.cli import Streams
+from gym.lmchallenge.core.cli import Streams
 from gym.lmchallenge.management.commands.lmc import main
 from tests.walk import checked_demo_model
 

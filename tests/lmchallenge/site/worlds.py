@@ -12,7 +12,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
-from gym.lmchallenge.games import GameOptions
+from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import playing, services
 

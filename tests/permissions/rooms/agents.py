@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gym.conversations.models import CaseRun
-from tests.conversations.site import GOOD, make_run, make_server, make_suite
+from gym.agents.models import CaseRun
+from tests.agents.site import GOOD, make_run, make_server, make_suite
 from tests.permissions.rooms import (
     API_EDITORS,
     API_OWNER,

@@ -12,8 +12,8 @@ from django.urls import reverse
 from gym.demo.catalogue import MODELS_DIR
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
-from gym.propara.generate import GenerationError, answer_process, spans
-from gym.propara.grid import read_grids
+from gym.propara.core.generate import GenerationError, answer_process, spans
+from gym.propara.core.grid import read_grids
 from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.site import actors, generation
 from gym.propara.site.services import About

@@ -10,9 +10,9 @@ import pytest
 from django.urls import reverse
 
 from gym.propara import evaluate
-from gym.propara.bootstrap import compare
+from gym.propara.core.bootstrap import compare
+from gym.propara.core.scoring import harmonic, overall
 from gym.propara.models import Submission
-from gym.propara.scoring import harmonic, overall
 from gym.propara.site import selectors, services
 from gym.propara.site.compare import compare_submissions
 from gym.propara.site.exports import process_rows
@@ -207,7 +207,7 @@ def test_systems_on_different_answers_are_not_compared(client, people, pair):
 
 
 def test_the_references_files_can_be_downloaded_byte_for_byte(client, pair, tmp_path):
-    from gym.propara import cli
+    from gym.propara.core import cli
 
     for name, text in (
         ("a", pair[0].version.answers),

@@ -12,13 +12,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.propara import evaluate
-from gym.propara.errors import ProParaError
+from gym.propara.core.errors import ProParaError
+from gym.propara.core.report import EVALUATOR
+from gym.propara.core.stored_report import MAX_WARNINGS
+from gym.propara.core.submission_files import MAX_BYTES, take_in
 from gym.propara.models import Submission
-from gym.propara.report import EVALUATOR
 from gym.propara.site import services
 from gym.propara.site.exports import samples_summary
-from gym.propara.stored_report import MAX_WARNINGS
-from gym.propara.submission_files import MAX_BYTES, take_in
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped, tsv
 

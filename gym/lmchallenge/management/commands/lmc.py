@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from gym.lmchallenge import cli, players
-from gym.lmchallenge.errors import LmcError
-from gym.lmchallenge.player import Player
-from gym.lmchallenge.process import Command as Process
+from gym.lmchallenge.core import cli, players
+from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.player import Player
+from gym.lmchallenge.core.process import Command as Process
 from gym.site_command import database_problem
 
 
@@ -46,7 +46,7 @@ def _named() -> Mapping[str, Process]:
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
     """A model of the site; whoever may run manage.py may use every one of them."""
-    from gym.lmchallenge.backend_players import player_for_backend
+    from gym.lmchallenge.core.backend_players import player_for_backend
     from models_registry.backends import BackendError
     from models_registry.models import RegisteredModel
     from models_registry.warm import load_pinned

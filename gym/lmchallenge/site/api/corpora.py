@@ -15,7 +15,7 @@ from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
-from gym.lmchallenge.errors import LmcError
+from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services
 from gym.lmchallenge.site.api.serializers import CorpusDetailSerializer, CorpusSerializer

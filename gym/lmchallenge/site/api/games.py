@@ -17,8 +17,8 @@ from gym.api.base import ApiView, ListView, get_or_404, locked
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.lmchallenge import typing_errors
-from gym.lmchallenge.games import GAME_WORDS, SELECT_FROM, GameOptions
+from gym.lmchallenge.core import typing_errors
+from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
 from gym.lmchallenge.site.api.corpora import FORM, corpus_of

@@ -13,12 +13,12 @@ from gym.api.base import AddressDecides, ApiView
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
-from gym.lmchallenge.interpolation import Domain
+from gym.lmchallenge.core.interpolation import Domain
+from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import comparing, counting, downloads
 from gym.lmchallenge.site.api.games import seen
 from gym.lmchallenge.site.compare_views import DEFAULTS, METRICS
-from gym.lmchallenge.tokens import FILTERS
 
 OBJECT = {"type": "object"}
 MOST_LINES = 1_000

@@ -129,8 +129,8 @@ class ProParaProcessSerializer(serializers.Serializer):
 
 def process_detail(report: Any) -> dict[str, Any]:
     """A ProcessReport with all its pairs, mistakes and grids."""
-    from gym.propara.mistakes import mistakes
-    from gym.propara.scoring import QUESTIONS
+    from gym.propara.core.mistakes import mistakes
+    from gym.propara.core.scoring import QUESTIONS
 
     def items(rows: Any) -> list[Any]:
         return [row._asdict() if hasattr(row, "_asdict") else row for row in rows]

@@ -17,12 +17,12 @@ from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
 from gym.downloads import download
-from gym.propara.errors import ProParaError
+from gym.propara.core.errors import ProParaError
+from gym.propara.core.submission_files import MAX_BYTES
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.api.serializers import AnswerSetSerializer, AnswerSetVersionSerializer
 from gym.propara.site.views import TYPES, download_of, problems_of
-from gym.propara.submission_files import MAX_BYTES
 from gym.uploads import read_upload
 from suites.models import Visibility
 

@@ -21,9 +21,11 @@ from gym.api.filters import Filters, WholeNumberFilter
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
-from gym.propara.answer_files import read_answers
+from gym.propara.core.answer_files import read_answers
+from gym.propara.core.report import evaluate
+from gym.propara.core.stored_report import digest
+from gym.propara.core.submission_files import MAX_BYTES, take_in
 from gym.propara.models import AnswerSetVersion, Submission
-from gym.propara.report import evaluate
 from gym.propara.site import generation, permissions, selectors, services
 from gym.propara.site.api.serializers import (
     ProParaSubmissionSerializer,
@@ -31,8 +33,6 @@ from gym.propara.site.api.serializers import (
 )
 from gym.propara.site.api.sets import FORM
 from gym.propara.site.compare import compare_submissions
-from gym.propara.stored_report import digest
-from gym.propara.submission_files import MAX_BYTES, take_in
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Visibility

@@ -1,0 +1,133 @@
+"""A test case as form fields, and the case that the fields make. Pure.
+
+Objects (metadata, private data, response) are fields in HOCON, without the outer braces. A field that was not changed
+keeps its value, so that opening and saving a form changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gym.agents.core.cases import write_fields
+from gym.agents.core.hocon import HoconError, read
+
+Fields = Mapping[str, str]
+TOP = ("agent", "connections", "success_ratio", "timeout_in_seconds", "metadata", "use_direct")
+TURN = ("text", "sly_data", "chat_filter", "timeout_in_seconds", "continue_conversation", "response")
+OBJECTS = ("metadata", "sly_data", "response")
+SWITCHES = ("use_direct", "continue_conversation")
+"""Fields that hold "yes" or "no"."""
+EMPTY_TURN = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
+MAX_TURNS = 100
+"""Cases with more have no form, because the site accepts 1000 fields."""
+_ABSENT = object()
+
+
+def fields_of(document: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """The fields of a case, and those of each turn."""
+    top = {name: _shown(name, document.get(name)) for name in TOP}
+    turns = document.get("interactions") or []
+    return top, [_fields_of_turn(turn) for turn in turns]
+
+
+def _shown(name: str, value: Any) -> str:
+    if name in SWITCHES:
+        by_default = name == "continue_conversation"
+        return "yes" if (by_default if value is None else value) else "no"
+    if value is None:
+        return ""
+    if name in OBJECTS:
+        return write_fields(value)
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def document_of(
+    before: Mapping[str, Any], top: Fields, turns: Sequence[Fields]
+) -> tuple[dict[str, Any], list[str]]:
+    """The case that the fields make, and the problems of single fields. Keys without a field are kept from `before`;
+    turns with only empty fields are left out, unless they were so before."""
+    problems: list[str] = []
+    known = before.get("interactions") or []
+    made = []
+    for number, fields in enumerate(turns):
+        old = known[number] if number < len(known) else None
+        if _is_empty(fields) and (old is None or not _is_empty(_fields_of_turn(old))):
+            continue
+        made.append(_changed(TURN, old or {}, fields, f"Turn {number + 1}, ", problems))
+    document = _changed(TOP, before, top, "", problems)
+    if made or before.get("interactions"):
+        document["interactions"] = made
+    return document, problems
+
+
+def _fields_of_turn(turn: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _shown(name, turn.get(name)) for name in TURN}
+
+
+def _is_empty(fields: Fields) -> bool:
+    return not any(fields.get(name, "").strip() for name in TURN if name not in SWITCHES)
+
+
+def _changed(
+    names: Sequence[str], old: Mapping[str, Any], fields: Fields, place: str, problems: list[str]
+) -> dict[str, Any]:
+    """`old` with what the fields say instead, in the order of `names`."""
+    made: dict[str, Any] = {}
+    for name in names:
+        shown = plain_lines(_shown(name, old.get(name)))
+        given = plain_lines(fields.get(name, shown))
+        if given == shown:
+            value = old.get(name, _ABSENT)
+        else:
+            label = place + name.replace("_", " ")
+            value = _read(name, given, label[0].upper() + label[1:], problems)
+        if value is not _ABSENT:
+            made[name] = value
+    return {**made, **{key: value for key, value in old.items() if key not in names}}
+
+
+def plain_lines(text: str) -> str:
+    """Browsers send other line ends than a file may have."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(name: str, given: str, place: str, problems: list[str]) -> Any:
+    """The value of a field; an empty one has none."""
+    if name in SWITCHES:
+        return given == "yes"
+    if not given.strip():
+        return _ABSENT
+    if name in OBJECTS:
+        return _object(given, place, problems)
+    readers: dict[str, Callable[[str], Any]] = {"connections": _connections, "timeout_in_seconds": _number}
+    return given if name == "text" else readers.get(name, str)(given.strip())
+
+
+def _connections(text: str) -> Any:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    return names[0] if len(names) == 1 else names
+
+
+def _object(text: str, place: str, problems: list[str]) -> Any:
+    try:
+        value = read(text).value
+    except HoconError as error:
+        problems.append(f"{place}, {error}")
+        return _ABSENT
+    if not isinstance(value, dict):
+        problems.append(f"{place}: keys and values are needed here.")
+        return _ABSENT
+    return value
+
+
+def _number(text: str) -> Any:
+    """A number if it is one; else the text, which the reader of cases rejects."""
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return value if math.isfinite(value) else text

@@ -1,0 +1,116 @@
+"""Hiding what must not be stored: secrets in any text, and private data that are not tested. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import quote
+
+from gym.agents.core.cases import TestCase
+
+HIDDEN = "•••"
+"""Stands for a value that is not stored."""
+HIDDEN_NUMBER = f"{HIDDEN} (a number)"
+"""Stands for a secret sent as a number."""
+UNKEPT = re.compile("[\0\ud800-\udfff]")
+"""Characters that databases refuse."""
+SHORTEST = 4
+"""Shorter values are refused as secrets: hiding them would hide half of every text."""
+TOO_SHORT = f"A secret has at least {SHORTEST} characters: shorter ones cannot be looked for in answers."
+CUT = "…"
+"""Ends a truncated text, which may end in part of a secret."""
+CREDENTIAL = re.compile(r"(?:bearer|basic|token|apikey|api-key|key)\s+(\S.*)", re.IGNORECASE)
+MOST_CUTS = 50
+
+Redactor = Callable[[Any], Any]
+
+
+def header_words(value: str) -> tuple[str, ...]:
+    """The secrets in a header: its value, and the credential in it ("Bearer …")."""
+    found = CREDENTIAL.fullmatch(value)
+    return (value, found[1]) if found else (value,)
+
+
+def can_be_hidden(value: str) -> bool:
+    return len(value.strip()) >= SHORTEST
+
+
+def redactor(secrets: Iterable[str]) -> Redactor:
+    """A function that removes these texts, and characters that a database refuses, from any JSON value."""
+    known = {spelling for word in secrets for spelling in _spellings(word) if can_be_hidden(spelling)}
+    words = sorted(known, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, words))) if words else None
+
+    def text(value: str) -> str:
+        value = UNKEPT.sub("\ufffd", value)
+        return _without_beginnings(pattern.sub(HIDDEN, value), words) if pattern else value
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return text(value)
+        if isinstance(value, dict):
+            return {text(key): clean(below) for key, below in value.items()}
+        if isinstance(value, list | tuple):
+            return [clean(below) for below in value]
+        if isinstance(value, int | float) and str(value) in known:
+            return HIDDEN_NUMBER
+        return value
+
+    return clean
+
+
+def _spellings(word: str) -> set[str]:
+    """A secret as such, and as JSON, Python and URLs write it."""
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
+    dumped = {json.dumps(word)[1:-1], json.dumps(word, ensure_ascii=False)[1:-1]}
+    return {word, word.strip(), escaped, repr(word)[1:-1], quote(word, safe=""), quote(word), *dumped}
+
+
+def _without_beginnings(text: str, words: list[str]) -> str:
+    """Hide the beginning of a secret that was truncated."""
+    if CUT not in text:
+        return text
+    *before, last = text.rsplit(CUT, MOST_CUTS)
+    return CUT.join([*(_ended(part, words) for part in before), last])
+
+
+def _ended(part: str, words: list[str]) -> str:
+    for word in words:
+        for length in range(min(len(word) - 1, len(part)), SHORTEST - 1, -1):
+            if part.endswith(word[:length]):
+                return part[:-length] + HIDDEN
+    return part
+
+
+def tested_only(sly_data: Any, case: TestCase, interaction: int) -> Any:
+    """Private data as stored: all keys, but only the values that a check of this interaction looks at."""
+    paths = [check.path for check in case.interactions[interaction].checks if check.part == "sly_data"]
+    return _keep(sly_data, paths)
+
+
+def _keep(value: Any, paths: list[tuple[str, ...]]) -> Any:
+    if value is None:
+        return None
+    if () in paths:
+        return value
+    if not isinstance(value, dict):
+        return HIDDEN
+    kept = {}
+    for key, below in value.items():
+        further = [path[1:] for path in paths if path and path[0] == key]
+        kept[key] = _keep(below, further) if further else HIDDEN
+    return kept
+
+
+def hides(value: Any) -> bool:
+    """Is a part of this stored value hidden?"""
+    if isinstance(value, dict):
+        return any(map(hides, value.values()))
+    return any(map(hides, value)) if isinstance(value, list) else bool(value in (HIDDEN, HIDDEN_NUMBER))
+
+
+def mentions(marker: str, value: Any) -> bool:
+    """Is the marker anywhere in this stored value, also within a text?"""
+    return marker in json.dumps(value, ensure_ascii=False)

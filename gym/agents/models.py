@@ -1,0 +1,349 @@
+"""Agent servers, suites of test cases, and what came of running them."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.urls import reverse
+
+from gym.agents.core.cases import Problem, Ratio, Reading, TestCase, look_at
+from gym.agents.core.results import CaseResult, IterationResult, add_up
+from gym.runs.models import new_key
+from gym.secrets import SecretsField
+from models_registry.models import RegisteredModel
+
+ARROW = " → "
+"""Between the versions that a server reported during one run."""
+
+
+class Visibility(models.TextChoices):
+    PRIVATE = "private", "private"
+    PUBLIC = "public", "public"
+
+
+class AgentServer(models.Model):
+    """How to reach a registered model of the kind agent. Secret headers are encrypted."""
+
+    class Kind(models.TextChoices):
+        SERVER = "server", "Agent server (neuro-san's HTTP interface)"
+        CHAT = "chat", "Chat endpoint (OpenAI-compatible)"
+        MODEL = "model", "A registered causal model, continuing what it is told"
+        EMBEDDED = "embedded", "The embedded agents: echo, calculator and friends"
+
+    model = models.OneToOneField(RegisteredModel, on_delete=models.CASCADE, related_name="agent_server")
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.SERVER)
+    url = models.CharField("address", max_length=500, blank=True)
+    chat_model = models.CharField(
+        max_length=200, blank=True, help_text="name the chat endpoint knows its model by"
+    )
+    wraps = models.ForeignKey(
+        RegisteredModel, on_delete=models.PROTECT, null=True, blank=True, related_name="wrapped_as_agents"
+    )
+    secrets = SecretsField()
+    checked_at = models.DateTimeField(null=True, blank=True)
+    version = models.CharField(max_length=100, blank=True)
+    agents = models.JSONField(default=list, blank=True, help_text="[{agent_name, description, tags}]")
+    graphs = models.JSONField(default=dict, blank=True, help_text="agent -> connectivity_info")
+
+    class Meta:
+        ordering = ["model__name"]
+
+    def __str__(self) -> str:
+        return self.model.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("agent-server", args=[self.model.slug])
+
+    @property
+    def secret_names(self) -> list[str]:
+        return sorted(self.secrets)
+
+
+class AgentSuite(models.Model):
+    """Test cases with the judge of their gist and the variables that they may name."""
+
+    slug = models.SlugField(
+        max_length=80,
+        unique=True,
+        validators=[
+            RegexValidator(r"^(?!(new|servers|runs|compare)$)", "This name is taken by a page of the site.")
+        ],
+    )
+    title = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="agent_suites")
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    description = models.TextField(blank=True)
+    judge = models.ForeignKey(
+        RegisteredModel, on_delete=models.SET_NULL, null=True, blank=True, related_name="judges_for"
+    )
+    judge_agent = models.CharField(
+        max_length=200, blank=True, help_text="the judging agent, if the judge has several"
+    )
+    judge_votes = models.PositiveSmallIntegerField(default=1)
+    variables = SecretsField()
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["title"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("agent-suite", args=[self.slug])
+
+    @property
+    def variable_names(self) -> list[str]:
+        return sorted(self.variables)
+
+
+class AgentCase(models.Model):
+    """One test case, stored as the text it was uploaded or written as."""
+
+    suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="cases")
+    name = models.CharField(
+        max_length=200, help_text="a path such as music/beatles; .hocon is added in exports"
+    )
+    text = models.TextField()
+    agent = models.CharField(max_length=200, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["suite_id", "name"]
+        constraints = [models.UniqueConstraint(fields=["suite", "name"], name="case_name_once_per_suite")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("agent-case", args=[self.suite.slug, self.pk])
+
+    def look(self) -> tuple[TestCase | None, list[Problem]]:
+        """The case and its problems; variables stand for themselves."""
+        return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
+
+
+class AgentRun(models.Model):
+    """Cases of a suite on one server. `completed_at` is set when the job ends."""
+
+    key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
+    suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="runs")
+    server = models.ForeignKey(AgentServer, on_delete=models.PROTECT, related_name="runs")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="agent_runs"
+    )
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="agent_run"
+    )
+    options = models.JSONField(default=dict, help_text="reading, early_stop, parallel")
+    server_version = models.CharField(
+        max_length=500, blank=True, help_text="as the server told while it answered; several joined by arrows"
+    )
+    rescored_from = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rescored"
+    )
+    spent = models.FloatField(default=0.0, help_text="wall-clock seconds, those of all attempts together")
+    created = models.DateTimeField(auto_now_add=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.server} on {self.suite}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("agent-run", args=[self.key])
+
+    @property
+    def state(self) -> str:
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"
+
+    @property
+    def is_done(self) -> bool:
+        return self.completed_at is not None
+
+    @property
+    def reading(self) -> Reading:
+        reading: Reading = self.options.get("reading", "document")
+        return reading
+
+    @property
+    def early_stop(self) -> bool:
+        return bool(self.options.get("early_stop"))
+
+    @property
+    def parallel(self) -> int:
+        return int(self.options.get("parallel", 4))
+
+    @property
+    def versions(self) -> list[str]:
+        """Several: the version changed on the way."""
+        return self.server_version.split(ARROW) if self.server_version else []
+
+    @property
+    def version_changed(self) -> bool:
+        return len(self.versions) > 1
+
+
+class CaseRun(models.Model):
+    """One case of a run: its text as it was, and the sums over its iterations. Empty `outcome`: not finished."""
+
+    run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="case_runs")
+    case = models.ForeignKey(AgentCase, on_delete=models.SET_NULL, null=True, related_name="case_runs")
+    name = models.CharField(max_length=200)
+    text = models.TextField()
+    agent = models.CharField(max_length=200, blank=True)
+    asked = models.PositiveIntegerField(default=0)
+    needed = models.PositiveIntegerField(default=0)
+    required_rate = models.FloatField(default=1.0)
+    outcome = models.CharField(max_length=10, blank=True)
+    error = models.TextField(blank=True)
+    passed = models.PositiveIntegerField(default=0)
+    made = models.PositiveIntegerField(
+        default=0, help_text="iterations with a verdict: neither errors nor skipped"
+    )
+    errors = models.PositiveIntegerField(default=0, help_text="iterations that ended without a verdict")
+    checks_made = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(default=0.0, help_text="sum over iterations")
+    spent = models.FloatField(
+        default=0.0, help_text="wall-clock seconds, for the test's timeout after an interruption"
+    )
+    tokens = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["run_id", "name"]
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="case_once_per_run")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("agent-case-run", args=[self.run.key, self.pk])
+
+    @property
+    def early_stop(self) -> bool:
+        """Do its iterations end as soon as the ratio is decided? A single one cannot end early."""
+        return self.run.early_stop and self.asked > 1
+
+    @property
+    def is_mixed(self) -> bool:
+        """Did some of its iterations pass, and others not?"""
+        return 0 < self.passed < self.made
+
+    def results(self) -> list[IterationResult]:
+        return [
+            IterationResult.from_dict(row.data)
+            for row in sorted(self.iterations.all(), key=attrgetter("number"))
+        ]
+
+    def result(self) -> CaseResult:
+        """From rows alone: the case need not be read, so no variable is needed."""
+        asked = max(1, self.asked)
+        ratio = Ratio(self.needed, asked, f"{self.needed}/{self.asked}")
+        made = tuple(self.results())
+        return CaseResult(self.agent, ratio, self.run.reading, made, asked, self.error, self.early_stop)
+
+
+class CaseIteration(models.Model):
+    """One iteration with its transcript, written as it ends: a killed worker loses only the unfinished ones."""
+
+    case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="iterations")
+    number = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=10)
+    data = models.JSONField(help_text="IterationResult.as_dict()")
+
+    class Meta:
+        ordering = ["case_run_id", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["case_run", "number"], name="iteration_once_per_case_run")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.case_run} {self.number}"
+
+
+class FailureMode(models.Model):
+    """A failure mode that was named or merged. `group` (assessor.group_id) and `proposed` are set where a model named
+    it."""
+
+    suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
+    case_name = models.CharField(max_length=200)
+    mode = models.CharField(max_length=12)
+    name = models.CharField(max_length=300, blank=True)
+    merged_into = models.CharField(max_length=12, blank=True)
+    group = models.CharField(max_length=12, blank=True)
+    proposed = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering = ["suite_id", "case_name", "mode"]
+        constraints = [
+            models.UniqueConstraint(fields=["suite", "case_name", "mode"], name="mode_once_per_case")
+        ]
+
+    def __str__(self) -> str:
+        return self.shown_name or self.mode
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or self.proposed
+
+
+class Naming(models.Model):
+    """How a model sorts the failures of a case run, written as it answers. `completed_at` is set when the job ends."""
+
+    case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
+    server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")
+    agent = models.CharField(max_length=200, blank=True)
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="agent_naming"
+    )
+    chosen = models.JSONField(default=dict, help_text="place of a failure (assessor.Sample.place) -> mode")
+    total = models.PositiveIntegerField(default=0, help_text="failures that can be named")
+    trouble = models.TextField(blank=True, help_text="why some have no name")
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["case_run_id"]
+
+    def __str__(self) -> str:
+        return f"{self.case_run} by {self.server}"
+
+    @property
+    def state(self) -> str:
+        if self.completed_at is not None:
+            return "done"
+        return self.job.state if self.job is not None else "failed"
+
+    @property
+    def unnamed(self) -> int:
+        return self.total - len(self.chosen)
+
+
+class JudgeOpinion(models.Model):
+    """A remembered verdict of a judge. `key`: llm_judge.VotingJudge.key."""
+
+    suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="opinions")
+    key = models.CharField(max_length=64)
+    opinion = models.JSONField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created"]
+        constraints = [models.UniqueConstraint(fields=["suite", "key"], name="opinion_once_per_suite")]
+
+    def __str__(self) -> str:
+        return f"{self.opinion.get('verdict')}"
+
+
+def tokens_of(case_runs: Any) -> dict[str, Any]:
+    """Sums of token counts and cost over finished case runs; see `add_up`."""
+    return add_up(case_run.tokens for case_run in case_runs if case_run.outcome)

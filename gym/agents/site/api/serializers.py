@@ -1,0 +1,328 @@
+"""What the API says about agents, their tests and runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
+from gym.agents.site import permissions
+from gym.agents.site.presenters import repeats_of
+from gym.jobs.models import Job
+from models_registry.models import RegisteredModel
+from models_registry.permissions import can_manage
+from models_registry.selectors import visible_to as visible_models
+
+VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
+
+
+class AgentSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="model.slug")
+    name = serializers.CharField(source="model.name")
+    state = serializers.ChoiceField(RegisteredModel.Status.values, source="model.status")
+    agents = serializers.SerializerMethodField()
+
+    class Meta:
+        model = AgentServer
+        fields = ["id", "name", "kind", "state", "version", "agents"]
+        read_only_fields = fields
+
+    def get_agents(self, server: AgentServer) -> list[str]:
+        return [agent["agent_name"] for agent in server.agents]
+
+
+class AgentDetailSerializer(AgentSerializer):
+    owner = serializers.CharField(source="model.owner.username")
+    visibility = serializers.CharField(source="model.visibility")
+    description = serializers.CharField(source="model.description")
+    state_reason = serializers.CharField(source="model.status_reason")
+    listed = serializers.ListField(
+        child=serializers.DictField(), source="agents", help_text="as the server lists its agents"
+    )
+    graphs = serializers.DictField(help_text="agent -> who calls whom, as the server tells it")
+    url = serializers.SerializerMethodField(help_text="for those who may change the agent; else null")
+    wraps = serializers.SerializerMethodField(help_text="the model that answers, if you may see it")
+    secret_headers = serializers.SerializerMethodField(
+        help_text="their names, for those who may change the agent; else null. Values are never shown."
+    )
+
+    class Meta(AgentSerializer.Meta):
+        fields = [
+            *AgentSerializer.Meta.fields, "owner", "visibility", "description", "state_reason",
+            "checked_at", "listed", "graphs", "url", "chat_model", "wraps", "secret_headers",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def _mine(self, server: AgentServer) -> bool:
+        return can_manage(self.context["request"].user, server.model)
+
+    def get_url(self, server: AgentServer) -> str | None:
+        return server.url if self._mine(server) else None
+
+    def get_wraps(self, server: AgentServer) -> str | None:
+        seen = visible_models(self.context["request"].user).filter(pk=server.wraps_id or 0).first()
+        return seen.slug if seen is not None else None
+
+    def get_secret_headers(self, server: AgentServer) -> list[str] | None:
+        return server.secret_names if self._mine(server) else None
+
+
+class AgentSuiteSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="slug")
+    owner = serializers.CharField(source="owner.username")
+
+    class Meta:
+        model = AgentSuite
+        fields = ["id", "title", "visibility", "description", "owner"]
+        read_only_fields = fields
+
+
+class AgentSuiteDetailSerializer(AgentSuiteSerializer):
+    judge = serializers.SerializerMethodField(help_text="who checks the gist, if you may see it")
+    variables = serializers.SerializerMethodField(
+        help_text="names, for those who may edit; else null. Values are never shown."
+    )
+    n_cases = serializers.IntegerField()
+    n_runs = serializers.IntegerField()
+
+    class Meta(AgentSuiteSerializer.Meta):
+        fields = [
+            *AgentSuiteSerializer.Meta.fields, "judge", "judge_agent", "judge_votes", "variables",
+            "n_cases", "n_runs", "created", "updated",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_judge(self, suite: AgentSuite) -> str | None:
+        user = self.context["request"].user
+        seen = suite.judge is not None and visible_models(user).filter(pk=suite.judge.pk).exists()
+        return suite.judge.slug if seen and suite.judge is not None else None
+
+    def get_variables(self, suite: AgentSuite) -> list[str] | None:
+        may_see = permissions.can_manage(self.context["request"].user, suite)
+        return suite.variable_names if may_see else None
+
+
+class AgentCaseSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = AgentCase
+        fields = ["id", "name", "agent"]
+        read_only_fields = fields
+
+
+class AgentCasesSerializer(serializers.Serializer):
+    cases = AgentCaseSerializer(many=True)
+
+
+class AgentFindingSerializer(serializers.Serializer):
+    severity = serializers.ChoiceField(["error", "warning", "info"])
+    code = serializers.CharField()
+    where = serializers.CharField(help_text="a path such as interactions[0].response.text")
+    line = serializers.IntegerField(help_text="from 1; 0: not known")
+    column = serializers.IntegerField()
+    message = serializers.CharField()
+    hint = serializers.CharField()
+
+
+class AgentCheckSerializer(serializers.Serializer):
+    ok = serializers.BooleanField(help_text="whether it could be saved and run")
+    agent = serializers.CharField()
+    findings = AgentFindingSerializer(many=True)
+
+
+class AgentCaseHistorySerializer(serializers.ModelSerializer):
+    run = serializers.CharField(source="run.key")
+    agent = serializers.CharField(source="run.server.model.slug")
+    created = serializers.DateTimeField(source="run.created")
+    version = serializers.CharField(source="run.server_version", help_text=VERSION)
+
+    class Meta:
+        model = CaseRun
+        fields = ["run", "agent", "created", "version", "outcome", "passed", "made", "errors"]
+        read_only_fields = fields
+
+
+class AgentCaseDetailSerializer(AgentCaseSerializer):
+    findings = AgentFindingSerializer(many=True)
+    flaky = serializers.BooleanField(help_text="did the same case both pass and not pass")
+    history = AgentCaseHistorySerializer(many=True, help_text="finished runs, the newest first, 50 at most")
+
+    class Meta(AgentCaseSerializer.Meta):
+        fields = [*AgentCaseSerializer.Meta.fields, "text", "findings", "flaky", "history"]
+        read_only_fields = fields
+
+
+class AgentCaseRunSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = CaseRun
+        fields = [
+            "id", "name", "agent", "outcome", "passed", "made", "errors", "needed", "asked",
+            "checks_made", "error",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class AgentAtKSerializer(serializers.Serializer):
+    k = serializers.IntegerField()
+    any = serializers.FloatField(help_text="pass@k: the chance that at least one of k iterations passes")
+    any_low = serializers.FloatField(source="any_interval.low", help_text="95% interval")
+    any_high = serializers.FloatField(source="any_interval.high")
+    all = serializers.FloatField(help_text="pass^k: the chance that all of k iterations pass")
+    all_low = serializers.FloatField(source="all_interval.low", help_text="95% interval")
+    all_high = serializers.FloatField(source="all_interval.high")
+    cases = serializers.IntegerField(
+        source="n", help_text="cases this is the mean over: the same for every k"
+    )
+    of = serializers.IntegerField(
+        help_text="finished cases; the others have too few iterations with a verdict"
+    )
+
+
+class AgentRunSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    suite = serializers.CharField(source="suite.slug")
+    agent = serializers.CharField(source="server.model.slug")
+    versions = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="as the agent told while it answered; several: it changed on the way",
+    )
+    state = serializers.ChoiceField(Job.State.values)
+    job = serializers.UUIDField(source="job_id", allow_null=True)
+    options = serializers.DictField()
+    rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
+    cases = AgentCaseRunSerializer(source="case_runs", many=True)
+    at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
+
+    class Meta:
+        model = AgentRun
+        fields = [
+            "id", "suite", "agent", "versions", "state", "job", "options", "rescored_from", "created",
+            "completed_at", "cases", "at_k",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(AgentAtKSerializer(many=True))
+    def get_at_k(self, run: AgentRun) -> Any:
+        return AgentAtKSerializer(repeats_of(run), many=True).data
+
+
+class AgentRunsSerializer(serializers.Serializer):
+    runs = AgentRunSerializer(many=True)
+
+
+class AgentResultsSerializer(serializers.Serializer):
+    cases = serializers.ListField(child=serializers.DictField(), help_text="as in the JSON download of a run")
+
+
+class AgentCellSerializer(serializers.Serializer):
+    """The newest result of a case on an agent; null figures: none yet."""
+
+    agent = serializers.CharField()
+    run = serializers.CharField(source="newest.run.key", allow_null=True)
+    version = serializers.CharField(source="newest.run.server_version", allow_null=True, help_text=VERSION)
+    outcome = serializers.CharField(source="newest.outcome", allow_null=True)
+    passed = serializers.IntegerField(source="evidence.passed", allow_null=True)
+    n = serializers.IntegerField(source="evidence.n", allow_null=True, help_text="iterations with a verdict")
+    errors = serializers.IntegerField(
+        source="evidence.errors", allow_null=True, help_text="iterations without one, in no rate"
+    )
+    rate = serializers.FloatField(source="evidence.rate", allow_null=True)
+    low = serializers.FloatField(
+        source="evidence.interval.low", allow_null=True, help_text="95% Wilson interval of the rate"
+    )
+    high = serializers.FloatField(source="evidence.interval.high", allow_null=True)
+    verdict = serializers.CharField(
+        source="evidence.verdict",
+        allow_null=True,
+        help_text="what the interval says about the rate asked for",
+    )
+    early_stop = serializers.BooleanField(
+        source="evidence.early_stop",
+        default=False,
+        help_text="iterations ended once the ratio was decided: their rate has no interval",
+    )
+    flaky = serializers.BooleanField()
+
+
+class AgentRowSerializer(serializers.Serializer):
+    case = serializers.CharField()
+    cells = AgentCellSerializer(many=True, help_text="in the order of `agents`")
+
+
+class AgentMatrixSerializer(serializers.Serializer):
+    agents = serializers.ListField(child=serializers.CharField())
+    rows = AgentRowSerializer(many=True)
+
+
+class AgentCheckRowSerializer(serializers.Serializer):
+    """One check over all iterations."""
+
+    interaction = serializers.IntegerField(source="first.interaction", help_text="from 0")
+    where = serializers.CharField(source="first.where")
+    test = serializers.CharField(source="first.test")
+    passed = serializers.IntegerField()
+    made = serializers.IntegerField(help_text="those with a verdict")
+    errors = serializers.IntegerField(source="counts.error", default=0)
+    skipped = serializers.IntegerField(source="counts.skipped", default=0)
+
+
+class AgentCaseResultSerializer(serializers.Serializer):
+    run = serializers.CharField(source="case_run.run.key")
+    id = serializers.IntegerField(source="case_run.pk")
+    name = serializers.CharField(source="case_run.name")
+    text = serializers.CharField(source="case_run.text", help_text="the case as it was run")
+    verdict = serializers.CharField(source="evidence.verdict")
+    at_k = AgentAtKSerializer(many=True)
+    checks = AgentCheckRowSerializer(many=True)
+    result = serializers.DictField(
+        help_text="iterations with checks and transcripts, as in the JSON download"
+    )
+
+
+class AgentSideSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = CaseRun
+        fields = ["passed", "made", "errors", "outcome"]
+        read_only_fields = fields
+
+
+class AgentComparedCaseSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    first = AgentSideSerializer(allow_null=True)
+    second = AgentSideSerializer(allow_null=True)
+    difference = serializers.FloatField(
+        source="comparison.difference", allow_null=True, help_text="second rate minus first"
+    )
+    p = serializers.FloatField(source="comparison.p", allow_null=True)
+    test = serializers.CharField(
+        source="comparison.test", allow_null=True, help_text="which test gave p, or why there is none"
+    )
+    same_text = serializers.BooleanField()
+
+
+class AgentTotalSerializer(serializers.Serializer):
+    first = serializers.ListField(child=serializers.IntegerField(), help_text="passed, made (with a verdict)")
+    second = serializers.ListField(child=serializers.IntegerField())
+    errors = serializers.ListField(
+        child=serializers.IntegerField(), help_text="iterations without a verdict in the first, in the second"
+    )
+    difference = serializers.FloatField(allow_null=True)
+    p = serializers.FloatField(allow_null=True)
+    test = serializers.CharField(help_text="which test gave p, or why there is none")
+    changed = serializers.ListField(
+        child=serializers.IntegerField(),
+        allow_null=True,
+        help_text="of the same answers scored twice: iterations that pass only in the second, only in the first",
+    )
+
+
+class AgentComparisonSerializer(serializers.Serializer):
+    first = serializers.CharField(source="first.key")
+    second = serializers.CharField(source="second.key")
+    first_versions = serializers.ListField(
+        source="first.versions", child=serializers.CharField(), help_text="of the agent, in that run"
+    )
+    second_versions = serializers.ListField(source="second.versions", child=serializers.CharField())
+    total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
+    cases = AgentComparedCaseSerializer(many=True)

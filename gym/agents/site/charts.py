@@ -1,0 +1,189 @@
+"""Charts of agent tests: cases by agents, one case over time, a suite from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from django.db.models import Q, QuerySet
+from django.utils.timezone import localtime
+
+from gym.agents.core.pass_rates import Evidence, evidence
+from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
+from gym.agents.site import selectors
+from gym.agents.site.selectors import Column, Row
+from gym.lib.charts.heat import heat_chart
+from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.svg import Markup
+from gym.lib.charts.xy import Point, xy_chart
+from gym.runs.pages.figures import Figure
+from models_registry.names import tell_apart
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+SUITE_TREND = "agent-suite-trend"
+RUNS_AT_MOST = 60
+"""Runs in the trend of a suite, the newest ones."""
+TREND_NOTE = (
+    "Iterations of all {} cases pooled; runs with verdicts on other cases are left out. 95% Wilson interval, of "
+    "iterations with a verdict. Runs that scored stored answers again, or that stop early, are left out."
+)
+SERIES_AT_MOST = 8
+
+
+def matrix_figure(
+    suite: AgentSuite, columns: Sequence[Column], rows: Sequence[Row], *, by_version: bool = False
+) -> Figure | None:
+    """Share of iterations that passed in the newest run of every case on every agent, or on every version of the
+    agents; None before the first run."""
+    if not columns:
+        return None
+    names = [_name(column) for column in columns]
+    found = [[cell.evidence for cell in row.cells] for row in rows]
+    title = f"{suite.title}: cases by agent"
+    draw = partial(
+        heat_chart,
+        [row.case.name for row in rows],
+        names,
+        [[one.rate if one and not one.early_stop else None for one in row] for row in found],
+        title,
+        said="Iterations passed of made in the newest run; the darker, the greater the share",
+        texts=[[one.count if one else "" for one in row] for row in found],
+        missing="not run, without a verdict, or stopped early",
+        unit=" passed",
+    )
+    header = (
+        "case", "agent", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95", "required_rate",
+        "outcome", "early_stop",
+    )  # fmt: skip
+    table = [
+        (
+            row.case.name, names[k], cell.newest.run.server_version, *_numbers(cell.evidence),
+            cell.newest.outcome, cell.evidence.early_stop,
+        )
+        for row in rows
+        for k, cell in enumerate(row.cells)
+        if cell.evidence and cell.newest
+    ]  # fmt: skip
+    query = {"suite": suite.slug} | ({"by": "version"} if by_version else {})
+    return Figure("agent-matrix", title, draw, header, table, query)
+
+
+def _name(column: Column) -> str:
+    name = column.server.model.label
+    return name if column.version is None else f"{name} {column.version or '(no version)'}"
+
+
+def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
+    """Every run of a case, oldest first, against the rate it asks for; None before the first run."""
+    if not history:
+        return None
+    told = [(row, found, f"{localtime(row.run.created):%Y-%m-%d %H:%M}") for row, found in reversed(history)]
+    agents = list(dict.fromkeys(row.run.server.model.label for row, _, _ in told))
+    marks = [
+        RowMark(
+            f"{when} · {row.run.server.model.label}",
+            found.rate,
+            found.interval.low if found.interval else None,
+            found.interval.high if found.interval else None,
+            found.required,
+            agents.index(row.run.server.model.label),
+            f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
+        )
+        for row, found, when in told
+    ]
+    title = f"{case.name} over time"
+    draw = partial(
+        interval_rows,
+        marks,
+        title,
+        unit="share of iterations that passed",
+        reference="required",
+        series=agents if 1 < len(agents) <= SERIES_AT_MOST else (),
+    )
+    header = (
+        "run", "created", "agent", "version", "passed", "made", "errors", "rate", "ci_low_95", "ci_high_95",
+        "required_rate", "outcome", "text_as_now", "early_stop",
+    )  # fmt: skip
+    rows = [
+        (
+            row.run.key, row.run.created.isoformat(), row.run.server.model.label, row.run.server_version,
+            *_numbers(found), row.outcome, row.text == case.text, found.early_stop,
+        )
+        for row, found, _ in told
+    ]  # fmt: skip
+    query = {"suite": case.suite.slug, "case": str(case.pk)}
+    return Figure("agent-trend", title, draw, header, rows, query)
+
+
+def _numbers(found: Evidence) -> tuple[float | None, ...]:
+    interval = found.interval
+    return (
+        found.passed, found.n, found.errors, found.rate,
+        interval.low if interval else None, interval.high if interval else None, found.required,
+    )  # fmt: skip
+
+
+def suite_trend(suite: AgentSuite, user: User | AnonymousUser) -> Figure | None:
+    """All iterations of a run pooled, over the runs with a verdict on the same cases as the newest run with one on all
+    current cases. None below two runs."""
+    runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
+    of_run: dict[int, list[CaseRun]] = {}
+    rows = CaseRun.objects.filter(run__in=[run.pk for run in runs], made__gt=0).exclude(outcome="")
+    for row in rows.only("run_id", "name", "passed", "made", "errors"):
+        of_run.setdefault(row.run_id, []).append(row)
+    runs = [run for run in runs if run.pk in of_run]
+    if not runs:
+        return None
+    tell_apart(run.server.model for run in runs)
+    cases = {run.pk: {row.name for row in of_run[run.pk]} for run in runs}
+    now = {case.name for case in suite.cases.all()}
+    names = next((cases[run.pk] for run in runs if cases[run.pk] >= now), cases[runs[0].pk])
+    pooled = [(run, _pooled(of_run[run.pk])) for run in reversed(runs) if cases[run.pk] == names]
+    if len(pooled) < 2:
+        return None
+    return _suite_figure(suite, pooled, TREND_NOTE.format(len(names)))
+
+
+def _finished(runs: QuerySet[AgentRun]) -> list[AgentRun]:
+    """Newest first."""
+    fixed = Q(options__early_stop=False) | ~Q(options__has_key="early_stop")
+    done = runs.filter(fixed, completed_at__isnull=False, rescored_from=None)
+    return list(done.order_by("-created")[:RUNS_AT_MOST])
+
+
+def _pooled(rows: Sequence[CaseRun]) -> Evidence:
+    passed, made, errors = (sum(getattr(row, name) for row in rows) for name in ("passed", "made", "errors"))
+    return evidence(passed, made, 1.0, errors=errors)
+
+
+def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], note: str) -> Figure:
+    title = f"{suite.title}: iterations passed, run by run"
+    series: dict[str, list[Point]] = {}
+    table = []
+    for number, (run, found) in enumerate(runs, 1):
+        agent = run.server.model.label
+        label = f"run {number}, {run.created:%Y-%m-%d %H:%M}: {found.count}"
+        low, high = (found.interval.low, found.interval.high) if found.interval else (0.0, 1.0)
+        rate = found.rate or 0.0
+        series.setdefault(agent, []).append(Point(number, rate, label, low, high))
+        table.append((
+            number, run.key, run.created.isoformat(timespec="seconds"), agent, run.server_version, found.passed,
+            found.n, round(rate, 4), round(low, 4), round(high, 4), found.errors,
+        ))  # fmt: skip
+
+    def draw(*, standalone: bool) -> Markup:
+        return xy_chart(
+            list(series.items()), title, x_label="run, oldest first", y_label="share of iterations that passed",
+            counted_x=True, joined=True, note=note if standalone else "", standalone=standalone,
+        )  # fmt: skip
+
+    header = (
+        "run_number", "run", "time", "agent", "version", "passed", "iterations", "rate", "ci_low_95", "ci_high_95",
+        "errors",
+    )  # fmt: skip
+    return Figure(SUITE_TREND, title, draw, header, table, {"suite": suite.slug}, note)

@@ -1,0 +1,309 @@
+"""Forms of agent servers, suites and cases."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.text import slugify
+
+from gym.agents.core.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
+from gym.agents.core.case_form import plain_lines
+from gym.agents.core.cases.fields import HEADER, TAKEN
+from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words
+from gym.agents.models import AgentCase, AgentServer, AgentSuite
+from gym.agents.site.selectors import judges_for, servers_usable_by
+from gym.sharing.permissions import owns
+from gym.uploads import read_upload
+from models_registry.selectors import runnable_by
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
+MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
+KEEP = (
+    "Values have at least 4 characters, are encrypted and never shown again; a line with the name alone keeps what is "
+    "stored."
+)
+
+
+def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
+    """Lines `NAME: value` (or NAME = value); a name alone has the value "". Raises ValidationError."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, _, value = re.sub(r"\s*[:=]\s*", ":", line, count=1).partition(":")
+        if problem := secret_problem(name, value, headers=headers):
+            raise ValidationError(problem)
+        found[name] = value
+    return found
+
+
+def secret_problem(name: str, value: str, *, headers: bool) -> str:
+    """Why this cannot be a secret header or variable, or an empty text; without the value."""
+    allowed = HEADER.fullmatch(name) and name.lower() not in TAKEN if headers else NAME.fullmatch(name)
+    if not allowed:
+        return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
+    if headers and not (value.isascii() and value.isprintable()):
+        return f"The value of {name} holds characters a header cannot hold."
+    if value and not all(map(can_be_hidden, header_words(value) if headers else (value,))):
+        return f"The value of {name} is too short. {TOO_SHORT}"
+    return ""
+
+
+def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
+    """As `sealed` takes them: names that are not given are deleted."""
+    return {**{name: None for name in stored if name not in given}, **given}
+
+
+class SecretLines(forms.CharField):
+    """Named secrets, a line each."""
+
+    def __init__(self, *, headers: bool, **more: Any) -> None:
+        self.headers = headers
+        super().__init__(required=False, widget=forms.Textarea(attrs=MONO), **more)
+
+    def clean(self, value: Any) -> Any:
+        return read_secrets(super().clean(value), headers=self.headers)
+
+
+class ServerForm(forms.ModelForm):
+    kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
+    name = forms.CharField(max_length=200)
+    slug = forms.SlugField(
+        max_length=80, required=False, help_text="Short name used in addresses; made of the name."
+    )
+    visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
+    description = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    secret_headers = SecretLines(
+        headers=True, label="Secret headers", help_text="One per line, e.g. Authorization: Bearer … " + KEEP
+    )
+
+    class Meta:
+        model = AgentServer
+        fields = ["kind", "url", "chat_model", "wraps"]
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["wraps"].queryset = runnable_by(user).filter(backend="causal")
+        self.fields["wraps"].label = "Model that answers"
+        self.fields[
+            "url"
+        ].help_text = "Such as https://agents.example.org:8080; of a chat endpoint with its /v1."
+        self.fields[
+            "chat_model"
+        ].help_text = "Name the chat endpoint knows its model by; empty: the case's agent."
+        if self.instance.pk:
+            for name in ("kind", "name", "slug", "visibility", "description", "wraps"):
+                del self.fields[name]
+            self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
+
+    def clean_slug(self) -> str:
+        return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("name", ""))[:80] or "agent"
+
+
+class SuiteForm(forms.ModelForm):
+    variable_lines = SecretLines(
+        headers=False,
+        label="Variables",
+        help_text="What ${NAME} in the cases may stand for, e.g. API_KEY: … " + KEEP,
+    )
+
+    class Meta:
+        model = AgentSuite
+        fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
+        widgets = {"description": forms.Textarea(attrs={"rows": 2})}
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        judge = self.fields["judge"]
+        judge.queryset = judges_for(user)
+        judge.empty_label = "no judge: gist cannot be checked"
+        judge.help_text = (
+            "An agent that answers pass or fail, or a model, asked which word surprises it less."
+        )
+        self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
+        self.fields["judge_votes"].help_text = "Asked so many times; the majority decides."
+        self.fields["slug"].required = False
+        self.fields["slug"].help_text = "Short name used in addresses; made of the title."
+        self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
+        if self.instance.pk and not owns(user, self.instance):
+            for name in ("visibility", "variable_lines"):
+                del self.fields[name]
+            if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
+                del self.fields["judge"]
+
+    def clean_slug(self) -> str:
+        return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:80] or "agent-tests"
+
+    def clean_judge_votes(self) -> int:
+        votes: int = self.cleaned_data["judge_votes"]
+        if not 1 <= votes <= 15:
+            raise ValidationError("Between 1 and 15 votes.")
+        return votes
+
+
+class CaseForm(forms.ModelForm):
+    """Line ends stay as the case had them."""
+
+    class Meta:
+        model = AgentCase
+        fields = ["name", "text"]
+        widgets = {"text": forms.Textarea(attrs={**MONO, "rows": 22})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["text"].strip = False
+        self.fields["text"].label = "Test case (HOCON)"
+        self.fields["name"].help_text = "A path such as music/beatles."
+
+    def clean_text(self) -> str:
+        text = plain_lines(self.cleaned_data["text"])
+        if "\0" in text:
+            raise ValidationError("Text cannot hold the character U+0000.")
+        before = self.instance.text
+        if plain_lines(before) == text:
+            return before
+        windows = "\r\n" in before and "\n" not in before.replace("\r\n", "")
+        return text.replace("\n", "\r\n") if windows else text
+
+    def clean_name(self) -> str:
+        try:
+            return name_of(self.cleaned_data["name"].strip().strip("/"))
+        except ArchiveError as error:
+            raise ValidationError(str(error)) from None
+
+
+class _Several(forms.FileField):
+    """Several files; `clean` gives the list of them."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        return [super(_Several, self).clean(file, initial) for file in data or []]
+
+
+class _SeveralInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return files.getlist(name) if hasattr(files, "getlist") else files.get(name)
+
+
+def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
+    """{name: text} of uploaded files and archives, each with its path. Raises ArchiveError."""
+    if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
+        raise ArchiveError(f"The files hold more than {MAX_TOTAL // 1_000_000} MB together.")
+    cases: dict[str, str] = {}
+    for path, upload in uploads:
+        data = read_upload(upload, MAX_TOTAL)
+        is_archive = path.lower().endswith(".zip")
+        found = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
+        if twice := sorted(set(cases) & set(found)):
+            raise ArchiveError(f"There are two files for the case {twice[0]!r}.")
+        cases |= found
+    return cases
+
+
+class ImportForm(forms.Form):
+    """Files, a folder or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
+
+    files = _Several(
+        label="Files",
+        required=False,
+        widget=_SeveralInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
+        help_text="One or several .hocon files, or a .zip of a folder. Cases of the same name are replaced.",
+    )
+    folder = _Several(
+        label="Or a folder",
+        required=False,
+        widget=_SeveralInput(
+            attrs={
+                "multiple": True,
+                "webkitdirectory": True,
+                "data-folder": "paths",
+                "data-endings": ",".join(SUFFIXES),
+            }
+        ),
+        help_text="With the folders in it; files that end in .hocon, .conf or .json are taken.",
+    )
+    paths = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def _paths(self, text: str) -> list[str]:
+        """Paths of the folder's files below it, as static/js/folder.js tells them."""
+        try:
+            paths = json.loads(text) if text else []
+        except (ValueError, RecursionError):
+            paths = None
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise ValidationError("The paths of the folder's files are no list of names.")
+        return paths
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        uploads = [(str(upload.name), upload) for upload in cleaned.get("files") or []]
+        folder, paths = cleaned.get("folder") or [], self._paths(cleaned.get("paths", ""))
+        if not paths:
+            paths = [str(upload.name) for upload in folder]
+        if len(paths) != len(folder):
+            raise ValidationError("There are not as many paths as files in the folder.")
+        uploads += [pair for pair in zip(paths, folder, strict=True) if pair[0].endswith(SUFFIXES)]
+        if not uploads and not self.errors:
+            raise ValidationError("Choose at least one file.")
+        try:
+            cleaned["cases"] = cases_in(uploads)
+        except ArchiveError as error:
+            raise ValidationError(str(error)) from None
+        return cleaned
+
+
+class RunForm(forms.Form):
+    server = forms.ModelMultipleChoiceField(
+        AgentServer.objects.none(),
+        label="Agents",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one agent."},
+    )
+    reading = forms.ChoiceField(
+        choices=[("document", "by the document"), ("reference-compatible", "as neuro-san's code does")],
+        label="Reading",
+        required=False,
+    )
+    early_stop = forms.BooleanField(required=False, label="Stop as soon as the ratio is decided")
+    parallel = forms.IntegerField(
+        min_value=1, max_value=16, initial=4, required=False, label="At the same time"
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        # Asked for once: a select reads its rows twice, and the page wants to know whether there are any.
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in field.queryset]
+        field.initial = [pk for pk, _ in field.choices[:1]]
+
+    @property
+    def has_servers(self) -> bool:
+        return bool(self.fields["server"].choices)
+
+    def options(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        return {
+            "reading": given["reading"] or "document",
+            "early_stop": given["early_stop"],
+            "parallel": given["parallel"] or 4,
+        }
+
+
+class NamerForm(forms.Form):
+    """The agent that names failures."""
+
+    server = forms.ModelChoiceField(AgentServer.objects.none(), label="Asked", empty_label=None)
+    agent = forms.CharField(
+        max_length=200,
+        required=False,
+        label="Agent there",
+        help_text="Empty: the embedded namer, or the endpoint's model.",
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["server"].queryset = servers_usable_by(user)

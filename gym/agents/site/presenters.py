@@ -1,0 +1,276 @@
+"""What the pages of runs show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Case, Count, When
+
+from gym.agents.core.assessor import Assessment, assess
+from gym.agents.core.checks import VERDICTS
+from gym.agents.core.pass_rates import (
+    Comparison,
+    Evidence,
+    Repeats,
+    compare,
+    compare_paired,
+    evidence,
+    repeats,
+)
+from gym.agents.core.results import CheckResult, IterationResult, TurnResult
+from gym.agents.models import AgentRun, CaseIteration, CaseRun, FailureMode, Naming, tokens_of
+from gym.agents.site.selectors import evidence_of, flipping_cases
+
+MAX_COLUMNS = 4
+ITERATIONS_PER_PAGE = 100
+AT_A_TIME = 50
+"""Iterations in memory at a time while all are counted."""
+
+
+@dataclass
+class CaseRow:
+    case_run: CaseRun
+    evidence: Evidence
+    done: int
+    flaky: bool
+
+
+def rows_of(run: AgentRun) -> list[CaseRow]:
+    flips = flipping_cases(run)
+    rows = run.case_runs.select_related("case").annotate(n_done=Count("iterations"))
+    return [CaseRow(row, evidence_of(row), row.n_done, row.is_mixed or row.case_id in flips) for row in rows]
+
+
+def repeats_of(run: AgentRun) -> list[Repeats]:
+    """pass@k and pass^k, mean over the cases of a run, without those that stop early."""
+    finished = [row for row in run.case_runs.all() if row.outcome]
+    return repeats([(0, 0) if row.early_stop else (row.passed, row.made) for row in finished])
+
+
+@dataclass
+class Totals:
+    """Cases and iterations of a run: passed of those with a verdict, with interval, and those without."""
+
+    cases: Evidence
+    iterations: Evidence
+    seconds: float
+
+
+def totals_of(run: AgentRun) -> Totals:
+    rows = [row for row in run.case_runs.all() if row.outcome]
+    passed, counted = (sum(row.outcome in found for row in rows) for found in (("pass",), VERDICTS))
+    cases = evidence(passed, counted, 1.0, errors=len(rows) - counted)
+    early_stop = any(row.early_stop for row in rows)
+    passes, made = sum(row.passed for row in rows), sum(row.made for row in rows)
+    errors = sum(row.errors for row in rows)
+    iterations = evidence(passes, made, 1.0, errors=errors, early_stop=early_stop)
+    return Totals(cases, iterations, sum(row.seconds for row in rows))
+
+
+@dataclass
+class CheckRow:
+    """One check over all iterations: how often each outcome. `made` are those with a verdict."""
+
+    first: CheckResult
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def made(self) -> int:
+        return sum(n for outcome, n in self.counts.items() if outcome in VERDICTS)
+
+    @property
+    def passed(self) -> int:
+        return self.counts.get("pass", 0)
+
+
+@dataclass
+class Overall:
+    """All iterations summed up. They are read one by one: there may be a thousand, each with a transcript."""
+
+    checks: list[CheckRow]
+    latency: tuple[float, float] | None
+    several_connections: bool
+
+
+def overall(case_run: CaseRun) -> Overall:
+    """Checks; the median and the longest of the seconds to an answer."""
+    rows: dict[tuple[Any, ...], CheckRow] = {}
+    seconds: list[float] = []
+    several = False
+    stored = case_run.iterations.order_by("number").values_list("data", flat=True)
+    for data in stored.iterator(chunk_size=AT_A_TIME):
+        iteration = IterationResult.from_dict(data)
+        for check in iteration.checks:
+            key = (check.connection, check.interaction, check.where, check.element)
+            row = rows.setdefault(key, CheckRow(check))
+            row.counts[check.outcome] = row.counts.get(check.outcome, 0) + 1
+        seconds += [turn.seconds for turn in iteration.turns if not turn.trouble]
+        several = several or any(turn.connection for turn in iteration.turns)
+    latency = (median(seconds), max(seconds)) if seconds else None
+    return Overall(list(rows.values()), latency, several)
+
+
+@dataclass
+class TurnRow:
+    """One turn of the conversation in each iteration that is shown."""
+
+    connection: int
+    interaction: int
+    said: str | None
+    answers: list[tuple[IterationResult, TurnResult | None, list[CheckResult]]]
+
+
+def case_context(case_run: CaseRun, chosen: list[str], page: str = "") -> dict[str, Any]:
+    """Everything the page of one case of a run shows."""
+    found = evidence_of(case_run)
+    told = overall(case_run)
+    ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
+    on_page = Paginator(ended, ITERATIONS_PER_PAGE).get_page(page)
+    wanted = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
+    rows = _side_by_side(case_run, wanted, on_page[0]) if on_page else []
+    here = {row.number for row in on_page}
+    columns = [IterationResult.from_dict(row.data) for row in rows]
+    return {
+        "run": case_run.run,
+        "case_run": case_run,
+        "evidence": found,
+        "repeats": repeats_of_case(found),
+        "checks": told.checks,
+        "page": on_page,
+        "numbers": {row.number for row in rows},
+        "elsewhere": [row for row in rows if row.number not in here],
+        "columns": columns,
+        "turns": _turn_rows(columns),
+        "tokens": tokens_of([case_run]),
+        "latency": told.latency,
+        "several_connections": told.several_connections,
+    }
+
+
+def repeats_of_case(found: Evidence) -> list[Repeats]:
+    """pass@k and pass^k; none of a case that stops early."""
+    return [] if found.early_stop else repeats([(found.passed, found.n)])
+
+
+def _side_by_side(case_run: CaseRun, wanted: set[int], first: CaseIteration) -> list[CaseIteration]:
+    """The iterations to show: the first few that are wanted; without any, the first of the page and the next one with
+    another outcome, or else simply the next."""
+    alike = Case(When(outcome=first.outcome, then=1), default=0)
+    behind = case_run.iterations.filter(number__gt=first.number).order_by(alike, "number")
+    telling = {first.number, *behind.values_list("number", flat=True)[:1]}
+    rows = case_run.iterations.filter(number__in=wanted | telling).order_by("number")
+    found = list(rows[: MAX_COLUMNS + len(telling)])
+    return [row for row in found if row.number in wanted][:MAX_COLUMNS] or found
+
+
+def _turn_rows(columns: list[IterationResult]) -> list[TurnRow]:
+    places = sorted({(turn.connection, turn.interaction) for column in columns for turn in column.turns})
+    rows = []
+    for place in places:
+        answers = []
+        for column in columns:
+            turn = next((turn for turn in column.turns if (turn.connection, turn.interaction) == place), None)
+            checks = [check for check in column.checks if (check.connection, check.interaction) == place]
+            answers.append((column, turn, checks))
+        said = next((turn.said for _, turn, _ in answers if turn is not None), None)
+        rows.append(TurnRow(*place, said, answers))
+    return rows
+
+
+def assessment_of(case_run: CaseRun) -> Assessment:
+    """Failure modes, with a model's choices and with the names and mergers made by people."""
+    notes = case_run.run.suite.failure_modes.filter(case_name=case_run.name)
+    return _assessment(case_run, notes, Naming.objects.filter(case_run=case_run).first())
+
+
+def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
+    """The failure modes of all cases of a run, in a few queries."""
+    rows = list(run.case_runs.prefetch_related("iterations"))
+    namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
+    notes: dict[str, list[FailureMode]] = {}
+    for note in run.suite.failure_modes.all():
+        notes.setdefault(note.case_name, []).append(note)
+    return [(row, _assessment(row, notes.get(row.name, ()), namings.get(row.pk))) for row in rows]
+
+
+def _assessment(case_run: CaseRun, notes: Iterable[FailureMode], naming: Naming | None) -> Assessment:
+    notes = list(notes)
+    names = {note.mode: note.shown_name for note in notes if note.shown_name}
+    merged = {note.mode: note.merged_into for note in notes if note.merged_into}
+    chosen = naming.chosen if naming else {}
+    return assess(case_run.result(), names=names, merged=merged, chosen=chosen)
+
+
+@dataclass
+class CompareRow:
+    name: str
+    first: CaseRun | None
+    second: CaseRun | None
+    comparison: Comparison | None
+    same_text: bool
+
+    @property
+    def counts(self) -> list[str]:
+        return [evidence_of(row).count if row else "" for row in (self.first, self.second)]
+
+
+def compared(first: AgentRun, second: AgentRun) -> tuple[list[CompareRow], Comparison]:
+    """Case by case by name, and all iterations of the cases with a verdict in both. Where both scored the same answers
+    the iterations are pairs."""
+    ours = {row.name: row for row in first.case_runs.select_related("run")}
+    theirs = {row.name: row for row in second.case_runs.select_related("run")}
+    pairs = _pairs(first, second) if _answers_of(first) == _answers_of(second) else None
+    names = sorted({*ours, *theirs})
+    rows = [_compare_row(name, ours.get(name), theirs.get(name), pairs) for name in names]
+    early_stop = first.early_stop or second.early_stop
+    both = [found for row in rows if (found := row.comparison) and found.difference is not None]
+    if pairs is not None:
+        every = [pair for found in pairs.values() for pair in found]
+        total = compare_paired(every, early_stop=early_stop)
+    else:
+        ones, twos = _summed([row.first for row in both]), _summed([row.second for row in both])
+        total = compare(ones, twos, early_stop=early_stop)
+    return rows, replace(total, errors=_summed([row.errors for row in both]))
+
+
+def _summed(pairs: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(one for one, _ in pairs), sum(two for _, two in pairs)
+
+
+def _compare_row(
+    name: str, one: CaseRun | None, two: CaseRun | None, pairs: Mapping[str, list[tuple[bool, bool]]] | None
+) -> CompareRow:
+    if one is None or two is None:
+        return CompareRow(name, one, two, None, same_text=False)
+    early_stop = one.early_stop or two.early_stop
+    if pairs is not None:
+        found = compare_paired(pairs.get(name, []), early_stop=early_stop)
+    else:
+        found = compare((one.passed, one.made), (two.passed, two.made), early_stop=early_stop)
+    found = replace(found, errors=(one.errors, two.errors))
+    return CompareRow(name, one, two, found, one.text == two.text)
+
+
+def _answers_of(run: AgentRun) -> int:
+    """The run that asked for the answers that this one scores."""
+    while run.rescored_from is not None:
+        run = run.rescored_from
+    return run.pk
+
+
+def _pairs(first: AgentRun, second: AgentRun) -> dict[str, list[tuple[bool, bool]]]:
+    """By case: whether each iteration passed in the first and in the second scoring of its answers. Those without a
+    verdict in one of them are no pairs."""
+    found: list[dict[tuple[str, int], bool]] = []
+    for run in (first, second):
+        made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
+        rows = made.values_list("case_run__name", "number", "outcome")
+        found.append({(name, number): outcome == "pass" for name, number, outcome in rows})
+    pairs: dict[str, list[tuple[bool, bool]]] = {}
+    for name, number in sorted(found[0].keys() & found[1].keys()):
+        pairs.setdefault(name, []).append((found[0][name, number], found[1][name, number]))
+    return pairs

@@ -1,0 +1,230 @@
+"""Reads of agent servers, suites and runs, limited to what the user may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Window
+from django.db.models.functions import RowNumber
+
+from gym.agents.core.checks import OUTCOMES, VERDICTS
+from gym.agents.core.pass_rates import Evidence, evidence
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
+from gym.sharing.selectors import worked_on_by
+from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
+from models_registry.selectors import visible_to as visible_models
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from gym.accounts.models import User
+
+NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
+RUNS_SHOWN = 20
+"""Runs that other pages list; all are on a page of their own."""
+HISTORY = 50
+"""Runs of a case that may make it flaky, the newest ones."""
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+    suites = AgentSuite.objects.select_related("owner", "judge")
+    if not user.is_authenticated:
+        return suites.filter(visibility=Visibility.PUBLIC)
+    if user.is_staff:
+        return suites
+    return suites.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, "agent_suite"))
+
+
+def listed(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+    return visible_to(user).annotate(
+        n_cases=Count("cases", distinct=True), n_runs=Count("runs", distinct=True)
+    )
+
+
+def servers_visible_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+    return AgentServer.objects.filter(model__in=visible_models(user)).select_related(
+        "model__owner", "model__check_job"
+    )
+
+
+def servers_lent_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay) and without
+    models hidden from the user."""
+    if not user.is_authenticated:
+        return AgentServer.objects.none()
+    visible = servers_visible_to(user)
+    if user.is_staff:
+        return visible
+    visible = visible.filter(Q(wraps=None) | Q(wraps__in=visible_models(user)))
+    return visible.filter(Q(model__owner=user) | Q(secrets={}))
+
+
+def can_borrow(user: User | AnonymousUser, server: AgentServer) -> bool:
+    return servers_lent_to(user).filter(pk=server.pk).exists()
+
+
+def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+    """Those that answered their last check."""
+    return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
+
+
+def runs_visible_to(user: User | AnonymousUser) -> QuerySet[AgentRun]:
+    """Runs of a suite and a server that both may be seen."""
+    return AgentRun.objects.filter(
+        suite__in=visible_to(user), server__in=servers_visible_to(user)
+    ).select_related("suite__owner", "server__model", "owner", "job", "rescored_from")
+
+
+def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
+    """Runs, newest first, with what came of them: n_cases, cases_passed, cases_apart (without a verdict, not among
+    n_cases), passed, made and errors (iterations)."""
+    apart = Q(case_runs__outcome__in=NO_VERDICT)
+    return runs.annotate(
+        n_cases=Count("case_runs", filter=~apart),
+        cases_passed=Count("case_runs", filter=Q(case_runs__outcome="pass")),
+        cases_apart=Count("case_runs", filter=apart),
+        passed=Sum("case_runs__passed"),
+        made=Sum("case_runs__made"),
+        errors=Sum("case_runs__errors"),
+    ).order_by("-created", "-pk")
+
+
+def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
+    """The newest runs with their sums, and whether there are more."""
+    newest = runs.order_by("-created", "-pk").values("pk")[: RUNS_SHOWN + 1]
+    rows = list(with_sums(runs.filter(pk__in=newest)))
+    return rows[:RUNS_SHOWN], len(rows) > RUNS_SHOWN
+
+
+def judges_for(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+    """Agents and models with surprisals that may judge."""
+    if not user.is_authenticated:
+        return RegisteredModel.objects.none()
+    ready = visible_models(user).filter(status=RegisteredModel.Status.READY)
+    agents = Q(agent_server__in=servers_usable_by(user))
+    return ready.filter(agents | Q(backend__in=["causal", "ngram", "openai", "uniform"]))
+
+
+@dataclass
+class Cell:
+    """A case on a server: the newest result, and whether results disagree."""
+
+    newest: CaseRun | None
+    evidence: Evidence | None
+    flaky: bool
+
+
+@dataclass
+class Row:
+    case: AgentCase
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A server; `version` where versions of a server have columns of their own."""
+
+    server: AgentServer
+    version: str | None = None
+
+
+def matrix(
+    suite: AgentSuite, user: User | AnonymousUser, *, by_version: bool = False
+) -> tuple[list[Column], list[Row]]:
+    """Cases by servers, or by versions of servers: what the finished runs said, newest first."""
+    by = ("case_id", "run__server_id", "run__server_version") if by_version else ("case_id", "run__server_id")
+    finished = CaseRun.objects.filter(
+        run__in=runs_visible_to(user), run__suite=suite, case__isnull=False
+    ).exclude(outcome="")
+    flipped = _flipped(finished)
+    cells: dict[tuple[int, tuple[int, str | None]], Cell] = {}
+    columns: dict[tuple[int, str | None], Column] = {}
+    newest = CaseRun.objects.filter(pk__in=_latest(finished, by, 1).values("pk"))
+    for row in newest.select_related("run__server__model").order_by("-run__created", "-pk"):
+        run = row.run
+        column = (run.server_id, run.server_version if by_version else None)
+        columns.setdefault(column, Column(run.server, column[1]))
+        flaky = row.is_mixed or _group(row) in flipped
+        cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
+    tell_apart(column.server.model for column in columns.values())
+    # Sorting is stable: versions of a server stay newest first.
+    keys = sorted(columns, key=lambda key: columns[key].server.model.name.lower())
+    none = Cell(None, None, flaky=False)
+    rows = [Row(case, [cells.get((case.pk, key), none) for key in keys]) for case in suite.cases.all()]
+    return [columns[key] for key in keys], rows
+
+
+def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[CaseRun]:
+    """The newest n of every group."""
+    order = [F("run__created").desc(), F("pk").desc()]
+    place = Window(RowNumber(), partition_by=[F(name) for name in by], order_by=order)
+    return rows.annotate(place=place).filter(place__lte=n).order_by()
+
+
+def _group(row: CaseRun) -> tuple[Any, ...]:
+    """Runs of a case that differ only by chance have the same version of an agent, text and reading."""
+    return (row.case_id, row.run.server_id, row.run.server_version, row.text, row.run.options.get("reading"))
+
+
+def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
+    """The groups (`_group`) of which some of the newest runs passed and others did not. Runs that score stored answers
+    again do not count."""
+    by = ("case_id", "run__server_id", "run__server_version")
+    rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
+    # Texts are long: only those of cases that can have flipped are looked at.
+    both = {
+        "passes": Count("pk", filter=Q(outcome="pass")),
+        "others": Count("pk", filter=~Q(outcome="pass")),
+    }
+    mixed = rows.values("case").alias(**both).filter(passes__gt=0, others__gt=0)
+    made = _latest(rows.filter(case__in=mixed.values("case")), by, HISTORY)
+    groups = (
+        CaseRun.objects.filter(pk__in=made.values("pk"))
+        .order_by()
+        .values_list(*by, "text", "run__options__reading")
+    )
+    return set(groups.alias(**both).filter(passes__gt=0, others__gt=0))
+
+
+def with_versions(suites: QuerySet[AgentSuite], user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+    """With `has_versions`: were there runs on several versions of one server?"""
+    versions = Count("server_version", distinct=True)
+    servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
+    return suites.annotate(has_versions=Exists(servers.annotate(n=versions).filter(n__gt=1)))
+
+
+def flipping_cases(run: AgentRun) -> set[int]:
+    """Cases of a run that passed in one run of the same text on the same version of the server, and not in another."""
+    rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
+    flipped = _flipped(rows.filter(run__server_version=run.server_version))
+    return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
+
+
+def evidence_of(case_run: CaseRun) -> Evidence:
+    required = case_run.needed / case_run.asked if case_run.asked else case_run.required_rate
+    return evidence(
+        case_run.passed, case_run.made, required, errors=case_run.errors, early_stop=case_run.early_stop
+    )
+
+
+def flaky(history: Sequence[CaseRun]) -> bool:
+    """Do the iterations of the newest run differ, or the verdicts of runs like it (`_group`)?"""
+    if not history:
+        return False
+    rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])
+    return history[0].is_mixed or _group(history[0]) in _flipped(rows)
+
+
+def history_of(case: AgentCase, user: User | AnonymousUser) -> list[CaseRun]:
+    """Finished runs of a case, newest first; their agents are told apart."""
+    found = list(
+        case.case_runs.filter(run__in=runs_visible_to(user))
+        .exclude(outcome="")
+        .select_related("run__server__model", "run__suite", "run__owner")
+        .order_by("-run__created")[:50]
+    )
+    tell_apart(row.run.server.model for row in found)
+    return found

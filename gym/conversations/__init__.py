@@ -1,1 +1,0 @@
-"""Conversations with agent servers: test cases, a driver, a judge and an assessor."""

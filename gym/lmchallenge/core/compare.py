@@ -1,0 +1,185 @@
+"""Two runs on the same text: what differs, and whether it could be chance.
+
+Tokens of one user, or of one line, hang together, so whole clusters are resampled. McNemar's test looks at the
+tokens that only one of the two got right; it takes tokens for independent, which makes it bold: the bootstrap is
+the one to trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+
+from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.extra_metrics import outcomes
+from gym.lmchallenge.core.interpolation import Mix
+from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.table import Floats, Table
+
+RESAMPLES = 10_000
+
+
+class TextFingerprint:
+    """A hash of the text that a log is about, taken as its lines go by: users and targets in order, or the lengths of
+    targets that are hidden. Logs of wp and ic on one corpus share it; tc cuts its text elsewhere, so its whole lines
+    are hashed. `hidden`: the log does not have all of its words."""
+
+    def __init__(self) -> None:
+        self.hidden = False
+        self._names, self._lengths = hashlib.sha256(), hashlib.sha256()
+
+    def through(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
+        """The same lines."""
+        for number, line in lines:
+            self._add(line)
+            yield number, line
+
+    def _add(self, line: LogLine) -> None:
+        parts = line.text
+        user = None if line.user is UNSET else line.user
+        self._names.update(repr((user, parts)).encode("utf-8", "surrogatepass") + b"\n")
+        lengths = [part if isinstance(part, int) else len(part) for part in parts]
+        self._lengths.update(repr(lengths).encode() + b"\n")
+        self.hidden = self.hidden or any(isinstance(part, int) for part in parts)
+
+    @property
+    def name(self) -> str:
+        """Hexadecimal."""
+        return self._names.hexdigest()
+
+    def same(self, other: TextFingerprint) -> bool:
+        """Whether both are of one text, as far as both say: a log without words says lengths (of tc: of its lines)
+        only."""
+        if self.hidden == other.hidden:
+            return self.name == other.name
+        return self._lengths.digest() == other._lengths.digest()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Second minus first. `metric` is hit3 (wp), accuracy (ic) or pcpc (tc).
+
+    interval         95 % interval of the difference, from resampling clusters; None if there is one only
+    p                two-sided share of resamples on the other side of 0
+    only_first, only_second, mcnemar_p   tokens that only one got right, and the exact test; None for tc
+    """
+
+    metric: str
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: list[float] | None
+    p: float | None
+    cluster: str
+    clusters: int
+    n: int
+    only_first: int | None = None
+    only_second: int | None = None
+    mcnemar_p: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says of the second, or why there is none."""
+        if self.difference is None:
+            return "cannot be tested: no value"
+        if self.interval is None:
+            return f"cannot be tested: one {self.cluster}"
+        low, high = self.interval
+        return "better" if low > 0 else "worse" if high < 0 else "no significant difference"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def compare(
+    first: Table,
+    second: Table,
+    *,
+    mixes: tuple[Mix | None, Mix | None] = (None, None),
+    cluster: str = "auto",
+    seed: int = 0,
+) -> Comparison:
+    """Compare two tables of one game and filter on the same text (check `TextFingerprint.same` before; where one is
+    hidden, the filter must be "all", since the other filters need words). cluster: "user", "line", or "auto": users if
+    there are at least 10. Raises LogError where lines or tokens do not fit."""
+    if first.game != second.game or first.filter != second.filter:
+        raise LogError("The logs are of different games or filters.", "Compare like with like.")
+    if len(first.lines) != len(second.lines):
+        raise LogError(
+            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare whole runs."
+        )
+    tokenwise = first.game != "tc"
+    if tokenwise and not (
+        np.array_equal(first.line, second.line)
+        and np.array_equal(first.chars, second.chars)
+        and np.array_equal(first.kept, second.kept)
+    ):
+        raise LogError("The logs are of different texts.", "Compare runs on the same corpus.")
+    (a, below_a, metric), (b, below_b, _) = outcomes(first, mixes[0]), outcomes(second, mixes[1])
+    names, kind = _clusters(first, cluster)
+    number = int(names.max()) + 1 if len(names) else 0
+    sums = [
+        np.bincount(names[table.line], weights=values, minlength=number).astype(np.float64)
+        for table, values in ((first, a), (second, b), (first, below_a), (second, below_b))
+    ]
+    value_a, value_b = _ratio(sums[0], sums[2]), _ratio(sums[1], sums[3])
+    difference = None if value_a is None or value_b is None else value_b - value_a
+    interval, p = _bootstrap(sums, seed) if difference is not None and number > 1 else (None, None)
+    result = Comparison(metric, value_a, value_b, difference, interval, p, kind, number, int(below_a.sum()))
+    if not tokenwise:
+        return result
+    only_first, only_second = int(((a > 0) & (b == 0)).sum()), int(((b > 0) & (a == 0)).sum())
+    return Comparison(
+        **{
+            **vars(result),
+            "only_first": only_first,
+            "only_second": only_second,
+            "mcnemar_p": _mcnemar(only_first, only_second),
+        }
+    )
+
+
+def _clusters(table: Table, wanted: str) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+    users = {user: at for at, user in enumerate(dict.fromkeys(table.lines.users))}
+    if wanted == "user" or (wanted == "auto" and len(users) >= 10):
+        return np.array([users[user] for user in table.lines.users], dtype=np.int64), "user"
+    return np.arange(len(table.lines), dtype=np.int64), "line"
+
+
+def _ratio(above: Floats, below: Floats) -> float | None:
+    total = float(below.sum())
+    return float(above.sum()) / total if total else None
+
+
+def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:
+    """Interval and p of the difference of two ratios of sums over clusters."""
+    rng = np.random.default_rng(seed)
+    number = len(sums[0])
+    # Clusters with equal sums are drawn together: of each kind as many as so many single draws would give.
+    kinds, counts = np.unique(np.stack(sums, axis=1), axis=0, return_counts=True)
+    resamples = max(1_000, min(RESAMPLES, 50_000_000 // len(kinds)))
+    differences = np.zeros(resamples)
+    step = max(1, 2_000_000 // len(kinds))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        drawn = rng.multinomial(number, counts / number, size=size)
+        a, b, below_a, below_b = (drawn @ kinds).T
+        some = (below_a > 0) & (below_b > 0)
+        part = differences[start : start + size]
+        part[some] = b[some] / below_b[some] - a[some] / below_a[some]
+    low, high = np.quantile(differences, [0.025, 0.975])
+    beyond = min((differences <= 0).mean(), (differences >= 0).mean())
+    return [float(low), float(high)], float(min(1.0, 2 * max(beyond, 1 / resamples)))
+
+
+def _mcnemar(only_first: int, only_second: int) -> float:
+    from scipy.stats import binomtest
+
+    total = only_first + only_second
+    return float(binomtest(only_first, total).pvalue) if total else 1.0

@@ -1,0 +1,168 @@
+"""All problems of a submission at once, each with line, column and a hint. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+
+from gym.propara.core.errors import Problem
+from gym.propara.core.grid import ACTIONS, MAX_STEP, Grids, is_integer, lines_of
+
+MAX_PROBLEMS = 1_000
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A row that has six columns and whole numbers."""
+
+    line: int
+    process_id: int
+    step: int
+    participant: str
+    action: str
+    before: str
+    after: str
+
+
+def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
+    """Every row that can be read; problems of the other rows, and of actions and locations."""
+    rows: list[FileRow] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines_of(text), 1):
+        row, found = _row(line.strip("\n\r"), number, file)
+        problems += found
+        if row:
+            rows.append(row)
+            problems += _action_problems(row, file)
+        if len(problems) >= MAX_PROBLEMS:
+            problems.append(too_many(file))
+            break
+    if not rows and not problems:
+        problems.append(
+            Problem(file, 0, 0, "empty", "The file is empty.", "It needs one row per step and participant.")
+        )
+    return rows, problems
+
+
+def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Problem]]:
+    if not line.strip():
+        return None, [Problem(file, number, 0, "blank-line", "The line is blank.", "Delete it.")]
+    if number == 1 and line.startswith("\ufeff"):
+        return None, [
+            Problem(file, 1, 1, "bom", "The file begins with a byte order mark.", "Save as UTF-8 without it.")
+        ]
+    fields = line.split("\t")
+    if len(fields) < 6:
+        hint = (
+            "Separate columns with tabs."
+            if len(fields) == 1
+            else "Six: process, sentence, participant, action, before, after."
+        )
+        message = f"The line has {len(fields)} of 6 columns."
+        return None, [Problem(file, number, len(fields), "columns", message, hint)]
+    problems = [
+        Problem(
+            file,
+            number,
+            column,
+            "integer",
+            f"{value[:40]!r} is not a whole number.",
+            _integer_hint(value, number),
+        )
+        for column, value in enumerate(fields[:2], 1)
+        if not is_integer(value)
+    ]
+    if problems:
+        return None, problems
+    row = FileRow(number, int(fields[0]), int(fields[1]), *fields[2:6])
+    if not 1 <= row.step <= MAX_STEP:
+        message = f"There is no sentence {row.step}."
+        return row, [
+            Problem(file, number, 2, "step", message, f"Sentences count from 1 to at most {MAX_STEP:,}.")
+        ]
+    return row, []
+
+
+def _integer_hint(value: str, line: int) -> str:
+    if re.fullmatch(r"\s*\d+\.0*\s*", value):
+        return f"Write {value.strip().split('.')[0]}."
+    return "Is this a header? Delete it." if line == 1 else ""
+
+
+def _action_problems(row: FileRow, file: str) -> list[Problem]:
+    def problem(column: int, message: str, hint: str) -> Problem:
+        return Problem(file, row.line, column, "action" if column == 4 else "location", message, hint)
+
+    action, before, after = row.action, row.before, row.after
+    if action not in ACTIONS:
+        near = get_close_matches(action.strip().upper()[:40], ACTIONS, 1, 0.5)
+        hint = f"Did you mean {near[0]}?" if near else f"One of {', '.join(ACTIONS)}."
+        return [problem(4, f"{action[:40]!r} is not an action.", hint)]
+    if action == "NONE":
+        if before == after:
+            return []
+        hint = "Nothing happens, so both locations must be the same; or is it a MOVE, CREATE or DESTROY?"
+        return [problem(6, f"NONE with two locations, {before!r} and {after!r}.", hint)]
+    found: list[Problem] = []
+    if action == "CREATE":
+        if before != "-":
+            found.append(
+                problem(5, f"CREATE from {before!r}.", "What is created was nowhere before: write -.")
+            )
+    elif before in ("", "-"):
+        found.append(
+            problem(5, f"{action} from {before!r}.", "Name the place it was at, or ? where it is unknown.")
+        )
+    if action == "DESTROY":
+        if after != "-":
+            found.append(
+                problem(6, f"DESTROY with {after!r} after.", "What is destroyed is nowhere after: write -.")
+            )
+    elif after in ("", "-"):
+        found.append(
+            problem(6, f"{action} to {after!r}.", "Name the place it is at, or ? where it is unknown.")
+        )
+    return found
+
+
+def too_many(file: str) -> Problem:
+    return Problem(file, 0, 0, "too-many", f"Only the first {MAX_PROBLEMS:,} problems are listed.")
+
+
+def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> Iterator[Problem]:
+    """Processes and participants that are missing or unexpected; the nearest name is the hint."""
+    seen: dict[int, dict[str, int]] = {}
+    for row in rows:
+        seen.setdefault(row.process_id, {}).setdefault(row.participant, row.line)
+    for pid, grid in sorted(answers.items()):
+        if pid not in seen:
+            yield Problem(file, 0, 0, "process-missing", f"Process {pid} is missing.")
+            continue
+        for name, line in seen[pid].items():
+            if name not in grid.locations:
+                near = get_close_matches(
+                    name, [other for other in grid.participants if other not in seen[pid]], 1
+                )
+                hint = (
+                    f"The answers call it {near[0]!r}."
+                    if near
+                    else "Names must be those of the answers, verbatim."
+                )
+                message = f"Process {pid} has no participant {name!r}."
+                yield Problem(file, line, 3, "participant-unexpected", message, hint)
+        for name in grid.participants:
+            if name not in seen[pid]:
+                message = f"Process {pid}: participant {name!r} is missing."
+                yield Problem(file, 0, 0, "participant-missing", message)
+
+
+def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:
+    """Everything that is wrong with a prediction file, in the order of its lines."""
+    rows, problems = read_rows(predictions, file)
+    if answers is not None:
+        found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
+        problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], too_many(file)]
+    return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))

@@ -1,0 +1,186 @@
+"""Other file formats than action files: state files, JSON grids, templates. Pure.
+
+* State files, as older baselines wrote them, have five columns: process, step, participant, location before, location
+  after, with `null` and `unk` (or `-` and `?`). Actions are derived from the states.
+* A JSON grid is `{"processes": [{"process_id": 1, "participants": {"water": ["sea", "sea", "air"]}}]}`: for each
+  participant the location before the first sentence and after each one. Instead of a list of locations there may be
+  `{"locations": [...], "actions": [...]}`, where actions are taken as they are. null, "-" and "null" mean
+  that it does not exist.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from gym.lib.bounded import Limits, load
+from gym.propara.core.check import MAX_PROBLEMS, too_many
+from gym.propara.core.errors import Problem, ProParaError
+from gym.propara.core.grid import ABSENT, ACTIONS, MAX_STEP, UNKNOWN, Grids, implied_action, lines_of, token
+
+Row = tuple[int, int, str, str, str, str]
+_UNFIT = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
+_UNFIT_IN_WORDS = "tabs, line ends, NUL or half a surrogate pair"
+_SIGNS = {ABSENT: "-", UNKNOWN: "?"}
+
+
+def sign(location: str) -> str:
+    """A token as an action file writes it."""
+    return _SIGNS.get(location, location)
+
+
+def write_rows(rows: Sequence[Row]) -> str:
+    """An action file."""
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def looks_like_states(text: str) -> bool:
+    """Five columns in the first line that has any; a tab too many at its end does not count."""
+    first = next((line for line in lines_of(text) if line.strip()), "").rstrip("\n").split("\t")
+    return len(first) == 5 or (
+        len(first) == 6 and not first[5].strip() and first[3].strip().upper() not in ACTIONS
+    )
+
+
+def states_to_actions(text: str, file: str = "predictions") -> str:
+    """A five-column state file as an action file. Raises ProParaError with all problems."""
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines_of(text), 1):
+        if len(problems) >= MAX_PROBLEMS:
+            problems.append(too_many(file))
+            break
+        fields = line.strip("\n\r").split("\t")
+        if len(fields) != 5:
+            message = f"The line has {len(fields)} of 5 columns."
+            hint = "Process, step, participant, location before, location after."
+            problems.append(Problem(file, number, len(fields), "columns", message, hint))
+            continue
+        try:
+            process_id, step = int(fields[0]), int(fields[1])
+        except ValueError:
+            message = "Process and step must be whole numbers."
+            problems.append(Problem(file, number, 1, "integer", message))
+            continue
+        before, after = token(fields[3]), token(fields[4])
+        action = implied_action(before, after)
+        rows.append((process_id, step, fields[2], action, sign(before), sign(after)))
+    _raise(problems, file)
+    return write_rows(rows)
+
+
+def load_json(text: str, limits: Limits | None = None) -> Any:
+    """The value. Raises ValueError, also for a key that stands twice in an object: `json.loads` keeps the last one
+    silently."""
+    return load(text, limits or Limits(), object_pairs_hook=_unique_keys)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:60]!r} stands twice in one object")
+        found[key] = value
+    return found
+
+
+def grids_to_actions(data: Any, file: str = "predictions") -> str:
+    """A decoded JSON grid as an action file. Raises ProParaError with all problems."""
+    processes = data.get("processes") if isinstance(data, dict) else data
+    if not isinstance(processes, list):
+        problem = Problem(
+            file, 0, 0, "json", "There is no list of processes.", 'Expected {"processes": [...]}.'
+        )
+        raise ProParaError(str(problem), [problem])
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    for index, process in enumerate(processes):
+        found, wrong = _process_rows(process, f"$.processes[{index}]", file)
+        rows += found
+        problems += wrong
+    _raise(problems, file)
+    return write_rows(rows)
+
+
+def _process_rows(process: Any, where: str, file: str) -> tuple[list[Row], list[Problem]]:
+    def wrong(at: str, message: str) -> Problem:
+        return Problem(file, 0, 0, "json", f"{at}: {message}")
+
+    if not isinstance(process, Mapping) or not isinstance(process.get("participants"), Mapping):
+        return [], [wrong(where, "expected an object with process_id and participants.")]
+    process_id = process.get("process_id")
+    if not isinstance(process_id, int) or isinstance(process_id, bool):
+        return [], [wrong(where, "process_id must be a whole number.")]
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    for name, value in process["participants"].items():
+        at = f"{where}.participants[{name!r}]"
+        if not name.strip() or _UNFIT.search(name):
+            problems.append(wrong(at, f"a name cannot be blank or hold {_UNFIT_IN_WORDS}."))
+            continue
+        try:
+            rows += _track_rows(process_id, name, value)
+        except ValueError as error:
+            problems.append(wrong(at, str(error)))
+    return rows, problems
+
+
+def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
+    given = value if isinstance(value, Mapping) else {"locations": value}
+    where = given.get("locations")
+    if not isinstance(where, list) or not 2 <= len(where) <= MAX_STEP:
+        raise ValueError("expected a list of locations: before the first sentence, then after each.")
+    tokens = [_location(item) for item in where]
+    implied = [implied_action(*pair) for pair in pairwise(tokens)]
+    actions = given.get("actions", implied)
+    if not isinstance(actions, list) or len(actions) != len(implied):
+        raise ValueError(f"expected {len(implied)} actions, one fewer than locations.")
+    rows: list[Row] = []
+    for step, action in enumerate(actions, 1):
+        if action not in ACTIONS:
+            raise ValueError(f"{action!r} is not one of {', '.join(ACTIONS)}.")
+        rows.append((process_id, step, name, action, sign(tokens[step - 1]), sign(tokens[step])))
+    return rows
+
+
+def _location(value: Any) -> str:
+    if value is None:
+        return ABSENT
+    if not isinstance(value, str) or _UNFIT.search(value):
+        raise ValueError(f"{value!r} is not a location: null, or text without {_UNFIT_IN_WORDS}.")
+    return token(value.strip()) if value.strip() else UNKNOWN
+
+
+def grids_to_json(grids: Grids) -> str:
+    """The JSON grid of action files; lossless but for the cells that states do not keep."""
+    processes = [
+        {
+            "process_id": grid.process_id,
+            "participants": {
+                name: {"locations": [sign(item) for item in where], "actions": grid.actions[name]}
+                for name, where in grid.locations.items()
+            },
+        }
+        for grid in grids.values()
+    ]
+    return json.dumps({"processes": processes}, ensure_ascii=False, indent=1) + "\n"
+
+
+def template(answers: Grids) -> str:
+    """The answers' first three columns; NONE and `?` to be filled in. It can be scored as it is."""
+    return write_rows(
+        [
+            (grid.process_id, step, participant, "NONE", "?", "?")
+            for grid in answers.values()
+            for step in range(1, grid.steps + 1)
+            for participant in grid.participants
+        ]
+    )
+
+
+def _raise(problems: list[Problem], file: str) -> None:
+    if problems:
+        raise ProParaError(f"{file} has {len(problems)} problem(s).", problems)

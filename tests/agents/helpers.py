@@ -1,0 +1,117 @@
+"""Running cases in tests: scripted agents, real servers, recorded expectations."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gym.agents.core.cases import look_at, read_case
+from gym.agents.core.driver import Options, run_case
+from gym.agents.core.embedded.__main__ import make
+from gym.agents.core.llm_judge import VotingJudge
+from gym.agents.core.results import CaseResult
+from gym.agents.core.transport import TransportError
+
+
+class Scripted:
+    """A transport that answers every request by a function of its body; keeps what was asked."""
+
+    unsent: tuple[str, ...] = ()
+    scheme = "http"
+
+    def __init__(self, answer: Callable[[dict[str, Any]], Any], secrets: tuple[str, ...] = ()) -> None:
+        self.answer = answer
+        self.secrets = secrets
+        self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
+        self._lock = threading.Lock()
+
+    def chat(self, agent, body, headers, deadline) -> Iterator[bytes]:
+        with self._lock:
+            self.asked.append((agent, json.loads(json.dumps(body)), dict(headers)))
+        given = self.answer(body)
+        if isinstance(given, Exception):
+            raise given
+        for line in given if isinstance(given, list) else [given]:
+            yield line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n"
+
+    def get(self, path, deadline):
+        raise TransportError("status", "not here")
+
+
+def said(text: str | None = None, **more: Any) -> dict[str, Any]:
+    """One line as servers send it under MINIMAL."""
+    return {
+        "response": {"type": "AGENT_FRAMEWORK", "text": text, "chat_context": {"chat_histories": []}, **more}
+    }
+
+
+def says(text: str | None = None, **more: Any) -> Scripted:
+    return Scripted(lambda body: said(text, **more))
+
+
+class Asks:
+    """A judge whose answers come from a list, the last one for ever."""
+
+    def __init__(self, *answers: str, name: str = "scripted") -> None:
+        self.answers = list(answers)
+        self.name = name
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt, deadline):
+        self.prompts.append(prompt)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer, {"total_tokens": 5}
+
+
+def run(
+    text: str, transport: Any, reading: str = "document", judge: Any = None, **options: Any
+) -> CaseResult:
+    return run_case(read_case(text), transport, judge, Options(reading=reading, **options))
+
+
+def one_check(part: str, test: str, actual: Any, reading: str = "document", judge: Any = None) -> Any:
+    """The outcome of `part: {test}` on an answer where that part is `actual`."""
+    more = {} if part == "text" else {part: actual}
+    transport = says(actual if part == "text" else "x", **more)
+    result = run(
+        f"agent: a, interactions: [{{text: q, response: {{{part}: {{{test}}}}}}}]", transport, reading, judge
+    )
+    return result.iterations[0]
+
+
+def outcomes(iteration: Any) -> list[str]:
+    return [check.outcome for check in iteration.checks]
+
+
+def judge_saying(*answers: str, **options: Any) -> VotingJudge:
+    return VotingJudge(Asks(*answers), **options)
+
+
+def findings(text: str) -> dict[str, Any]:
+    """Everything that is said about a document, by its code."""
+    _, problems = look_at(text)
+    return {problem.code: problem for problem in problems}
+
+
+@contextlib.contextmanager
+def embedded_server() -> Iterator[str]:
+    """The embedded agents behind a real socket."""
+    with make() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(5)
+
+
+def wait_for(true: Callable[[], bool], seconds: float = 10.0) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.05)

@@ -1,0 +1,91 @@
+"""Runs that stop as soon as the ratio is decided say so, and their rates are taken for no estimates."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from gym.agents.models import AgentRun
+from gym.agents.site import presenters, selectors
+from gym.agents.site.charts import suite_trend
+from tests.agents.site import GOOD, make_run, make_server, make_suite
+
+THREE = (
+    "agent: echo\nsuccess_ratio: 1/3\ninteractions: [{text: hello, response: {text: {keywords: hello}}}]\n"
+)
+
+
+@pytest.fixture
+def suite(people):
+    return make_suite(people.alice, cases={"three": THREE, "one": GOOD})
+
+
+@pytest.fixture
+def early(people, suite) -> AgentRun:
+    return make_run(suite, make_server(people.alice), early_stop=True, parallel=1)
+
+
+def test_the_page_of_a_run_says_how_it_was_run(client, suite, early):
+    page = client.get(early.get_absolute_url()).content.decode()
+    assert "stops once the ratio is decided" in page
+    assert "1 at a time" in page
+    assert "no interval, no pass@k and no exact test" in page
+    full = make_run(suite, early.server, parallel=3)
+    page = client.get(full.get_absolute_url()).content.decode()
+    assert "makes all iterations" in page
+    assert "3 at a time" in page
+
+
+def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at_k(client, early):
+    three = early.case_runs.get(name="three")
+    assert (three.passed, three.made, three.asked) == (1, 1, 3)
+    assert selectors.evidence_of(three).interval is None
+    assert presenters.totals_of(early).iterations.interval is None
+    assert presenters.case_context(three, [])["repeats"] == []
+    assert [row.n for row in presenters.repeats_of(early)] == [1], (
+        "the case of one iteration alone, which cannot stop early"
+    )
+    page = client.get(three.get_absolute_url()).content.decode()
+    assert "early stop" in page
+    assert "pass@k" not in page
+    answer = client.get(reverse("api-agent-case-run", args=[early.key, three.pk])).json()
+    assert (answer["at_k"], answer["result"]["early_stop"]) == ([], True)
+
+
+def test_a_case_of_one_iteration_is_as_any_other(early):
+    one = selectors.evidence_of(early.case_runs.get(name="one"))
+    assert (one.early_stop, one.interval is None) == (False, False)
+
+
+def test_matrix_and_its_table_mark_it(client, suite, early):
+    cells = {
+        row["case"]: row["cells"][0]
+        for row in client.get(reverse("api-agent-matrix", args=[suite.slug])).json()["rows"]
+    }
+    assert (cells["three"]["early_stop"], cells["three"]["low"]) == (True, None)
+    assert (cells["one"]["early_stop"], cells["one"]["low"] is None) == (False, False)
+    table = client.get(
+        reverse("figure", args=["agent-matrix", "csv"]), {"suite": suite.slug}
+    ).content.decode()
+    assert [line.rpartition(",")[2] for line in table.splitlines()] == ["early_stop", "False", "True"]
+    assert "early stop" in client.get(suite.get_absolute_url()).content.decode()
+
+
+def test_trends_leave_it_out(people, suite, early):
+    make_run(suite, early.server)
+    assert suite_trend(suite, people.alice) is None
+    make_run(suite, early.server)
+    figure = suite_trend(suite, people.alice)
+    assert figure is not None
+    assert early.key not in {row[1] for row in figure.rows}
+    assert len(list(figure.rows)) == 2
+
+
+def test_it_is_not_compared_by_an_exact_test(client, suite, early):
+    full = make_run(suite, early.server)
+    rows, total = presenters.compared(early, full)
+    by_name = {row.name: row.comparison for row in rows}
+    assert (by_name["three"].p, by_name["one"].p, total.p) == (None, 1.0, None)
+    assert by_name["three"].difference == 0.0
+    page = client.get(reverse("agent-compare"), {"a": early.key, "b": full.key}).content.decode()
+    assert "no p: iterations that stop early" in page

@@ -1,0 +1,218 @@
+"""A model names the failures of a run: through the queue, from the page and the API, and people have the last word."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.urls import reverse
+
+from gym.accounts.tokens import create_token
+from gym.agents.core.transport import TransportError
+from gym.agents.models import CaseRun, FailureMode, Naming
+from gym.agents.site import actors, presenters, services
+from gym.agents.site.actors import agent_naming
+from gym.jobs import states
+from gym.jobs.context import JobContext
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from tests.agents.helpers import Scripted, said
+from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
+
+FAILS = (
+    'agent: echo\nsuccess_ratio: "3/4"\ninteractions: [{text: FLAKY, response: {text: {keywords: zzz}}}]\n'
+)
+"""Fails with two answers in turn: Goodbye moon, Hello world."""
+
+
+@pytest.fixture
+def server(people):
+    return make_server(people.alice)
+
+
+@pytest.fixture
+def failed(people, server) -> CaseRun:
+    run = make_run(make_suite(people.alice, cases={"flaky": FAILS}), server, parallel=1)
+    return run.case_runs.get()
+
+
+def modes(case_run: CaseRun) -> dict[str, int]:
+    return {mode.name: len(mode.samples) for mode in presenters.assessment_of(case_run).modes}
+
+
+NAMED = {"It speaks of ‘goodbye’.": 2, "It speaks of ‘hello’.": 2}
+
+
+def test_the_failures_are_named_by_the_queue(people, server, failed):
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
+    assert naming.state == "queued"
+    assert all(name.startswith("Turn 1") for name in modes(failed))
+    run_pending()
+    naming.refresh_from_db()
+    assert (naming.state, naming.total, naming.unnamed, naming.trouble) == ("done", 4, 0, "")
+    assert modes(failed) == NAMED
+    assert (naming.job.done, naming.job.total) == (4, 4)
+
+
+def test_names_are_offered_again_in_later_runs_and_ids_stay(people, server, failed):
+    services.queue_naming(failed, server, "", actor=people.alice)
+    run_pending()
+    again = make_run(failed.run.suite, server).case_runs.get()
+    services.queue_naming(again, server, "", actor=people.alice)
+    run_pending()
+    ids = [{mode.id for mode in presenters.assessment_of(row).modes} for row in (failed, again)]
+    assert ids[0] == ids[1]
+    assert FailureMode.objects.count() == 2
+
+
+def test_people_rename_and_merge_what_a_model_named_and_can_take_it_back(people, server, failed):
+    services.queue_naming(failed, server, "", actor=people.alice)
+    run_pending()
+    suite = failed.run.suite
+    one, two = (mode.id for mode in presenters.assessment_of(failed).modes)
+    change = {"actor": people.alice, "merged_into": ""}
+    services.change_mode(suite, "flaky", one, **change | {"name": "Greets wrongly"})
+    services.change_mode(suite, "flaky", two, **change | {"name": "", "merged_into": one})
+    assert modes(failed) == {"Greets wrongly": 4}
+    assert list(actors.known_names(failed).values()) == [{one: "Greets wrongly"}]
+    for mode in (one, two):
+        services.change_mode(suite, "flaky", mode, **change | {"name": ""})
+    assert modes(failed) == NAMED
+    services.forget_naming(failed, actor=people.alice)
+    assert all(name.startswith("Turn 1") for name in modes(failed))
+
+
+def test_a_killed_worker_asks_only_what_was_not_answered(people, server, failed, monkeypatch):
+    transport = Scripted(lambda body: said("NEW: It babbles."))
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
+    written = actors._write_choice
+
+    def die_after_one(naming, choice, chosen, trouble):
+        if len(chosen) == 2:
+            raise KeyboardInterrupt
+        written(naming, choice, chosen, trouble)
+
+    monkeypatch.setattr(actors, "_write_choice", die_after_one)
+    job = states.claim_next(services.QUEUE, "worker-1")
+    with pytest.raises(KeyboardInterrupt):
+        agent_naming(JobContext(job))
+    monkeypatch.setattr(actors, "_write_choice", written)
+    naming.refresh_from_db()
+    assert len(naming.chosen) == 1
+    agent_naming(JobContext(Job.objects.get(pk=job.pk)))
+    naming.refresh_from_db()
+    assert (len(naming.chosen), naming.state) == (4, "done")
+    assert modes(failed) == {"It babbles.": 4}
+
+
+def test_an_agent_that_does_not_answer_ends_it_with_a_reason(people, server, failed, monkeypatch):
+    transport = Scripted(lambda body: TransportError("timeout", "too slow with hush-hush"), ("hush-hush",))
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
+    run_pending()
+    naming.refresh_from_db()
+    assert (naming.state, len(transport.asked)) == ("failed", 3)
+    assert naming.job.error.endswith("too slow with •••")
+    assert naming.trouble == "too slow with •••"
+    assert all(name.startswith("Turn 1") for name in modes(failed))
+
+
+def test_nonsense_is_no_choice(people, server, failed, monkeypatch):
+    monkeypatch.setattr(actors, "transport_for", lambda server: Scripted(lambda body: said("Because.")))
+    naming = services.queue_naming(failed, server, "", actor=people.alice)
+    run_pending()
+    naming.refresh_from_db()
+    assert (naming.state, naming.unnamed) == ("done", 4)
+
+
+def test_what_cannot_be_named_is_refused_with_a_reason(people, server, failed):
+    passed = make_run(make_suite(people.alice, "fine", {"good": GOOD}), server).case_runs.get()
+    with pytest.raises(ValidationError, match="nothing to name"):
+        services.queue_naming(passed, server, "", actor=people.alice)
+    with pytest.raises(PermissionDenied):
+        services.queue_naming(failed, server, "", actor=people.charlie)
+    private = make_server(people.charlie, "hers", visibility="private")
+    with pytest.raises(ValidationError, match="not for you"):
+        services.queue_naming(failed, private, "", actor=people.alice)
+    services.queue_naming(failed, server, "", actor=people.alice)
+    with pytest.raises(ValidationError, match="just now"):
+        services.queue_naming(failed, server, "", actor=people.alice)
+    for wrong in ("", "x" * 12, "0" * 13):
+        with pytest.raises(ValidationError, match="hexadecimal"):
+            services.change_mode(
+                failed.run.suite, "flaky", wrong, actor=people.alice, name="n", merged_into=""
+            )
+
+
+def test_the_page_asks_follows_and_forgets(client, people, server, failed):
+    client.force_login(people.alice)
+    place = [failed.run.key, failed.pk]
+    page = reverse("agent-assess", args=place)
+    assert "4 failures can be named" in client.get(page).content.decode()
+    ask = reverse("agent-naming", args=place)
+    assert client.post(ask, {"server": server.pk, "agent": ""}).url == page
+    assert "hx-get" in client.get(ask).content.decode()
+    run_pending()
+    assert (client.get(ask).status_code, client.get(ask)["HX-Refresh"]) == (286, "true")
+    shown_page = client.get(page).content.decode()
+    assert "It speaks of ‘goodbye’." in shown_page
+    assert "4 of 4 failures were sorted by Embedded" in shown_page
+    client.post(reverse("agent-naming-forget", args=place))
+    assert not Naming.objects.exists()
+    assert "It speaks of" not in client.get(page).content.decode()
+
+
+def test_strangers_see_the_names_and_ask_nothing(client, people, server, failed):
+    client.force_login(people.charlie)
+    place = [failed.run.key, failed.pk]
+    assert "can be named" not in client.get(reverse("agent-assess", args=place)).content.decode()
+    assert client.post(reverse("agent-naming", args=place), {"server": server.pk}).status_code == 403
+    assert client.post(reverse("agent-naming", args=place), {"server": 10**9}).status_code == 302
+    assert not Naming.objects.exists()
+
+
+def test_through_the_api(client, people, server, failed):
+    _, key = create_token(actor=people.alice, name="t", scopes=["read", "write", "run"])
+    client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {key}"
+    address = reverse("api-agent-namings", args=[failed.run.key])
+    given = {"case": "flaky", "agent": "embedded", "name": "namer"}
+    answer = client.post(address, given, content_type="application/json")
+    assert (answer.status_code, answer.json()["state"]) == (201, "queued")
+    run_pending()
+    assert client.get(address).json()["namings"] == [
+        {**given, "state": "done", "failures": 4, "named": 4, "trouble": ""}
+    ]
+    failures = reverse("api-agent-failures", args=[failed.run.key])
+    found = client.get(failures).json()["cases"][0]
+    assert {mode["name"]: mode["count"] for mode in found["failure_modes"]} == NAMED
+    one, two = (mode["id"] for mode in found["failure_modes"])
+    change = {"case": "flaky", "mode": two, "merged_into": one}
+    answer = client.put(reverse("api-agent-modes", args=["manners"]), change, content_type="application/json")
+    assert answer.json()["merged_into"] == one
+    assert [mode["count"] for mode in client.get(failures).json()["cases"][0]["failure_modes"]] == [4]
+    wrong = {**given, "case": "nosuch"}
+    assert client.post(address, wrong, content_type="application/json").status_code == 404
+    assert client.post(address, {"case": "flaky"}, content_type="application/json").status_code == 400
+
+
+def test_passing_iterations_are_no_failures(people, server):
+    run = make_run(make_suite(people.alice, cases={"flaky": FLAKY}), server, parallel=1)
+    naming = services.queue_naming(run.case_runs.get(), server, "", actor=people.alice)
+    assert naming.total == 2
+
+
+def test_the_name_of_a_private_agent_stays_with_those_who_may_see_it(client, people, failed):
+    private = make_server(people.alice, "undercover", visibility="private")
+    services.queue_naming(failed, private, "whisperer", actor=people.alice)
+    addresses = (
+        reverse("agent-assess", args=[failed.run.key, failed.pk]),
+        reverse("api-agent-namings", args=[failed.run.key]),
+    )
+    for _ in range(2):  # while it waits, and when it is done
+        for address in addresses:
+            told = client.get(address).content.decode()
+            assert "undercover" not in told
+            assert "whisperer" not in told
+        run_pending()
+    client.force_login(people.alice)
+    assert client.get(addresses[1]).json()["namings"][0]["agent"] == "undercover"

@@ -1,0 +1,243 @@
+"""`manage.py agenttest` and `manage.py assess`, and what they write."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gym.agents.core import reports
+from tests.agents.helpers import Scripted, embedded_server, run, said, says
+from tests.net.hostile import answer, server
+
+GOOD = "agent: echo, interactions: [{text: hello, response: {text: {keywords: hello}}}]"
+BAD = "agent: echo, success_ratio: 2/2, interactions: [{text: hello, response: {text: {keywords: bye}}}]"
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in (("good", GOOD), ("bad", BAD), ("wrong", "agent: ")):
+        (tmp_path / f"{name}.hocon").write_text(text)
+    return tmp_path
+
+
+def agenttest(*arguments) -> int:
+    try:
+        call_command("agenttest", *map(str, arguments))
+    except SystemExit as left:
+        return left.code
+    except CommandError as error:
+        return error.returncode
+    return 0
+
+
+def test_the_exit_status_tells(files, capsys):
+    assert agenttest(files / "good.hocon", "--server", "embedded") == 0
+    assert agenttest(files / "good.hocon", files / "bad.hocon", "--server", "embedded") == 1
+    assert agenttest(files / "wrong.hocon", "--server", "embedded") == 2
+    assert agenttest(files / "absent.hocon", "--server", "embedded") == 2
+    assert agenttest(files / "good.hocon", "--server", "ftp://x") == 2
+    assert "line 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["agenttest", "assess"])
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, command):
+    monkeypatch.setattr(f"gym.agents.management.commands.{command}.run_case", pytest.fail)
+    with pytest.raises(CommandError, match="Cannot write") as caught:
+        call_command(
+            command, str(files / "good.hocon"), "--server", "embedded", "--output", str(files / "no" / "x")
+        )
+    assert caught.value.returncode == 2
+
+
+def test_the_table_says_what_failed(files, capsys):
+    agenttest(files, "--server", "embedded")
+    out = capsys.readouterr().out
+    assert "PASS    " in out
+    assert "0/2 [0.00, 0.66], 2/2 needed, 2 checks made" in out
+    assert (
+        "fail: interactions[0].response.text.keywords: expected 'bye' in answer 'echo: hello' (2 times)"
+        in out
+    )
+    assert "1 of 3 cases passed" in out
+
+
+def test_json_and_junit_and_a_real_server(files, capsys):
+    with embedded_server() as url:
+        assert agenttest(files / "good.hocon", files / "bad.hocon", "--server", url, "--format", "json") == 1
+        data = json.loads(capsys.readouterr().out)
+        assert [result["outcome"] for result in data["results"]] == ["pass", "fail"]
+        assert (
+            agenttest(files / "bad.hocon", "--server", url, "--format", "junit", "-o", files / "out.xml") == 1
+        )
+    suite = ET.parse(files / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
+    failure = suite.find("testcase").find("failure")
+    assert failure.get("message") == "0 of 2 iterations passed, 2 needed"
+    assert "expected 'bye' in answer 'echo: hello' (2 times)" in failure.text
+    assert all("expected 'bye'" in one.find("failure").text for one in suite.findall("testcase"))
+
+
+def test_no_iteration_that_did_not_pass_looks_passed_in_junit():
+    """Where enough others passed it is skipped, so that builds stay green, and says why."""
+    text = 'agent: a, success_ratio: "1/2", interactions: [{text: q, response: {text: {keywords: yes}}}]'
+    answers = iter(["yes", "no"])
+    result = run(text, Scripted(lambda body: said(next(answers))), parallel=1)
+    assert result.outcome == "pass"
+    suite = ET.fromstring(reports.junit([("case", result)]))[0]
+    assert [suite.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["3", "0", "0", "1"]
+    note = suite.findall("testcase")[2].find("skipped")
+    assert note.get("message") == "fail, but enough other iterations passed"
+    assert "expected 'yes' in answer 'no'" in note.text
+
+
+def test_a_rate_that_stopped_early_has_no_interval_in_reports(files, capsys):
+    (files / "early.hocon").write_text(GOOD.replace("agent: echo", "agent: echo, success_ratio: 1/5"))
+    assert agenttest(files / "early.hocon", "--server", "embedded", "--early-stop", "--parallel", "1") == 0
+    assert "1/1 (stops early), 1/5 needed" in capsys.readouterr().out
+
+
+def test_junit_survives_anything_an_agent_says():
+    text = "agent: a, interactions: [{text: q, response: {text: {keywords: x}}}]"
+    result = run(text, says("\x1b[31m]]></x>\0\ufffe&amp;"))
+    ET.fromstring(reports.junit([("a\x08b", result)]))
+    assert "\x1b" not in reports.table([("a", result)])
+
+
+def test_variables_and_headers_come_from_the_environment_by_name(files, capsys, monkeypatch):
+    monkeypatch.setenv("HER_KEY", "hush-hush")
+    (files / "key.hocon").write_text(
+        "agent: echo, interactions: [{text: ${HER_KEY}, response: {text: {keywords: ${HER_KEY}}}}]"
+    )
+    assert agenttest(files / "key.hocon", "--server", "embedded") == 2
+    assert (
+        agenttest(files / "key.hocon", "--server", "embedded", "--variable", "HER_KEY", "--format", "json")
+        == 0
+    )
+    assert "hush" not in capsys.readouterr().out
+    assert agenttest(files / "key.hocon", "--server", "embedded", "--variable", "NOT_SET") == 2
+    assert agenttest(files / "good.hocon", "--server", "http://127.0.0.1:9", "--header", "A") == 2
+
+
+def test_the_readings_differ_from_the_command_line(files):
+    turn = "{text: times, sly_data: {x: 2, y: 2}, response: {sly_data: {equals: {less: 5}}}}"
+    text = f"agent: math_guy, interactions: [{turn}]"
+    (files / "less.hocon").write_text(text)
+    assert agenttest(files / "less.hocon", "--server", "embedded") == 0
+    assert agenttest(files / "less.hocon", "--server", "embedded", "--reference-compatible") == 1
+
+
+def test_assess_prints_the_modes(files, capsys):
+    turn = "{text: Yellow Submarine, response: {text: {gist: Mentions 'Stones'}}}"
+    text = f"agent: music_nerd, success_ratio: 1/3, interactions: [{turn}]"
+    (files / "gist.hocon").write_text(text)
+    call_command("assess", str(files / "gist.hocon"), "--server", "embedded", "--judge", "judge")
+    assert "3/3 failures (100.00%):" in capsys.readouterr().out
+    call_command(
+        "assess", str(files / "gist.hocon"), "--server", "embedded", "--judge", "judge", "--format", "json"
+    )
+    assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "made": 3, "errors": 0}
+    with pytest.raises(CommandError) as caught:
+        call_command("assess", str(files / "wrong.hocon"), "--server", "embedded")
+    assert caught.value.returncode == 2
+
+
+def test_what_cannot_be_read_is_an_error_beside_the_results_of_the_others(files, capsys):
+    absent = files / "absent.hocon"
+    given = [files / "good.hocon", absent, files / "bad.hocon", "--server", "embedded", "--format", "junit"]
+    assert agenttest(*given, "-o", files / "out.xml") == 2
+    suites = ET.parse(files / "out.xml").getroot().findall("testsuite")
+    assert [suite.get("name") for suite in suites] == [str(path) for path in (given[0], absent, given[2])]
+    told = [(suite.get("errors") != "0", suite.get("failures") != "0") for suite in suites]
+    assert told == [(False, False), (True, False), (False, True)]
+    assert "No such file" in suites[1].find("testcase/error").get("message")
+    assert "No such file" in capsys.readouterr().err
+    with pytest.raises(CommandError, match="No such file") as caught:
+        call_command("assess", str(absent), "--server", "embedded")
+    assert caught.value.returncode == 2
+
+
+def sends(line: str = "pass"):
+    """A server that answers this, and the requests it saw."""
+    told = {"response": {"type": "AGENT_FRAMEWORK", "text": line, "chat_context": {}}}
+    return server(answer(json.dumps(told).encode()))
+
+
+def test_the_judge_on_another_host_gets_its_own_headers_alone(files, monkeypatch, capsys):
+    monkeypatch.setenv("AGENT_KEY", "Bearer for-the-agent")
+    monkeypatch.setenv("JUDGE_KEY", "Bearer for-the-judge")
+    (files / "gist.hocon").write_text(
+        "agent: a, interactions: [{text: q, response: {text: {gist: It is so}}}]"
+    )
+    with sends() as agent, sends() as judge:
+        given = [files / "gist.hocon", "--server", agent.url, "--judge", "j", "--judge-server", judge.url]
+        keys = ["--header", "Authorization=AGENT_KEY", "--judge-header", "Authorization=JUDGE_KEY"]
+        assert agenttest(*given, *keys) == 0
+        assert agenttest(*given, *keys[:2]) == 0
+    assert all(b"for-the-agent" in request for request in agent.seen)
+    assert [b"for-the-judge" in request for request in judge.seen] == [True, False]
+    assert not any(b"for-the-agent" in request for request in judge.seen)
+    assert not any(b"for-the-judge" in request for request in agent.seen)
+    assert agenttest(files / "good.hocon", "--server", "embedded", *keys[2:]) == 2
+
+
+@pytest.mark.parametrize("form", ["table", "json", "junit"])
+def test_no_output_holds_a_key_that_the_server_repeats(files, monkeypatch, capsys, form):
+    monkeypatch.setenv("AGENT_KEY", "Bearer hush-hush")
+    (files / "key.hocon").write_text(
+        "agent: a, interactions: [{text: q, response: {text: {value: x}, structure: {keywords: y}}}]"
+    )
+    with sends("your key is hush-hush, or bearer hush-hush") as there:
+        given = [files / "key.hocon", "--server", there.url, "--header", "Authorization=AGENT_KEY"]
+        assert agenttest(*given, "--format", form) == 1
+        call_command("assess", *map(str, given))
+    told = capsys.readouterr()
+    assert "your key is •••" in told.out
+    assert "hush" not in told.out + told.err
+
+
+@pytest.mark.parametrize("form", ["table", "json", "junit"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "agent: echo, success_ratio: ${S}, interactions: [{text: q}]",
+        "agent: ${S}, interactions: [{text: q, response: {text: {keywords: x}}}]",
+        "agent: ${S}.hocon, interactions: [{text: q}]",
+        "agent: echo, connections: ${S}, interactions: [{text: q}]",
+        "agent: echo, ${S}",
+        "agent: echo, use_direct: ${S}, interactions: [{text: q}]",
+        "agent: echo, interactions: [{text: q, chat_filter: ${S}}]",
+        "agent: echo, metadata: {x: ${S}}, interactions: [{text: q}]",
+    ],
+)
+def test_a_variable_is_in_no_output_wherever_a_case_puts_it(files, monkeypatch, capsys, text, form):
+    monkeypatch.setenv("S", "hush?hush")
+    (files / "odd.hocon").write_text(text)
+    agenttest(files / "odd.hocon", "--server", "embedded", "--variable", "S", "--format", form)
+    told = capsys.readouterr()
+    assert told.out
+    assert "hush" not in told.out + told.err
+
+
+def test_a_ratio_from_a_variable_counts_and_is_not_shown(files, monkeypatch, capsys):
+    monkeypatch.setenv("S", "10/13/15")
+    (files / "ratio.hocon").write_text(GOOD.replace("agent: echo", "agent: echo, success_ratio: ${S}"))
+    given = [files / "ratio.hocon", "--server", "embedded", "--variable", "S", "--format", "json"]
+    assert agenttest(*given) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["results"][0]["passed"] == 15
+    assert "10/13/15" not in told.out + told.err
+
+
+def test_a_variable_too_short_to_be_hidden_is_refused(files, monkeypatch, capsys):
+    monkeypatch.setenv("S", "abc")
+    assert agenttest(files / "good.hocon", "--server", "embedded", "--variable", "S") == 2
+
+
+def test_an_address_with_a_password_is_not_repeated(files):
+    with pytest.raises(CommandError) as caught:
+        call_command("agenttest", str(files / "good.hocon"), "--server", "http://ann:hush-hush@127.0.0.1")
+    assert "hush" not in str(caught.value)
+    assert "headers" in str(caught.value)

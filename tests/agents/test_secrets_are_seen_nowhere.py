@@ -1,0 +1,208 @@
+"""Secrets of suites and servers: in no result, no export, no log, no error; also not in what was stored before."""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import pytest
+from django.apps import apps
+from django.core.exceptions import ValidationError
+
+from gym.agents.core import reports
+from gym.agents.core.redact import HIDDEN, redactor
+from gym.agents.models import (
+    AgentRun,
+    AgentServer,
+    AgentSuite,
+    CaseIteration,
+    CaseRun,
+    FailureMode,
+    JudgeOpinion,
+)
+from gym.agents.site import actors, forms, services
+from gym.jobs.testing import run_pending
+from gym.secrets import encrypt
+from models_registry.models import RegisteredModel
+from tests.agents.helpers import Scripted, run, said, says
+from tests.agents.site import make_run, make_server, make_suite
+
+LONG = "sk-" + "0123456789abcdef" * 40
+ODD = 'it\'s "odd" \\ and\nof two lines, ü'
+CASE = "agent: echo\ninteractions: [{text: ${KEY}, response: {%s}}]"
+
+
+@pytest.fixture
+def server(people):
+    return make_server(people.alice)
+
+
+def stored(run: AgentRun) -> str:
+    return json.dumps(
+        [row.data for row in CaseIteration.objects.filter(case_run__run=run)], ensure_ascii=False
+    )
+
+
+def hide_what_was_stored() -> None:
+    importlib.import_module("gym.agents.migrations.0003_hide_secrets_in_results").hide(apps, None)
+
+
+@pytest.mark.parametrize(
+    "test", ["value", "not_value", "keywords", "not_keywords", "less", "not_greater", "gist"]
+)
+@pytest.mark.parametrize("key", [LONG, ODD, "hush-hush"])
+def test_no_part_of_a_secret_is_in_what_a_check_says(people, server, monkeypatch, test, key):
+    suite = make_suite(
+        people.alice, variables={"KEY": key}, cases={"c": CASE % f"text: {{{test}: ${{KEY}}}}"}
+    )
+    made = make_run(suite, server)
+    everything = stored(made) + reports.junit([("c", made.case_runs.get().result())])
+    for part in {key[:12], key[-8:], json.dumps(key)[1:9], repr(key)[1:9]}:
+        assert part not in everything
+
+
+def test_what_is_cut_keeps_no_beginning_of_a_secret():
+    for at in range(80, 119):
+        text = "x" * at + LONG
+        check = (
+            run(
+                f'agent: a, interactions: [{{text: q, response: {{text: {{value: "{text}"}}}}}}]',
+                says(text + " and"),
+                secrets=(LONG,),
+            )
+            .iterations[0]
+            .checks[0]
+        )
+        assert "sk-0" not in json.dumps([check.comparison, check.message, check.expected, check.actual])
+
+
+def test_a_secret_of_digits_is_hidden_as_a_number_and_our_own_numbers_stay():
+    clean = redactor(["20261"])
+    hidden = f"{HIDDEN} (a number)"
+    assert clean({"pin": 20261, "n": [20261, 2026, True]}) == {"pin": hidden, "n": [hidden, 2026, True]}
+    transport = says("x", structure={"pin": 5005})
+    result = run("agent: a, interactions: [{text: q}]", transport, secrets=("5005",))
+    assert result.iterations[0].turns[0].structure == {"pin": hidden}
+
+
+def test_an_agent_named_by_a_variable_is_named_in_no_error(people, server, client):
+    suite = make_suite(
+        people.alice, cases={"c": "agent: ${KEY}\ninteractions: [{text: q}]"}, variables={"KEY": "hush"}
+    )
+    services.save_suite(suite, actor=people.alice, variables={"KEY": "hush? #hush"})
+    case_run = make_run(suite, server).case_runs.get()
+    assert case_run.outcome == "error"
+    assert "cannot be the name of an agent" in case_run.error
+    assert "hush" not in case_run.error
+    services.save_suite(suite, actor=people.alice, variables={"KEY": "hush-hush"})
+    second = make_run(suite, server)
+    assert "no agent" in second.case_runs.get().results()[0].message
+    assert (
+        "hush" not in stored(second) + client.get(second.case_runs.get().get_absolute_url()).content.decode()
+    )
+
+
+def test_what_a_server_says_of_itself_is_stored_without_its_key(people, monkeypatch):
+    key = "Bearer sk-very-secret"
+
+    class Telling(Scripted):
+        def get(self, path, deadline):
+            if path == "/healthz":
+                return {"status": "ok", "versions": {"you sent": "sk-very-secret"}}
+            if path == "/api/v1/list":
+                return {"agents": [{"agent_name": "a", "description": key, "tags": [key]}]}
+            return {"connectivity_info": [{"origin": key, "tools": [key]}]}
+
+    transport = Telling(lambda body: None, secrets=(key, "sk-very-secret"))
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    server = make_server(people.alice, "telling")
+    assert server.version == f"you sent {HIDDEN}"
+    assert server.agents[0]["tags"] == [HIDDEN]
+    assert "secret" not in json.dumps([server.version, server.agents, server.graphs])
+
+
+def test_the_credential_of_a_header_is_hidden_whatever_its_scheme(people, settings):
+    for value in ("Bearer hush-hush", "bearer hush-hush", "Basic hush-hush", "Token  hush-hush"):
+        assert forms.header_words(value) == (value, "hush-hush")
+    assert forms.header_words("two words") == ("two words",)
+
+
+@pytest.mark.parametrize("value", ["a", "abc", "a  "])
+def test_what_is_too_short_to_be_hidden_is_refused_with_a_sentence(people, value):
+    for headers in (True, False):
+        problem = forms.secret_problem("KEY", value, headers=headers)
+        assert "at least 4 characters" in problem
+        assert "abc" not in problem
+    assert "at least 4" in forms.secret_problem("Authorization", "Bearer abc", headers=True)
+    assert not forms.secret_problem("KEY", "", headers=False), "an empty value keeps what is stored"
+    with pytest.raises(ValidationError, match="too short"):
+        forms.read_secrets(f"KEY: {value}", headers=False)
+
+
+def test_a_short_variable_of_before_is_sent_to_nobody(people, server, monkeypatch):
+    suite = make_suite(people.alice, cases={"c": CASE % ""}, variables={"KEY": "long enough"})
+    AgentSuite.objects.update(variables={"KEY": encrypt("abc")})
+    transport = says("x")
+    monkeypatch.setattr(actors, "transport_for", lambda server: transport)
+    made = make_run(AgentSuite.objects.get(pk=suite.pk), server)
+    assert (made.state, transport.asked) == ("failed", [])
+    assert "KEY is too short" in made.job.error
+    assert "abc" not in made.job.error
+
+
+def test_what_was_stored_in_clear_is_hidden_by_the_migration(people, server):
+    suite = make_suite(
+        people.alice, variables={"KEY": "hush-hush"}, cases={"c": CASE % "text: {keywords: ${KEY}}"}
+    )
+    first = make_run(suite, server)
+    again = services.queue_rescoring(first, actor=people.alice)
+    run_pending()
+    scored = again.case_runs.get()
+    row = scored.iterations.get()
+    clear = json.loads(json.dumps(row.data).replace(json.dumps(HIDDEN)[1:-1], "hush-hush"))
+    for turn in clear["turns"]:
+        del turn["reused"], turn["notes"]  # as rows were before
+    CaseIteration.objects.filter(pk=row.pk).update(data=clear)
+    CaseRun.objects.filter(pk=scored.pk).update(error="no hush-hush", tokens={"total_tokens": 7})
+    FailureMode.objects.create(suite=suite, case_name="c", mode="a" * 12, name="says hush-hush")
+    JudgeOpinion.objects.create(
+        suite=suite, key="k", opinion={"reason": "hush-hush", "tokens": {"total_tokens": 5}}
+    )
+    AgentServer.objects.update(
+        secrets={"X-Key": encrypt("open-sesame")}, agents=[{"agent_name": "open-sesame"}]
+    )
+    RegisteredModel.objects.update(status_reason="open-sesame")
+    assert "hush" in stored(again)
+    hide_what_was_stored()
+    assert "hush" not in stored(again)
+    assert stored(again).count(HIDDEN) >= 3
+    scored.refresh_from_db()
+    assert (scored.error, scored.tokens["total_tokens"]) == (f"no {HIDDEN}", 0)
+    assert first.case_runs.get().tokens["total_tokens"] > 0
+    assert FailureMode.objects.get().name == f"says {HIDDEN}"
+    assert not JudgeOpinion.objects.exists(), "it would be found by nobody any more"
+    assert AgentServer.objects.get().agents == [{"agent_name": HIDDEN}]
+    assert RegisteredModel.objects.get(pk=server.model_id).status_reason == HIDDEN
+
+
+def test_the_migration_says_which_secret_it_cannot_look_for(people, server, capsys):
+    suite = make_suite(people.alice, variables={"KEY": "hush-hush"})
+    AgentSuite.objects.update(variables={"KEY": "of another key"})
+    make_run(make_suite(people.alice, "other"), server)
+    hide_what_was_stored()
+    told = capsys.readouterr().err
+    assert f"{suite}: KEY was not looked for" in told
+
+
+def test_no_judge_is_quoted_with_a_secret(people, server, monkeypatch):
+    turn = "{text: q, response: {text: {gist: It greets}}}"
+    suite = make_suite(
+        people.alice, variables={"KEY": "hush-hush"}, cases={"c": f"agent: echo\ninteractions: [{turn}]"},
+        judge=server.model, judge_agent="judge",
+    )  # fmt: skip
+    words = "x" * 1_995
+    judge = Scripted(lambda body: said(f"fail\n{words}hush-hush"))
+    monkeypatch.setattr("gym.agents.site.agent_adapters.transport_for", lambda server: judge)
+    made = make_run(suite, server)
+    assert made.case_runs.get().results()[0].checks[0].judge["verdict"] == "fail"
+    assert "hus" not in stored(made) + json.dumps([row.opinion for row in JudgeOpinion.objects.all()])

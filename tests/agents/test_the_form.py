@@ -1,0 +1,201 @@
+"""A case in fields: what was not changed stays as it was, and every key has a field."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gym.agents.core.case_form import document_of, fields_of
+from gym.agents.core.cases import look_at, write_case
+from gym.agents.models import AgentCase
+from tests.agents.site import GOOD, make_case, make_suite
+
+GIST = "first line\nsecond line\n  third"
+words = st.text("aZ1 .-é😀\x1f\x7f\x85\u2028\t\n\r\"'\\#$/{}[]():,=+&?!@*^`", max_size=12)
+pieces = st.sampled_from(['"', '"""', "\n", "  ", "\\", "a", "${x}", "#", "//", "\t", "}", "\r\n", "é"])
+texts = words | st.lists(pieces, max_size=8).map("".join)
+numbers = st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(texts, below, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(texts, values, max_size=3)
+anything = st.none() | objects
+seconds = st.none() | st.integers(1, 999) | st.floats(0.25, 999) | st.sampled_from(["5 s", "2 minutes"])
+turns = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": st.none() | texts, "sly_data": anything, "response": anything, "timeout_in_seconds": seconds,
+        "chat_filter": st.sampled_from([None, "MINIMAL", "maximal", "odd"]),
+        "continue_conversation": st.none() | st.booleans(), "not_known": values,
+    },
+)  # fmt: skip
+documents = st.fixed_dictionaries(
+    {"agent": st.sampled_from(["echo", " a/b "])},
+    optional={
+        "connections": st.sampled_from([None, [], "http", ["http"], ["http", "direct"], "direct"]),
+        "success_ratio": st.sampled_from([None, "1/1", "2/3", " 1 / 2 "]), "timeout_in_seconds": seconds,
+        "metadata": anything, "use_direct": st.none() | st.booleans(), "failure_patterns": values,
+        "interactions": st.none() | st.lists(turns, max_size=3),
+    },
+)  # fmt: skip
+
+
+def as_a_browser_sends(fields: dict[str, str]) -> dict[str, str]:
+    return {name: "\r\n".join(value.replace("\r\n", "\n").split("\n")) for name, value in fields.items()}
+
+
+def exactly(value) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+@given(documents)
+def test_a_form_that_is_only_opened_and_saved_changes_nothing(document):
+    top, fields = fields_of(document)
+    made, problems = document_of(
+        document, as_a_browser_sends(top), [as_a_browser_sends(one) for one in fields]
+    )
+    assert (exactly(made), problems) == (exactly(document), [])
+
+
+full = st.dictionaries(texts, values, min_size=1, max_size=3)
+
+
+@given(full, full, full, texts.filter(str.strip))
+def test_the_fields_alone_say_everything(metadata, sly_data, response, text):
+    """Without the case they were made from."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    turn = {"text": text, "sly_data": sly_data, "chat_filter": "MAXIMAL", "timeout_in_seconds": 2.5}
+    turn |= {"continue_conversation": False, "response": response}
+    document = {
+        "agent": "echo", "connections": ["http", "direct"], "success_ratio": "2/3", "timeout_in_seconds": 9,
+        "metadata": metadata, "use_direct": True, "interactions": [turn],
+    }  # fmt: skip
+    made, problems = document_of({}, *fields_of(document))
+    assert (exactly(made), problems) == (exactly(document), [])
+
+
+@given(documents)
+def test_what_is_written_is_read_again_as_the_same(document):
+    """Cases that readers take are the same after a change in the form."""
+    read, _ = look_at(write_case(document))
+    if read is not None:
+        assert exactly(read.document) == exactly(document)
+
+
+def test_lines_of_text_stay_whole():
+    document = {"agent": "a", "interactions": [{"text": "q", "response": {"text": {"gist": GIST}}}]}
+    top, fields = fields_of(document)
+    fields[0]["text"] = "another question"
+    fields[0]["response"] += "\nstructure: { op: { value: times } }"
+    made, _ = document_of(document, top, fields)
+    assert made["interactions"][0]["response"]["text"]["gist"] == GIST
+
+
+def test_turns_that_were_emptied_go_and_those_that_always_were_empty_stay():
+    document = {"agent": "a", "interactions": [{"text": "q"}, {}, {"chat_filter": "MAXIMAL"}]}
+    top, fields = fields_of(document)
+    fields[0]["text"] = ""
+    made, _ = document_of(document, top, [*fields, dict(fields[1])])
+    assert made["interactions"] == [{}, {"chat_filter": "MAXIMAL"}]
+
+
+# --- pages ---
+
+
+@pytest.fixture
+def alice(client, people):
+    client.force_login(people.alice)
+    return client
+
+
+FIELDS = {
+    "name": "greets", "agent": "echo", "connections": "http", "success_ratio": "1/2", "timeout_in_seconds": "",
+    "metadata": "user_id: joe", "use_direct": "yes", "turn-text": ["hello", ""],
+    "turn-response": ["text: {keywords: hello}", ""], "turn-sly_data": ["", ""], "turn-timeout_in_seconds": ["", ""],
+    "turn-continue_conversation": ["yes", "yes"], "turn-chat_filter": ["MAXIMAL", ""],
+}  # fmt: skip
+
+
+def test_a_new_case_is_begun_in_the_form(alice, people):
+    suite = make_suite(people.alice)
+    address = reverse("agent-case-new-form", args=[suite.slug])
+    assert address in alice.get(reverse("agent-case-new", args=[suite.slug])).content.decode()
+    assert "names no agent" not in alice.get(address).content.decode()
+    answer = alice.post(address, FIELDS)
+    case = AgentCase.objects.get(name="greets")
+    assert (answer.status_code, answer.url) == (302, case.get_absolute_url())
+    read, _ = case.look()
+    assert read is not None
+    assert (read.metadata, read.use_direct, read.ratio.text) == ({"user_id": "joe"}, True, "1/2")
+    assert [turn.chat_filter for turn in read.interactions] == ["MAXIMAL"]
+
+
+def test_a_name_that_is_taken_is_refused_and_nothing_is_lost(alice, people):
+    suite = make_suite(people.alice)
+    answer = alice.post(reverse("agent-case-new-form", args=[suite.slug]), FIELDS | {"name": "hello"})
+    assert answer.status_code == 400
+    assert "already exists" in answer.content.decode()
+    assert "text: {keywords: hello}" in answer.content.decode()
+
+
+def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
+    suite = make_suite(people.alice)
+    address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
+    for part in ({}, {"name": "hello", "agent": "echo"}):
+        answer = alice.post(address, part)
+        assert (answer.status_code, "did not arrive whole" in answer.content.decode()) == (400, True)
+    assert make_case(suite).text == GOOD
+
+
+def test_a_case_of_very_many_turns_has_no_form(alice, people):
+    suite = make_suite(
+        people.alice, cases={"long": f"agent: echo, interactions: [{'{text: hello}, ' * 101}]"}
+    )
+    page = alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "long").pk]))
+    assert "more than 100 turns" in page.content.decode()
+    assert 'name="turn-text"' not in page.content.decode()
+
+
+def test_a_turn_is_added_without_saving(alice, people):
+    suite = make_suite(people.alice)
+    case = make_case(suite)
+    address = reverse("agent-case-form", args=[suite.slug, case.pk])
+    assert alice.get(address).content.decode().count('name="turn-text"') == 1
+    answer = alice.post(address, FIELDS | {"add": "1"})
+    assert (answer.status_code, answer.content.decode().count('name="turn-text"')) == (200, 3)
+    assert make_case(suite).text == GOOD
+
+
+def test_fields_are_checked_while_they_are_filled_in(alice, people):
+    suite = make_suite(people.alice)
+    case = make_case(suite)
+    address = reverse("agent-case-form", args=[suite.slug, case.pk])
+
+    def said(**changed):
+        answer = alice.post(address, FIELDS | changed, headers={"HX-Request": "true"})
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    assert "Did you mean keywords?" in said(**{"turn-response": ["text: {keyword: hello}", ""]})
+    assert "Turn 1, response" in said(**{"turn-response": ["text: {", ""]})
+    assert "1 check in 1 turn" in said()
+    assert make_case(suite).text == GOOD
+
+
+def test_comments_stay_when_nothing_is_changed(alice, people):
+    text = "# why\n" + GOOD
+    suite = make_suite(people.alice, cases={"hello": text})
+    case = make_case(suite)
+    top, fields = fields_of(case.look()[0].document)
+    sent = {"name": "hello", **top} | {f"turn-{name}": [value] for name, value in fields[0].items()}
+    address = reverse("agent-case-form", args=[suite.slug, case.pk])
+    assert alice.post(address, sent).status_code == 302
+    assert make_case(suite).text == text
+    alice.post(address, sent | {"success_ratio": "1/2"})
+    assert make_case(suite).text != text
