@@ -9,4 +9,4 @@ class ConversationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from gym.conversations import actors  # noqa: F401  registers the job handlers
+        from gym.conversations import actors, quotas  # noqa: F401  they register job handlers and what is counted

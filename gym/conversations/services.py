@@ -27,11 +27,13 @@ from gym.conversations.models import (
     FailureMode,
     Naming,
 )
+from gym.conversations.quotas import AGENT_RUNS, AGENT_SUITES
 from gym.conversations.selectors import judges_for, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.secrets import sealed
 from models_registry import permissions as model_permissions
 from models_registry.models import AGENT, RegisteredModel
+from models_registry.quotas import MODELS
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -63,7 +65,7 @@ def register_server(
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register an agent")
     _require_sense(kind, url, wraps, actor)
-    with transaction.atomic():
+    with MODELS.growing(actor, new=True):
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
         model.full_clean(exclude=["facts", "config"])
         model.save()
@@ -161,7 +163,8 @@ def save_suite(
         raise ValidationError({"judge": "You may not use this judge."})
     suite.variables = sealed(suite.variables, variables or {})
     suite.full_clean(exclude=["owner"])
-    suite.save()
+    with AGENT_SUITES.growing(suite.owner, actor=actor, new=before is None):
+        suite.save()
     return suite
 
 
@@ -189,7 +192,8 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
         raise ValidationError({"text": [str(problem) for problem in problems if problem.severity == "error"]})
     case.agent = read.agent
     case.full_clean()
-    case.save()
+    with AGENT_SUITES.growing(case.suite.owner, actor=actor):
+        case.save()
     return case
 
 
@@ -221,7 +225,7 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
     if problems:
         raise ValidationError(problems)
     saved = []
-    with transaction.atomic():
+    with AGENT_SUITES.growing(suite.owner, actor=actor):
         for name, text in files.items():
             case = there.get(name) or AgentCase(suite=suite, name=name)
             case.text, case.agent = text, agents[name]
@@ -243,7 +247,7 @@ def queue_run(
     unchecked: bool = False,
 ) -> AgentRun:
     """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued.
-    Raises TooManyJobs."""
+    Raises TooManyJobs and OverQuota."""
     _require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
@@ -252,7 +256,7 @@ def queue_run(
         raise ValidationError("There is no case to run.")
     parallel = max(1, min(16, parallel))
     _require_short(chosen, server, Options(reading=reading, early_stop=early_stop, parallel=parallel))  # type: ignore[arg-type]
-    with transaction.atomic():
+    with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
         run = AgentRun.objects.create(suite=suite, server=server, owner=actor, options=options)
         total = sum(_add_case(run, case).asked for case in chosen)
@@ -326,7 +330,7 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
     _require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
         raise ValidationError("This run is not finished.")
-    with transaction.atomic():
+    with AGENT_RUNS.growing(actor, new=True):
         new = AgentRun.objects.create(
             suite=run.suite,
             server=run.server,

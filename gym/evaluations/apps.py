@@ -10,5 +10,6 @@ class EvaluationsConfig(AppConfig):
             actors,
             keys,
             preview,
+            quotas,
             upload_job,
         )

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
-from gym.evaluations import cache, limits
+from gym.accounts import daily_sentences
+from gym.evaluations import cache
 from gym.evaluations.chunks import plan_chunks
 from gym.evaluations.columns import Scores
 from gym.evaluations.compute import joined_sentences, measure
@@ -209,7 +210,7 @@ def _queue(
             if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
                 paid.update(stale.payload["texts"])  # charged, and now scored here
             _cancel(stale, actor)
-        limits.charge(actor, len(set(texts) - paid))
+        daily_sentences.charge(actor, len(set(texts) - paid))
         return jobs.enqueue(
             KIND,
             {**wanted, "digest": digest},

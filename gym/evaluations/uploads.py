@@ -12,11 +12,11 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym import __version__
-from gym.evaluations import limits
 from gym.evaluations.actors import write_result
 from gym.evaluations.graves import delete_runs
 from gym.evaluations.judging import ROUNDING_BITS
 from gym.evaluations.models import ResultUpload, SuiteRun, UploadInput
+from gym.evaluations.quotas import RUNS
 from gym.evaluations.upload_plan import (
     GivenFile,
     Plan,
@@ -109,7 +109,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """The record of an upload, and the models its runs belong to."""
     for run in plan.good:
         require_target(run.revision, actor)
-    limits.check_kept(actor, len(plan.good))
+    RUNS.require_room(actor, len(plan.good))
     check_choice(plan, choice, actor=actor)
     models = _models(plan.models, choice, actor)
     for run in plan.good:
@@ -151,7 +151,7 @@ def keep(
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
-            limits.check_kept(actor, len(batch))
+            RUNS.require_room(actor, len(batch))
             for run in batch:
                 upload_result(run, upload, actor=actor)
         done += len(batch)

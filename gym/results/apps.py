@@ -6,4 +6,8 @@ class ResultsConfig(AppConfig):
     label = "results"
 
     def ready(self) -> None:
-        from gym.results import keeping, scores  # noqa: F401  they listen for runs finished, and about to be deleted
+        from gym.results import (  # noqa: F401
+            keeping,  # listens for runs about to be deleted
+            quotas,  # registers what collections count as
+            scores,  # listens for runs finished
+        )

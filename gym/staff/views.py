@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gym.accounts import quotas
 from gym.jobs.errors import TooManyJobs
 from gym.jobs.models import Job, State
 from gym.jobs.selectors import queue_summary, workers
@@ -62,6 +63,21 @@ def staff(request: HttpRequest) -> HttpResponse:
         },
     }
     return render(request, "staff/staff.html", context)
+
+
+@login_required
+@require_safe
+def staff_accounts(request: HttpRequest) -> HttpResponse:
+    """What each account keeps. Context: page (of selectors.StorageUse), kinds, may_users."""
+    services.require_staff(request.user)
+    page = Paginator(selectors.accounts_by_size(), selectors.MOST_ACCOUNTS).get_page(request.GET.get("page"))
+    page.object_list = [selectors.storage_use(user) for user in page.object_list]
+    context = {
+        "page": page,
+        "kinds": quotas.kinds(),
+        "may_users": request.user.has_perm("accounts.view_user"),
+    }
+    return render(request, "staff/accounts.html", context)
 
 
 @login_required

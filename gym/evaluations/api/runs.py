@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
+from gym.accounts.quotas import OverQuota
 from gym.api.base import ApiView, ListView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
@@ -22,7 +23,6 @@ from gym.evaluations import services
 from gym.evaluations.api.serializers import BatchSerializer, RunSerializer
 from gym.evaluations.filters import RunFilter
 from gym.evaluations.graves import grave_of
-from gym.evaluations.limits import TooManyRuns
 from gym.evaluations.models import DeletedRun, PredictionResult, SuiteRun
 from gym.evaluations.selectors import listed_runs, run_at
 from gym.jobs.errors import TooManyJobs
@@ -118,7 +118,7 @@ class RunList(ListView):
         try:
             policy = _policy(revision, body.get("policy", {}))
             run = services.queue_run(revision, model, policy, actor=request.user)
-        except TooManyRuns:
+        except OverQuota:
             raise
         except ValidationError as error:
             raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error

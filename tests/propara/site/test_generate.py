@@ -9,8 +9,8 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
+from gym.accounts import daily_sentences
 from gym.demo.catalogue import MODELS_DIR
-from gym.evaluations import limits
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
 from gym.propara.generate import GenerationError, answer_process, spans
@@ -121,7 +121,7 @@ def test_its_steps_count_for_the_day(client, people, ngram, settings):
     steps = sum(version.events.values())
     settings.GYM_MAX_SENTENCES_PER_DAY = steps
     generation.queue_generation(version, ngram, About("x"), actor=people.bob)
-    assert limits.used_by(people.bob).sentences == steps
+    assert daily_sentences.used_by(people.bob) == steps
     client.force_login(people.bob)
     address = reverse("propara-generate", args=["shipped", 1])
     page = client.post(address, {"model": ngram.slug, "visibility": "public"}).content.decode()
