@@ -78,6 +78,7 @@ MIDDLEWARE = [
     "gym.staff.log.StaffLog",
     "gym.statement_limit.StatementLimit",
     "gym.middleware.Conflicts",
+    "gym.middleware.OverQuotas",
 ]
 
 ROOT_URLCONF = "gym.urls"

@@ -4,8 +4,8 @@ This module knows no room. A room registers each kind of thing with the tables t
 counted from these tables, so that no counter can go wrong. Staff is exempt, and so are accounts that nobody can use
 (they keep what deleted accounts left). 0 = no limit.
 
-Bytes are those of texts, JSON and files as the database stores them (PostgreSQL packs long ones), and ROW for every
-row, because a million empty rows fill a disk, too. Indexes do not count.
+Bytes are those of texts, JSON and files in the database, and ROW for every row, because a million empty rows fill a
+disk, too. Indexes do not count.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ class OverQuota(ValidationError):
 
 
 class _StoredBytes(Func):
-    """Bytes of one text, JSON or binary column. PostgreSQL knows them without reading the value."""
+    """Bytes of one text, JSON or binary column. PostgreSQL knows them without reading the value; of JSON it knows
+    those that it stores, packed."""
 
     template = "LENGTH(CAST(%(expressions)s AS BLOB))"
     output_field = BigIntegerField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="PG_COLUMN_SIZE(%(expressions)s)", **context)
+        is_json = isinstance(self.get_source_expressions()[0].output_field, models.JSONField)
+        function = "PG_COLUMN_SIZE" if is_json else "OCTET_LENGTH"
+        return self.as_sql(compiler, connection, template=f"{function}(%(expressions)s)", **context)
 
 
 def stored(*columns: str) -> Any:

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gym.accounts.quotas import OverQuota
 from gym.evaluations.selectors import newest_done
 from gym.evaluations.selectors import visible_to as visible_runs
 from gym.exports import download, file_download
@@ -78,15 +79,19 @@ def collection_new(request: HttpRequest) -> HttpResponse:
     form = CollectionForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        collection = collections.make_collection(
-            actor=request.user,  # type: ignore[arg-type]
-            slug=given["slug"],
-            revisions=form.revisions,
-            **{name: given[name] for name in ("title", "description", "reference")},
-        )
-        messages.success(request, "The collection is made. Only you see it until you publish it.")
-        _tell_taken(request, form.revisions)
-        return redirect(collection)
+        try:
+            collection = collections.make_collection(
+                actor=request.user,  # type: ignore[arg-type]
+                slug=given["slug"],
+                revisions=form.revisions,
+                **{name: given[name] for name in ("title", "description", "reference")},
+            )
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, "The collection is made. Only you see it until you publish it.")
+            _tell_taken(request, form.revisions)
+            return redirect(collection)
     return render(request, "results/collection_form.html", {"form": form}, status=_status(request))
 
 
