@@ -47,8 +47,8 @@ NOT_MEASURED = {
         ),
         _STAFF: (
             "staff staff-accounts staff-jobs staff-clean-up "
-            "api-staff-workers api-staff-failures api-staff-users api-staff-accounts api-staff-storage api-staff-doctor "
-            "api-staff-clean-up"
+            "api-staff-workers api-staff-failures api-staff-users api-staff-accounts api-staff-storage "
+            "api-staff-doctor api-staff-clean-up"
         ),
     }.items()
     for name in names.split()
