@@ -17,6 +17,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
@@ -189,8 +190,9 @@ def _of_setting(name: str, user: User) -> Limit:
 
 
 def kinds() -> list[Kind]:
-    """Every kind that a room has registered."""
-    return list(_kinds.values())
+    """Every kind that a room has registered, in the order of the rooms in INSTALLED_APPS."""
+    rooms = [config.label for config in apps.get_app_configs()]
+    return sorted(_kinds.values(), key=lambda kind: rooms.index(kind.parts[0].rows._meta.app_label))
 
 
 # --- reads ---

@@ -138,6 +138,9 @@ class StorageUse:
     def said_bytes(self) -> str:
         return quotas.said(self.bytes)
 
+    def keeps(self, kind: quotas.Kind) -> bool:
+        return any(use.kind == kind and use.kept.number for use in self.uses)
+
 
 def accounts_by_size() -> QuerySet[Any]:
     """Accounts that keep anything, those whose things take up most first; `storage_use` reads a row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -68,13 +69,16 @@ def staff(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def staff_accounts(request: HttpRequest) -> HttpResponse:
-    """What each account keeps. Context: page (of selectors.StorageUse), kinds, may_users."""
+    """What each account keeps. Context: page (of selectors.StorageUse), kinds (those that an account on it keeps),
+    may_users."""
     services.require_staff(request.user)
     page = Paginator(selectors.accounts_by_size(), selectors.MOST_ACCOUNTS).get_page(request.GET.get("page"))
-    page.object_list = [selectors.storage_use(user) for user in page.object_list]
+    rows = [selectors.storage_use(user) for user in page.object_list]
+    kinds = [kind for kind in quotas.kinds() if any(row.keeps(kind) for row in rows)]
+    page.object_list = [replace(row, uses=[use for use in row.uses if use.kind in kinds]) for row in rows]
     context = {
         "page": page,
-        "kinds": quotas.kinds(),
+        "kinds": kinds,
         "may_users": request.user.has_perm("accounts.view_user"),
     }
     return render(request, "staff/accounts.html", context)
