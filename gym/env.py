@@ -57,6 +57,15 @@ def number(name: str, default: int, *, least: int = 0) -> int:
     return found
 
 
+def quota(name: str, default: str) -> tuple[int, int]:
+    """Number of things and bytes: `500, 500 MB`; 0 = no limit."""
+    value = os.environ.get(name) or default
+    found = re.fullmatch(r"\s*(\d{1,12})\s*,\s*(\d{1,12})\s*(kB|MB|GB)?\s*", value)
+    if found is None:
+        raise EnvError(f"{name}={value!r} is not a number and a size, as in {default}")
+    return int(found[1]), int(found[2]) * {"kB": 10**3, "MB": 10**6, "GB": 10**9}.get(found[3] or "", 1)
+
+
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     value = os.environ.get(name) or default
     if value not in allowed:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from gym.accounts.quotas import OverQuota
 from gym.conflicts import SAID, Conflict, is_conflict
 from gym.error_pages import error_answer
 from gym.healthz import healthz
@@ -52,3 +53,12 @@ class Conflicts(MiddlewareMixin):
         logger.warning("Conflict: %s %s", request.method, request.path_info, exc_info=error)
         message = str(error) if isinstance(error, Conflict) else SAID
         return error_answer(request, 409, "raced", message)
+
+
+class OverQuotas(MiddlewareMixin):
+    """A page whose form does not say it itself: the account keeps as much as it may. The API says it itself."""
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, OverQuota):
+            return None
+        return error_answer(request, 400, "invalid", " ".join(error.messages), title="Quota reached")

@@ -1,8 +1,8 @@
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 
+from gym.accounts.errors import TooManyJobs
 from gym.admin import SiteAdmin
-from gym.jobs.errors import TooManyJobs
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
 

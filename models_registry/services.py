@@ -17,6 +17,7 @@ from gym.secrets import sealed
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
+from models_registry.quotas import MODELS
 from models_registry.selectors import refused_of, used_in
 
 if TYPE_CHECKING:
@@ -94,9 +95,10 @@ def register_model(
         raise ValidationError(problems)
     with transaction.atomic():
         refused_of(actor).filter(slug=slug).delete()
-        model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
-        model.secrets = sealed({}, given)
-        _admit(model, actor)
+        with MODELS.growing(actor, new=True):
+            model = RegisteredModel(slug=slug, name=name, owner=actor, backend=backend, config=config, **card)
+            model.secrets = sealed({}, given)
+            _admit(model, actor)
     return model
 
 
@@ -117,7 +119,7 @@ def correct_model(
     problems = config_problems(backend, {**config, **given})
     if problems:
         raise ValidationError(problems)
-    with transaction.atomic():
+    with MODELS.growing(model.owner, actor=actor):
         RegisteredModel.objects.select_for_update().get(pk=model.pk)
         _require_unused(model, "What it is stays as registered. Register a new model instead.")
         same_address = (backend, config.get("base_url")) == (model.backend, model.config.get("base_url"))
@@ -171,7 +173,8 @@ def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: A
         model.save()
         return model
 
-    return save(slug) if slug else at_free_slug(_slug_of(name), save, RegisteredModel)
+    with MODELS.growing(actor, new=True):
+        return save(slug) if slug else at_free_slug(_slug_of(name), save, RegisteredModel)
 
 
 def _slug_of(name: str) -> str:
@@ -259,7 +262,8 @@ def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
         setattr(model, name, changes[name])
     model.clean_fields(exclude=[field.name for field in model._meta.fields if field.name not in fields])
     if fields:
-        model.save(update_fields=fields)  # never what a check writes meanwhile
+        with MODELS.growing(model.owner, actor=actor):
+            model.save(update_fields=fields)  # never what a check writes meanwhile
 
 
 def _require_manage(actor: User, model: RegisteredModel) -> None:

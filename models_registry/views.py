@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.jobs.errors import TooManyJobs
+from gym.accounts.errors import TooManyJobs
 from gym.sharing.rooms import Room
 from models_registry import permissions, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm

@@ -11,6 +11,7 @@ from django.db.models import F
 from suites.editing import CellConflict, Sheet, edit_sheet, moves_rows, read_cell
 from suites.formats import PredictionDoc, SentenceDoc
 from suites.models import Prediction, Sentence, SuiteRevision
+from suites.quotas import bytes_of
 from suites.selectors import document_from
 
 AWAY = 1_000_000
@@ -36,6 +37,8 @@ def perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCon
         "region_names": list(after.region_names),
         "condition_names": list(after.conditions),
         "extra": after.extra,
+        # Both documents hold the same part of the draft, so the difference is that of the whole.
+        "size": max(0, draft.size + bytes_of(after) - bytes_of(before)),
     }
     different = {name: value for name, value in changes.items() if getattr(draft, name) != value}
     if different:

@@ -21,6 +21,7 @@ from suites import permissions
 from suites.draft_rows import perform
 from suites.editing import CellConflict, EditError, is_structural
 from suites.models import DraftEdit, Suite, SuiteRevision
+from suites.quotas import SUITES, bytes_of_edit
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -87,11 +88,12 @@ def note_replacement(suite: Suite, *, actor: User | None) -> int:
 
 
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
-    """Apply edits that were made on `version` of the draft, if it still has the same structure."""
+    """Apply edits that were made on `version` of the draft, if it still has the same structure. Raises OverQuota, and
+    then none is applied."""
     if not permissions.can_edit(actor, suite):
         raise PermissionDenied("you may not edit this suite")
     batch = _checked(edits)
-    with transaction.atomic():
+    with SUITES.growing(suite.owner, actor=actor):
         Suite.objects.select_for_update().get(pk=suite.pk)
         draft = suite.draft
         if draft is None:
@@ -178,6 +180,7 @@ class _Session:
             actor=self.actor,
             ops=list(ops),
             conflicts=conflicts,
+            size=bytes_of_edit(ops, conflicts),
         )
         self.draft.edits, self.draft.structure = version, structure
         if version % 100 == 0:

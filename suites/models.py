@@ -190,6 +190,9 @@ class SuiteRevision(models.Model):
     extra = models.JSONField(default=dict, help_text="unknown top-level keys, kept for export")
     notices = models.JSONField(default=list, help_text="what the import changed or found odd")
     findings = models.JSONField(default=list, help_text="what the linter says: code, severity, where …")
+    size = models.PositiveBigIntegerField(
+        default=0, help_text="bytes of sentences, predictions and meta; see suites.quotas"
+    )
     join_policy = models.CharField(max_length=8, choices=JoinPolicy.choices, default=JoinPolicy.SPACE)
     edits = models.PositiveIntegerField(
         default=0, help_text="grows with every edit of a draft and never shrinks within a suite"
@@ -326,6 +329,7 @@ class DraftEdit(models.Model):
     conflicts = models.JSONField(
         default=list, help_text="what of the edit was not done, told again when it is sent again"
     )
+    size = models.PositiveBigIntegerField(default=0, help_text="bytes of ops and conflicts")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from gym.accounts.quotas import OverQuota
 from suites import services
 from suites.blueprints import BLUEPRINTS
 from suites.models import Suite, Visibility
@@ -33,9 +34,13 @@ def suite_new(request: HttpRequest) -> HttpResponse:
     way = way if way in WAYS else "guided"
     form = _form(request, way)
     if request.method == "POST" and form.is_valid() and request.POST.get("step") != "look":
-        suite = _create(request, way, form)
-        messages.success(request, f"{suite.title} is a draft now. It is private until you share it.")
-        return redirect("suite-editor", suite.slug)
+        try:
+            suite = _create(request, way, form)
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"{suite.title} is a draft now. It is private until you share it.")
+            return redirect("suite-editor", suite.slug)
     refused = request.method == "POST" and bool(form.errors)
     context = {
         "way": way,
@@ -85,8 +90,12 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        copy = _copy(request, suite, given["revision"], given["name"], given["visibility"])
-        messages.success(request, f"{copy.title} is yours: {shape(document_of(copy.draft))}.")
-        return redirect("suite-editor", copy.slug)
+        try:
+            copy = _copy(request, suite, given["revision"], given["name"], given["visibility"])
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"{copy.title} is yours: {shape(document_of(copy.draft))}.")
+            return redirect("suite-editor", copy.slug)
     status = 400 if request.method == "POST" else 200
     return render(request, "suites/copy.html", {"suite": suite, "form": form}, status=status)

@@ -20,6 +20,7 @@ from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
+from suites.quotas import SUITES, bytes_of
 from suites.selectors import authors_in_files, document_of, lint_rows, meta_text, pairable, revisions_for
 from suites.signals import secret_address_given
 
@@ -44,11 +45,12 @@ def import_suite(
     tags: Iterable[str] = (),
     join_policy: str = "space",
 ) -> Suite:
-    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique."""
+    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique. Raises
+    OverQuota, as everything here that makes suites grow."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     meta = document.meta
-    with transaction.atomic():
+    with SUITES.growing(actor, new=True):
         suite = _create(
             document.name,
             Suite(
@@ -68,7 +70,7 @@ def replace_draft(
 ) -> SuiteRevision:
     """Put the document into the suite's draft; a draft is opened when there is none. Frozen revisions stay."""
     _require_edit(actor, suite)
-    with transaction.atomic():
+    with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         newest = suite.revisions.order_by("-number").first()
         draft = suite.draft
@@ -87,7 +89,7 @@ def replace_draft(
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
     """The suite's draft; when there is none, a copy of the newest frozen revision becomes the draft."""
     _require_edit(actor, suite)
-    with transaction.atomic():
+    with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         draft, frozen = suite.draft, suite.latest_frozen
         if draft:
@@ -107,7 +109,7 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
     """Make the draft immutable and give it its sha256. From then on models can be run on it."""
     _require_edit(actor, suite)
-    with transaction.atomic():
+    with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         draft = suite.draft
         if draft is None:
@@ -154,7 +156,8 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
     """What turned out to be wrong with a frozen revision. It is shown with it; its content stays as it is."""
     _require_edit(actor, revision.suite)
-    SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
+    with SUITES.growing(revision.suite.owner, actor=actor):
+        SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
 
 
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
@@ -191,7 +194,7 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
     source = revision.suite
     if not actor.is_authenticated or not revisions_for(actor, source).filter(pk=revision.pk).exists():
         raise PermissionDenied("you may not copy this revision")
-    with transaction.atomic():
+    with SUITES.growing(actor, new=True):
         document = replace(document_of(revision), name=slugify(title)[:200] or revision.name)
         copy = import_suite(
             document,
@@ -215,9 +218,10 @@ def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: 
         return
     if code not in CODES:
         raise ValidationError(f"There is no finding called “{code:.60}”.")
-    suite.lint_ignores.update_or_create(
-        code=code, where=where[:500], defaults={"reason": reason.strip()[:1000], "actor": actor}
-    )
+    with SUITES.growing(suite.owner, actor=actor):
+        suite.lint_ignores.update_or_create(
+            code=code, where=where[:500], defaults={"reason": reason.strip()[:1000], "actor": actor}
+        )
 
 
 CARD = ("title", "author", "language", "licence", "reference", "bibtex", "description", "comment")
@@ -227,7 +231,7 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
     """Change what a suite says about itself: any of CARD, `tags`, `visibility` and `without_modifier` (a slug or None).
     Checked before anything is saved."""
     _require_edit(actor, suite)
-    with transaction.atomic():
+    with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
         for name in fields:
             setattr(suite, name, changes[name])
@@ -335,6 +339,7 @@ def _write_revision(
         edits=edits,
         structure=edits,
         created_by=actor,
+        size=bytes_of(document),
     )
     rows = [sentence_row(revision, position, row) for position, row in enumerate(document.sentences)]
     Sentence.objects.bulk_create(rows, batch_size=500)

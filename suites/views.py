@@ -12,12 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.quotas import OverQuota
 from gym.downloads import download
 from suites import permissions, services
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, ImportForm, SuiteForm
 from suites.models import Sentence, Suite, SuiteRevision, Visibility
 from suites.presenters import critical_regions
+from suites.quotas import SUITES
 from suites.selectors import (
     export_document,
     revisions_for,
@@ -43,16 +45,20 @@ def suite_import(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        suite = services.import_suite(
-            form.document,
-            actor=request.user,
-            title=given["title"],
-            visibility=given["visibility"],
-            tags=given["tags"],
-            join_policy=given["join_policy"],
-        )
-        messages.success(request, f"Imported as a draft: {_shape(form.document)}.")
-        return redirect(suite)
+        try:
+            suite = services.import_suite(
+                form.document,
+                actor=request.user,
+                title=given["title"],
+                visibility=given["visibility"],
+                tags=given["tags"],
+                join_policy=given["join_policy"],
+            )
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"Imported as a draft: {_shape(form.document)}.")
+            return redirect(suite)
     return render(
         request, "suites/import.html", {"form": form, "problems": form.problems}, status=_form_status(request)
     )
@@ -83,7 +89,8 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
         if before.visibility == Visibility.PUBLIC != wanted and "confirmed" not in request.POST:
             context = {"suite": before, "form": form, "wanted": wanted}
             return render(request, "suites/confirm_visibility.html", context)
-        form.save()
+        with SUITES.growing(before.owner, actor=request.user):
+            form.save()
         services.set_tags(suite, form.cleaned_data["tag_names"])
         services.set_visibility(suite, wanted, actor=request.user)
         moved = f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
@@ -105,11 +112,15 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and request.POST.get("version", version) != version:
         form.add_error(None, STALE)
     elif request.method == "POST" and form.is_valid():
-        draft = services.replace_draft(
-            suite, form.document, actor=request.user, join_policy=form.cleaned_data["join_policy"]
-        )
-        messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
-        return redirect(draft)
+        try:
+            draft = services.replace_draft(
+                suite, form.document, actor=request.user, join_policy=form.cleaned_data["join_policy"]
+            )
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
+            return redirect(draft)
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
 

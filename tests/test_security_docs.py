@@ -20,7 +20,6 @@ from gym.lib import bounded
 from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
 from gym.propara.core import submission_files
-from gym.propara.site import services as propara
 from gym.runs.core.uploaded import contents as results
 from gym.runs.work import score_requests as scoring
 from gym.sharing import services as sharing
@@ -45,6 +44,10 @@ def rows() -> list[list[str]]:
 
 def default(name: str) -> object:
     return CALLS[name][1]
+
+
+def quota(name: str) -> list[object]:
+    return numbers_in(str(default(name)))
 
 
 def usual_threads() -> int:
@@ -116,8 +119,15 @@ def limits() -> dict[str, list[object]]:
         "queued and running jobs of an account": [default("GYM_MAX_ACTIVE_JOBS_PER_USER")],
         "sentences that an account queues": [default("GYM_MAX_SENTENCES_PER_DAY"), throttle.DAY],
         "runs that an account keeps": [default("GYM_MAX_RUNS_PER_USER")],
-        "LM Challenge, kept by an account": [lmc.MAX_CORPORA, lmc.MAX_GAMES, lmc.MAX_KEPT],
-        "ProPara submissions of an account": [propara.MAX_SUBMISSIONS],
+        "suites that an account keeps": quota("GYM_QUOTA_SUITES"),
+        "models and agents that an account keeps": quota("GYM_QUOTA_MODELS"),
+        "collections that an account keeps": quota("GYM_QUOTA_COLLECTIONS"),
+        "ProPara answer sets that an account keeps": quota("GYM_QUOTA_ANSWER_SETS"),
+        "ProPara submissions that an account keeps": quota("GYM_QUOTA_SUBMISSIONS"),
+        "agent suites that an account keeps": quota("GYM_QUOTA_AGENT_SUITES"),
+        "agent runs that an account keeps": quota("GYM_QUOTA_AGENT_RUNS"),
+        "LM Challenge corpora that an account keeps": quota("GYM_QUOTA_CORPORA"),
+        "LM Challenge games that an account keeps": quota("GYM_QUOTA_GAMES"),
         "cases of an agent suite": [agents.MAX_CASES],
         "collaborators of one thing": [sharing.MAX_COLLABORATORS],
         "file packed with gzip": [bounded.MAX_MEMBERS],

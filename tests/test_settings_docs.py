@@ -61,6 +61,7 @@ WRONG = {
     "flag": ["maybe", "2", "wahr"],
     "number": ["many", "1.5", "1e3", "-1"],
     "choice": ["debug", "LOUD"],
+    "quota": ["500", "500 MB", "many, 5 MB", "5, 5 TB", "-1, 5 MB", "5; 5 MB"],
     "database": ["mysql://host/name", "sqlite://file", "postgresql://host", "postgresql://host:port/name"],
     "email": ["smtp.example.org", "smtp://", "https://host", "smtp://host:port", "smtp://host/folder"],
     "commands": ["docker", "[]", '{"a": "docker run"}', '{"a": []}', '{"a": [1]}', '{"a;b": ["x"]}'],
@@ -74,7 +75,7 @@ WRONG = {
 def test_a_wrong_value_is_refused_by_name(monkeypatch, tmp_path, name):
     kind, _ = CALLS[name]
     read = getattr(env, kind)
-    default = {"database": tmp_path / "x", "commands": "{}"}.get(kind, "INFO")
+    default = {"database": tmp_path / "x", "commands": "{}", "quota": "5, 5 MB"}.get(kind, "INFO")
     more = [["INFO", "DEBUG"]] if kind == "choice" else []
     for value in WRONG[kind]:
         monkeypatch.setenv(name, value)

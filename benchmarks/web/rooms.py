@@ -46,8 +46,9 @@ NOT_MEASURED = {
             "matrix"
         ),
         _STAFF: (
-            "staff staff-jobs staff-clean-up "
-            "api-staff-workers api-staff-failures api-staff-users api-staff-storage api-staff-doctor api-staff-clean-up"
+            "staff staff-accounts staff-jobs staff-clean-up "
+            "api-staff-workers api-staff-failures api-staff-users api-staff-accounts api-staff-storage "
+            "api-staff-doctor api-staff-clean-up"
         ),
     }.items()
     for name in names.split()

@@ -1,4 +1,4 @@
-"""The user model, API tokens, and the buckets that slow down guessing."""
+"""The user model, API tokens, sentences charged, and the buckets that slow down guessing."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ class User(AbstractUser):
     )
     max_runs = models.PositiveIntegerField(
         "kept runs", null=True, blank=True, help_text="Instead of GYM_MAX_RUNS_PER_USER; 0 = no limit."
+    )
+
+    quota_factor = models.PositiveSmallIntegerField(
+        "quota factor",
+        null=True,
+        blank=True,
+        help_text="Number and bytes that this account may keep of each kind of thing (runs excepted): so many times "
+        "those of GYM_QUOTA_… Empty: 1; 0 = no limit.",
     )
 
     def hold(self) -> None:
@@ -90,6 +98,24 @@ class ApiToken(models.Model):
 
     def allows(self, scope: str) -> bool:
         return scope in self.scopes
+
+
+class SentenceCharge(models.Model):
+    """Sentences that an account queued: what its daily allowance counts. It outlives what was queued, and is thrown
+    away after a day."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sentence_charges"
+    )
+    n_sentences = models.PositiveIntegerField()
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+        db_table = "evaluations_sentencecharge"  # it was of another app
+
+    def __str__(self) -> str:
+        return f"{self.n_sentences} sentences"
 
 
 class TokenBucket(models.Model):

@@ -6,4 +6,7 @@ class CollectionsConfig(AppConfig):
     label = "collections"
 
     def ready(self) -> None:
-        from gym.collections import deletion_guard  # noqa: F401  listens for runs and suites about to be deleted
+        from gym.collections import (  # noqa: F401
+            deletion_guard,  # listens for runs and suites about to be deleted
+            quotas,  # registers what collections count as
+        )

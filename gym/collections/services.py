@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gym.collections.models import Collection, CollectionEntry
+from gym.collections.quotas import COLLECTIONS
 from gym.sharing.permissions import may_edit, owns
 from gym.sharing.selectors import worked_on_by
 from suites.models import Suite, SuiteRevision, Visibility
@@ -78,13 +79,13 @@ def make_collection(
     reference: str,
     revisions: Sequence[SuiteRevision],
 ) -> Collection:
-    """A draft of a collection."""
+    """A draft of a collection. Raises OverQuota."""
     _require_usable(revisions, actor)
     collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
     if slug in TAKEN:
         raise ValidationError({"slug": "This name is taken by a page of the site."})
     collection.full_clean()
-    with transaction.atomic():
+    with COLLECTIONS.growing(actor, new=True):
         collection.save()
         _fill(collection, revisions)
     return collection
@@ -103,7 +104,7 @@ def change_collection(
     actor's lists now keep their places: nobody takes out what they cannot see."""
     _require_change(collection, actor)
     _require_usable(revisions or [], actor)
-    with transaction.atomic():
+    with COLLECTIONS.growing(collection.owner, actor=actor):
         _locked(collection)
         if revisions is not None:
             revisions = _with_hidden(collection, revisions, actor)
@@ -118,7 +119,7 @@ def add_revision(collection: Collection, revision: SuiteRevision, *, actor: User
     """At the end of the list; a revision that is there already stays where it is."""
     _require_change(collection, actor)
     _require_usable([revision], actor)
-    with transaction.atomic():
+    with COLLECTIONS.growing(collection.owner, actor=actor):
         locked = _locked(collection)
         there = locked.entries.filter(revision=revision).first()
         if there is not None:

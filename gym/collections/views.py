@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gym.accounts.quotas import OverQuota
 from gym.collections import services
 from gym.collections.bundle import bundle
 from gym.collections.forms import CollectionForm, as_lines
@@ -78,15 +79,19 @@ def collection_new(request: HttpRequest) -> HttpResponse:
     form = CollectionForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        collection = services.make_collection(
-            actor=request.user,  # type: ignore[arg-type]
-            slug=given["slug"],
-            revisions=form.revisions,
-            **{name: given[name] for name in ("title", "description", "reference")},
-        )
-        messages.success(request, "The collection is made. Only you see it until you publish it.")
-        _tell_taken(request, form.revisions)
-        return redirect(collection)
+        try:
+            collection = services.make_collection(
+                actor=request.user,  # type: ignore[arg-type]
+                slug=given["slug"],
+                revisions=form.revisions,
+                **{name: given[name] for name in ("title", "description", "reference")},
+            )
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, "The collection is made. Only you see it until you publish it.")
+            _tell_taken(request, form.revisions)
+            return redirect(collection)
     return render(request, "collections/collection_form.html", {"form": form}, status=_status(request))
 
 

@@ -8,8 +8,9 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from gym.accounts.errors import TooManyJobs
 from gym.admin import ReadOnlyAdmin
-from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.errors import WrongState
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.services import request_cancel, retry
 

@@ -12,13 +12,14 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView, get_or_404
 from gym.api.errors import ApiProblem, answers
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
-from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.errors import WrongState
 from gym.jobs.models import Job
 from gym.jobs.selectors import WorkerView, position_in_queue, queue_summary, workers
 from gym.jobs.services import request_cancel, retry

@@ -22,7 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "GYM_JOB_QUIET_SECONDS": 300.0,  # no worker died for so long: jobs that failed by such deaths get one more try
     "GYM_JOB_LOOK_AGAIN_SECONDS": 60.0,  # a worker that lacked something leaves jobs that need it alone for so long
     "GYM_JOB_MAX_ATTEMPTS": 3,  # tries before a job fails
-    "GYM_MAX_ACTIVE_JOBS_PER_USER": 50,  # queued and running jobs one user may have; 0 = no limit
+    "GYM_MAX_ACTIVE_JOBS_PER_USER": 200,  # queued and running jobs one user may have; 0 = no limit
     "GYM_JOB_POLL_SECONDS": 0.1,  # how often an idle worker looks for jobs in the database
     "GYM_JOB_STOP_SECONDS": 20.0,  # SIGTERM gives the running handler this long to stop
     "GYM_JOB_SECONDS": 86_400.0,  # an attempt may take so long, unless the handler's registration says otherwise

@@ -48,10 +48,6 @@ class NotHere(Exception):
         super().__init__(f"Waiting for a worker with {self.what}.")
 
 
-class TooManyJobs(Exception):
-    """The owner has as many active jobs as one user may have."""
-
-
 class UnknownKind(ValueError):
     """No handler is registered for this kind of job."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from gym.accounts.errors import TooManyJobs
 from gym.jobs import conf, states, text
 from gym.jobs.broker import wake
 from gym.jobs.context import JobContext
@@ -14,7 +15,6 @@ from gym.jobs.errors import (
     JobInterrupt,
     LostLease,
     PermanentFailure,
-    TooManyJobs,
     UnknownKind,
     UnknownQueue,
     WorkerStopping,

@@ -31,7 +31,7 @@ class AccountAdmin(SiteAdmin, UserAdmin):
         (None, {"fields": ["username", "password"]}),
         ("Person", {"fields": ["first_name", "last_name", "email", "last_login", "date_joined"]}),
         ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "user_permissions"]}),
-        ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs"]}),
+        ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor"]}),
     ]
 
     def get_readonly_fields(self, request, obj=None):

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from gym.jobs.errors import TooManyJobs
+from gym.accounts.errors import TooManyJobs
 from gym.runs.read.comparisons import on_both
 from gym.runs.work.services import queue_run
 from models_registry.models import RegisteredModel

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import Count, Q, QuerySet
 
+from gym.accounts import daily_sentences, quotas
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import live_tokens
+from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import active_limit
-from gym.runs import limits
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import known_runs
 from gym.sharing.selectors import shares_of
@@ -41,13 +43,14 @@ class Profile:
     n_runs: int
     tokens: QuerySet[ApiToken]
     allowances: list[Allowance]
+    kept: list[quotas.Use]
 
 
 def profile_of(user: User) -> Profile:
     suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
     models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
     runs = known_runs(user).filter(owner=user).prefetch_related("scores")
-    used = limits.used_by(user)
+    used, kept = use_of(user)
     return Profile(
         suites=suites[:SHOWN],
         more_suites=len(suites) > SHOWN,
@@ -56,24 +59,32 @@ def profile_of(user: User) -> Profile:
         models=models[:SHOWN],
         more_models=len(models) > SHOWN,
         runs=list(runs[:SHOWN]),
-        n_runs=used.runs,
+        n_runs=next(use.kept.number for use in kept if use.kind.key == "runs"),
         tokens=live_tokens(user),
-        allowances=_allowances(user, used),
+        allowances=used,
+        kept=kept,
     )
 
 
-def allowances_of(user: User) -> list[Allowance]:
-    """What this account has used of what it may use."""
-    return _allowances(user, limits.used_by(user))
-
-
-def _allowances(user: User, used: limits.Used) -> list[Allowance]:
-    """What this account may still do. Staff has no limits but that of active jobs."""
-    sentences, runs = limits.sentence_limit(user), limits.run_limit(user)
-    if user.is_staff:
-        sentences = runs = 0
+def use_of(user: User) -> tuple[list[Allowance], list[quotas.Use]]:
+    """What this account has used of what it may do, and keeps of what it may keep, in one query. Staff has no limits
+    but that of active jobs."""
+    columns = used_columns() | quotas.columns_of(quotas.kinds())
+    row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values(*columns).get()
+    sentences = 0 if user.is_staff else daily_sentences.limit_of(user)
+    kept = quotas.uses_in(row, user)
+    runs = next(use for use in kept if use.kind.key == "runs")
     return [
-        Allowance("jobs queued or running", used.jobs, active_limit(user)),
-        Allowance("sentences queued in the last 24 hours", used.sentences, sentences),
-        Allowance("runs kept", used.runs, runs),
-    ]
+        Allowance("jobs queued or running", row["used_jobs"], active_limit(user)),
+        Allowance("sentences queued in the last 24 hours", row["used_sentences"], sentences),
+        Allowance("runs kept", runs.kept.number, runs.limit.number),
+    ], kept
+
+
+def used_columns() -> dict[str, Any]:
+    """Active jobs, and sentences of a day, as columns of accounts."""
+    active = Q(state__in=ACTIVE_STATES)
+    return {
+        "used_jobs": quotas.Part(Job).column(Count("pk"), only=active),
+        "used_sentences": daily_sentences.used_column(),
+    }

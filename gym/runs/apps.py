@@ -6,6 +6,7 @@ class RunsConfig(AppConfig):
     label = "runs"
 
     def ready(self) -> None:
+        from gym.runs import quotas  # noqa: F401  registers what runs count as
         from gym.runs.read import scores  # noqa: F401  listens for runs that are finished
         from gym.runs.work import (  # noqa: F401  they register their job handlers, and listen
             actors,

@@ -192,23 +192,6 @@ class DeletedRun(models.Model):
         return f"{self.model} on {self.suite} r{self.revision}, deleted"
 
 
-class SentenceCharge(models.Model):
-    """Sentences that an account queued: what its daily allowance counts. It outlives what was queued, and is thrown
-    away after a day."""
-
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sentence_charges"
-    )
-    n_sentences = models.PositiveIntegerField()
-    created = models.DateTimeField(default=timezone.now, db_index=True)
-
-    class Meta:
-        ordering = ["-created", "-pk"]
-
-    def __str__(self) -> str:
-        return f"{self.n_sentences} sentences"
-
-
 class RunChunk(models.Model):
     """A fixed set of sentences scored together. Fixed once, so that a killed worker changes nothing in the numbers."""
 

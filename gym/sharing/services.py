@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.accounts.quotas import require_room_for
 from gym.conflicts import Conflict
 from gym.secrets import forget_secrets
 from gym.sharing.models import Role
@@ -66,6 +67,7 @@ def hand_over(thing: Any, collaboration: Any, *, actor: User) -> None:
             raise Conflict
         if collaboration.role != Role.EDIT:
             raise ValidationError(f"Only somebody who may edit the {noun_of(thing)} can become its owner.")
+        require_room_for(thing, collaboration.user)
         before, thing.owner = thing.owner, collaboration.user
         collaboration.delete()
         changed = [name for name in ("owner", "updated") if hasattr(thing, name)]

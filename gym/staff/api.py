@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.urls import path
@@ -19,6 +20,7 @@ from gym.api.requests import Body, Query
 from gym.jobs.api import JobSerializer
 from gym.jobs.models import Job
 from gym.jobs.selectors import workers
+from gym.pages.account_api import KeptSerializer
 from gym.staff import cleaning, selectors, services
 from gym.staff.actors import DOCTOR, TIDY
 
@@ -104,6 +106,13 @@ class UseSerializer(serializers.Serializer):
         return use.limits[2]
 
 
+class StorageUseSerializer(serializers.Serializer):
+    username = serializers.CharField(source="user.username")
+    is_staff = serializers.BooleanField(source="user.is_staff")
+    bytes = serializers.IntegerField(help_text="of everything")
+    kept = KeptSerializer(source="uses", many=True)
+
+
 class CheckSerializer(serializers.Serializer):
     level = serializers.ChoiceField(["ok", "note", "BAD"])
     text = serializers.CharField()
@@ -162,6 +171,20 @@ class Users(ListView):
     def get(self, request: Request) -> Response:
         """The accounts that use most, or have limits of their own, beside what they may use."""
         return self.page(selectors.busiest_users(), UseSerializer)
+
+
+class Accounts(ListView):
+    permission_classes = FOR_STAFF
+
+    @operation("List what accounts keep", answers=StorageUseSerializer, many=True)
+    def get(self, request: Request) -> Response:
+        """Accounts that keep anything, those whose things take up most bytes first."""
+        return self.page(selectors.accounts_by_size(), _kept)
+
+
+def _kept(users: Iterable[Any]) -> list[dict[str, Any]]:
+    uses = [selectors.storage_use(user) for user in users]
+    return list(StorageUseSerializer(uses, many=True).data)
 
 
 class StorageView(ApiView):
@@ -234,6 +257,7 @@ urlpatterns = [
     path("staff/workers/", Workers.as_view(), name="api-staff-workers"),
     path("staff/failures/", Failures.as_view(), name="api-staff-failures"),
     path("staff/users/", Users.as_view(), name="api-staff-users"),
+    path("staff/accounts/", Accounts.as_view(), name="api-staff-accounts"),
     path("staff/storage/", StorageView.as_view(), name="api-staff-storage"),
     path("staff/tidy/", Tidy.as_view(), name="api-staff-tidy"),
     path("staff/clean-up/", CleanUp.as_view(), name="api-staff-clean-up"),

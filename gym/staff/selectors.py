@@ -6,19 +6,21 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
-from operator import or_
+from operator import add, or_
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Q, QuerySet, Subquery
+from django.db.models import Count, F, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from gym.accounts import daily_sentences, quotas
 from gym.api.filters import MOST_WORDS
 from gym.jobs.models import Job, State
 from gym.jobs.services import active_limit
 from gym.lib.text import MOST_CHARACTERS
-from gym.runs.limits import run_limit, sentence_limit, use_columns
+from gym.pages.profile import used_columns
+from gym.runs.quotas import RUNS
 from gym.staff.actors import DOCTOR, TIDY
 from gym.staff.storage import storage
 from models_registry.models import RegisteredModel
@@ -27,6 +29,9 @@ FAILURE_DAYS = 7
 MOST_FAILURES = 2_000
 MOST_JOBS = 50
 """On one page, and steered at once."""
+MOST_ACCOUNTS = 50
+"""On one page."""
+OWN_LIMITS = ("max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor")
 _CHANGING = re.compile(r"\b[0-9a-f]{8,}\b|0x[0-9a-f]+|\d+", re.IGNORECASE)
 
 
@@ -97,26 +102,59 @@ class UserUse:
 
     @property
     def limits(self) -> tuple[int, int, int]:
-        sentences, runs = (0, 0) if self.user.is_staff else (sentence_limit(self.user), run_limit(self.user))
-        return active_limit(self.user), sentences, runs
+        user = self.user
+        sentences = 0 if user.is_staff else daily_sentences.limit_of(user)
+        runs = 0 if user.is_staff else RUNS.limit_of(user).number
+        return active_limit(user), sentences, runs
 
     @property
     def has_own_limits(self) -> bool:
-        own = (self.user.max_active_jobs, self.user.max_sentences_per_day, self.user.max_runs)
-        return any(limit is not None for limit in own)
+        return any(getattr(self.user, name) is not None for name in OWN_LIMITS)
 
 
 def busiest_users(most: int = 20) -> list[UserUse]:
     """Those who have jobs under way, queued most sentences in the last day, keep most runs, or have own limits."""
-    own = (
-        Q(max_active_jobs__isnull=False) | Q(max_sentences_per_day__isnull=False) | Q(max_runs__isnull=False)
+    own = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
+    users = (
+        get_user_model()
+        .objects.filter(is_active=True)
+        .annotate(**used_columns(), **quotas.columns_of([RUNS]))
     )
-    users = get_user_model().objects.filter(is_active=True).annotate(**use_columns())
-    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(used_runs__gt=0) | own)
+    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(runs_number__gt=0) | own)
     return [
-        UserUse(user, user.used_jobs, user.used_sentences, user.used_runs)
-        for user in busy.order_by("-used_jobs", "-used_sentences", "-used_runs", "username")[:most]
+        UserUse(user, user.used_jobs, user.used_sentences, user.runs_number)
+        for user in busy.order_by("-used_jobs", "-used_sentences", "-runs_number", "username")[:most]
     ]
+
+
+@dataclass(frozen=True)
+class StorageUse:
+    """What one account keeps, by kind of thing."""
+
+    user: Any
+    bytes: int
+    uses: list[quotas.Use]
+
+    @property
+    def said_bytes(self) -> str:
+        return quotas.said(self.bytes)
+
+    def keeps(self, kind: quotas.Kind) -> bool:
+        return any(use.kind == kind and use.kept.number for use in self.uses)
+
+
+def accounts_by_size() -> QuerySet[Any]:
+    """Accounts that keep anything, those whose things take up most first; `storage_use` reads a row."""
+    kinds = quotas.kinds()
+    columns = quotas.columns_of(kinds)
+    total = reduce(add, (F(f"{kind.key}_bytes") for kind in kinds))
+    users = get_user_model().objects.annotate(**columns).annotate(kept_bytes=total)
+    anything = reduce(or_, (Q(**{f"{kind.key}_number__gt": 0}) for kind in kinds))
+    return users.filter(anything).order_by("-kept_bytes", "username")
+
+
+def storage_use(user: Any) -> StorageUse:
+    return StorageUse(user, user.kept_bytes, quotas.uses_in(vars(user), user))
 
 
 def last_job(kind: str) -> Job | None:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied, ValidationError
 
-from gym.jobs.errors import TooManyJobs, WrongState
+from gym.accounts.errors import TooManyJobs
+from gym.jobs.errors import WrongState
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue, request_cancel, retry
 from gym.staff.actors import CLEAN, DOCTOR, TIDY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,7 +15,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.jobs.errors import TooManyJobs
+from gym.accounts import quotas
+from gym.accounts.errors import TooManyJobs
 from gym.jobs.models import Job, State
 from gym.jobs.selectors import queue_summary, workers
 from gym.staff import cleaning, selectors, services
@@ -62,6 +64,24 @@ def staff(request: HttpRequest) -> HttpResponse:
         },
     }
     return render(request, "staff/staff.html", context)
+
+
+@login_required
+@require_safe
+def staff_accounts(request: HttpRequest) -> HttpResponse:
+    """What each account keeps. Context: page (of selectors.StorageUse), kinds (those that an account on it keeps),
+    may_users."""
+    services.require_staff(request.user)
+    page = Paginator(selectors.accounts_by_size(), selectors.MOST_ACCOUNTS).get_page(request.GET.get("page"))
+    rows = [selectors.storage_use(user) for user in page.object_list]
+    kinds = [kind for kind in quotas.kinds() if any(row.keeps(kind) for row in rows)]
+    page.object_list = [replace(row, uses=[use for use in row.uses if use.kind in kinds]) for row in rows]
+    context = {
+        "page": page,
+        "kinds": kinds,
+        "may_users": request.user.has_perm("accounts.view_user"),
+    }
+    return render(request, "staff/accounts.html", context)
 
 
 @login_required

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Count, Prefetch
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
@@ -72,18 +73,20 @@ class SuiteList(ListView):
         """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
         `document`, other files as `text` or as a multipart `file`; or a `template` to begin with."""
         body = self.body()
-        suite = services.import_suite(
-            document_in(body),
-            actor=request.user,
-            title=body.get("title", ""),
-            visibility=body.get("visibility", Visibility.PRIVATE),
-            tags=body.get("tags", ()),
-            join_policy=body.get("join_policy", "space"),
-        )
+        document = document_in(body)
         names = (*services.CARD[1:], "without_modifier")
         card = {name: body[name] for name in names if name in body}
-        if card:
-            services.edit_card(suite, actor=request.user, **card)
+        with transaction.atomic():
+            suite = services.import_suite(
+                document,
+                actor=request.user,
+                title=body.get("title", ""),
+                visibility=body.get("visibility", Visibility.PRIVATE),
+                tags=body.get("tags", ()),
+                join_policy=body.get("join_policy", "space"),
+            )
+            if card:
+                services.edit_card(suite, actor=request.user, **card)
         return created(request, suite)
 
 

@@ -201,6 +201,7 @@ BY_OPERATIONS: dict[str, str] = {
     "staff-jobs": "jobs_cancel_create jobs_retry_create",
     "staff-doctor": "staff_doctor_create",
     "staff-tidy": "staff_tidy_create",
+    "staff-accounts": "staff_accounts_list",
     "staff-clean-up": "staff_clean_up_retrieve staff_clean_up_create",
 }
 WITHOUT: dict[str, str] = {

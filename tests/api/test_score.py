@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gym.accounts import daily_sentences
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.runs import limits
 from gym.runs.models import ScoreCache, ScoreRequest
 from gym.runs.work import score_requests
 from tests.factories import make_model
@@ -108,7 +108,7 @@ def test_what_cannot_be_scored_is_a_400_that_says_where(send, people, model, cha
 def test_it_counts_for_the_daily_cap(send, people, model, at_once, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = 3
     assert send("post", "score/", SENT).status_code == 202
-    assert limits.used_by(people.alice).sentences == 2
+    assert daily_sentences.used_by(people.alice) == 2
     response = send("post", "score/", SENT)
     assert (response.status_code, response.json()["code"]) == (429, "too-much")
     assert 86_000 < int(response["Retry-After"]) <= 86_402

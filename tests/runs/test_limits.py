@@ -9,11 +9,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from gym.jobs.errors import TooManyJobs
+from gym.accounts import daily_sentences
+from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import SentenceCharge
+from gym.accounts.quotas import OverQuota
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.runs import limits
-from gym.runs.models import ScoreRequest, SentenceCharge, SuiteRun
+from gym.runs.models import ScoreRequest, SuiteRun
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
@@ -33,7 +35,9 @@ def test_sentences_of_a_day_are_counted_and_refused_as_a_whole(people, queue, se
     settings.GYM_MAX_SENTENCES_PER_DAY = 2 * SENTENCES + 1
     for _ in range(2):
         queue(people.charlie)
-    with pytest.raises(limits.TooManySentences, match="12 sentences in the last 24 hours") as refused:
+    with pytest.raises(
+        daily_sentences.TooManySentences, match="12 sentences in the last 24 hours"
+    ) as refused:
         queue(people.charlie)
     assert 86_000 < refused.value.wait <= 86_401
     assert (SuiteRun.objects.count(), Job.objects.count()) == (2, 2)
@@ -44,7 +48,7 @@ def test_the_day_moves_on(people, queue, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
     queue(people.charlie)
     SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=23))
-    with pytest.raises(limits.TooManySentences) as refused:
+    with pytest.raises(daily_sentences.TooManySentences) as refused:
         queue(people.charlie)
     assert 3590 < refused.value.wait <= 3601
     SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=25))
@@ -58,7 +62,7 @@ def test_deleting_a_run_gives_its_sentences_not_back(people, queue, settings):
     run_pending()
     run.refresh_from_db()
     services.delete_run(run, actor=people.charlie)
-    with pytest.raises(limits.TooManySentences, match="6 sentences in the last 24 hours"):
+    with pytest.raises(daily_sentences.TooManySentences, match="6 sentences in the last 24 hours"):
         queue(people.charlie)
 
 
@@ -67,7 +71,7 @@ def test_a_run_that_is_refused_costs_nothing(people, queue, settings):
     queue(people.charlie)
     with pytest.raises(TooManyJobs):
         queue(people.charlie)
-    assert limits.used_by(people.charlie).sentences == SENTENCES
+    assert daily_sentences.used_by(people.charlie) == SENTENCES
 
 
 def test_scored_sentences_count_beside_runs_and_outlive_their_request(people, queue, settings):
@@ -76,13 +80,13 @@ def test_scored_sentences_count_beside_runs_and_outlive_their_request(people, qu
     queue_scores(["One."], model, ScoringPolicy(), actor=people.charlie)
     ScoreRequest.objects.all().delete()
     queue(people.charlie)
-    with pytest.raises(limits.TooManySentences, match="7 sentences"):
+    with pytest.raises(daily_sentences.TooManySentences, match="7 sentences"):
         queue_scores(["One."], model, ScoringPolicy(), actor=people.charlie)
 
 
 def test_a_suite_that_is_larger_than_a_day_says_so(people, queue, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES - 1
-    with pytest.raises(limits.TooManySentences, match="5 a day is the limit") as refused:
+    with pytest.raises(daily_sentences.TooManySentences, match="5 a day is the limit") as refused:
         queue(people.charlie)
     assert refused.value.wait is None
 
@@ -90,7 +94,7 @@ def test_a_suite_that_is_larger_than_a_day_says_so(people, queue, settings):
 def test_runs_that_are_kept_are_counted_and_deleting_one_makes_room(people, queue, settings):
     settings.GYM_MAX_RUNS_PER_USER = 1
     run = queue(people.charlie)
-    with pytest.raises(limits.TooManyRuns, match="1 is the limit"):
+    with pytest.raises(OverQuota, match="1 is the limit"):
         queue(people.charlie)
     run_pending()
     run.refresh_from_db()
@@ -151,8 +155,8 @@ def test_an_accounts_own_limits_win_over_the_sites(people, settings):
     for _ in range(2):
         services.queue_run(revision, model, actor=people.alice)
     for field, error in (
-        ("max_runs", limits.TooManyRuns),
-        ("max_sentences_per_day", limits.TooManySentences),
+        ("max_runs", OverQuota),
+        ("max_sentences_per_day", daily_sentences.TooManySentences),
         ("max_active_jobs", TooManyJobs),
     ):
         setattr(people.alice, field, 1)
@@ -167,7 +171,7 @@ def test_uploaded_runs_count_against_the_runs_one_may_keep(client, people, setti
     plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
     settings.GYM_MAX_RUNS_PER_USER = 1
     save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
-    with pytest.raises(limits.TooManyRuns, match="1 is the limit"):
+    with pytest.raises(OverQuota, match="1 is the limit"):
         save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
     assert SuiteRun.objects.count() == 1
     client.force_login(people.alice)

@@ -7,9 +7,9 @@ import json
 import pytest
 from django.urls import reverse
 
+from gym.accounts import daily_sentences
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
-from gym.runs import limits
 from gym.runs.models import ScoreCache, SuiteRun
 from gym.runs.work import preview as module
 from models_registry.backends.uniform import UniformBackend
@@ -235,11 +235,11 @@ def test_the_api_previews_the_items_of_the_draft(client, suite, people):
 def test_new_sentences_count_for_the_day_and_known_ones_do_not(client, suite, people, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = 3
     ask(client, suite)
-    assert limits.used_by(people.alice).sentences == 2
+    assert daily_sentences.used_by(people.alice) == 2
     run_pending("preview")
     ask(client, suite)
     ask(client, suite, sentences=rows(match="plays now"))
-    assert limits.used_by(people.alice).sentences == 3
+    assert daily_sentences.used_by(people.alice) == 3
     run_pending("preview")
     refused = ask(client, suite, sentences=rows(match="plays then"))
     assert refused.status_code == 429
@@ -252,7 +252,7 @@ def test_a_preview_that_takes_the_place_of_another_pays_for_what_is_new(client, 
     ask(client, suite)
     ask(client, suite, sentences=rows(match="plays now"))
     ask(client, suite, sentences=rows(match="plays now", mismatch="played"))
-    assert limits.used_by(people.alice).sentences == 4  # each text once
+    assert daily_sentences.used_by(people.alice) == 4  # each text once
 
 
 NO_MEMORY = "Memory on cpu ran out on this text alone."
@@ -281,7 +281,7 @@ def test_a_failure_that_may_pass_ends_the_preview_and_is_charged_once(client, su
         assert [row["bits"] for row in answer.json()["rows"]] == [[None] * 3, [20.0, 20.0, 30.0]]
         assert outcomes(answer)[0][2] == "not evaluable"
     assert Job.objects.count() == 1
-    assert limits.used_by(people.alice).sentences == 2
+    assert daily_sentences.used_by(people.alice) == 2
     assert ScoreCache.objects.count() == 1
 
 
@@ -293,7 +293,7 @@ def test_an_edit_scores_what_is_new_and_still_says_what_failed(client, suite, pe
     run_pending("preview")
     told = ask(client, suite, sentences=rows(mismatch="played")).json()
     assert [row["failure"] for row in told["rows"]] == [NO_MEMORY, ""]
-    assert limits.used_by(people.alice).sentences == 3
+    assert daily_sentences.used_by(people.alice) == 3
 
 
 def test_what_failed_is_tried_again_after_some_time(client, suite, short_of_memory):

@@ -10,12 +10,12 @@ from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from gym.accounts import daily_sentences
 from gym.accounts.models import User
 from gym.jobs import states
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
-from gym.runs import limits
 from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
 from gym.staff import selectors, services
@@ -136,7 +136,7 @@ def test_the_sentences_of_the_page_are_those_that_the_limit_counts(staff, people
     queue_scores(["Three."], model, ScoringPolicy(), actor=people.charlie)
     uses = {use.user: use.sentences for use in selectors.busiest_users()}
     assert uses == {people.alice: 8, people.charlie: 1}
-    assert uses == {user: limits.used_by(user).sentences for user in uses}
+    assert uses == {user: daily_sentences.used_by(user) for user in uses}
 
 
 def test_only_staff_may(people):

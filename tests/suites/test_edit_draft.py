@@ -14,6 +14,7 @@ from suites import drafts, services
 from suites.editing import clean_text
 from suites.formats import SentenceDoc, SuiteDocument
 from suites.models import DraftEdit, SuiteCollaborator
+from suites.quotas import bytes_of
 from suites.selectors import document_of
 from tests.factories import make_suite
 from tests.suites.edits import an_edit, apply, predictions_of, start
@@ -65,6 +66,7 @@ def test_rows_after_edits_equal_the_document_after_the_same_edits(people, data):
         assert (outcome.conflicts, outcome.version) == ([], version + 1)
         document = apply(document, ops)
         assert document_of(suite.draft) == document
+        assert suite.draft.size == bytes_of(document)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gym.accounts.errors import TooManyJobs
 from gym.agents.core import assessor
 from gym.agents.core.failure_naming import can_be_named
 from gym.agents.models import CaseRun, Naming
@@ -18,7 +19,6 @@ from gym.agents.site.forms import NamerForm
 from gym.agents.site.run_views import FINAL, polled, visible_case_run
 from gym.agents.site.views import show_error, show_form_errors
 from gym.downloads import download, json_download
-from gym.jobs.errors import TooManyJobs
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:

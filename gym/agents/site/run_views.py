@@ -15,12 +15,13 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.errors import TooManyJobs
 from gym.agents.core import reports
 from gym.agents.models import AgentRun, CaseRun, tokens_of
 from gym.agents.site import permissions, presenters, selectors, services
 from gym.agents.site.views import show_error
 from gym.downloads import stream
-from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.errors import WrongState
 from gym.jobs.selectors import position_in_queue
 from models_registry.names import tell_apart
 

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.errors import TooManyJobs
 from gym.agents.core.call_graph import call_tree
 from gym.agents.models import AgentServer
 from gym.agents.site import selectors, services
 from gym.agents.site.forms import ServerForm, changed_secrets
 from gym.agents.site.views import add_errors, show_error
-from gym.jobs.errors import TooManyJobs
 from gym.sharing.permissions import may_read
 from models_registry import permissions as model_permissions
 

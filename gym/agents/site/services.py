@@ -19,11 +19,13 @@ from gym.agents.core.failure_naming import can_be_named
 from gym.agents.core.http_transport import server_address_problem
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode, Naming
 from gym.agents.site import permissions
+from gym.agents.site.quotas import AGENT_RUNS, AGENT_SUITES
 from gym.agents.site.selectors import judges_for, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.secrets import sealed
 from models_registry import permissions as model_permissions
 from models_registry.models import AGENT, RegisteredModel
+from models_registry.quotas import MODELS
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -55,7 +57,7 @@ def register_server(
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register an agent")
     _require_sense(kind, url, wraps, actor)
-    with transaction.atomic():
+    with MODELS.growing(actor, new=True):
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
         model.full_clean(exclude=["facts", "config"])
         model.save()
@@ -153,7 +155,8 @@ def save_suite(
         raise ValidationError({"judge": "You may not use this judge."})
     suite.variables = sealed(suite.variables, variables or {})
     suite.full_clean(exclude=["owner"])
-    suite.save()
+    with AGENT_SUITES.growing(suite.owner, actor=actor, new=before is None):
+        suite.save()
     return suite
 
 
@@ -181,7 +184,8 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
         raise ValidationError({"text": [str(problem) for problem in problems if problem.severity == "error"]})
     case.agent = read.agent
     case.full_clean()
-    case.save()
+    with AGENT_SUITES.growing(case.suite.owner, actor=actor):
+        case.save()
     return case
 
 
@@ -213,7 +217,7 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
     if problems:
         raise ValidationError(problems)
     saved = []
-    with transaction.atomic():
+    with AGENT_SUITES.growing(suite.owner, actor=actor):
         for name, text in files.items():
             case = there.get(name) or AgentCase(suite=suite, name=name)
             case.text, case.agent = text, agents[name]
@@ -235,7 +239,7 @@ def queue_run(
     unchecked: bool = False,
 ) -> AgentRun:
     """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued.
-    Raises TooManyJobs."""
+    Raises TooManyJobs and OverQuota."""
     _require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
         raise ValidationError(f"There is no reading {reading!r}.")
@@ -244,7 +248,7 @@ def queue_run(
         raise ValidationError("There is no case to run.")
     parallel = max(1, min(16, parallel))
     _require_short(chosen, server, Options(reading=reading, early_stop=early_stop, parallel=parallel))  # type: ignore[arg-type]
-    with transaction.atomic():
+    with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
         run = AgentRun.objects.create(suite=suite, server=server, owner=actor, options=options)
         total = sum(_add_case(run, case).asked for case in chosen)
@@ -318,7 +322,7 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
     _require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
         raise ValidationError("This run is not finished.")
-    with transaction.atomic():
+    with AGENT_RUNS.growing(actor, new=True):
         new = AgentRun.objects.create(
             suite=run.suite,
             server=run.server,

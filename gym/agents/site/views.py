@@ -12,12 +12,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.errors import TooManyJobs
 from gym.agents.core.archives import write_archive
 from gym.agents.models import AgentSuite
 from gym.agents.site import permissions, selectors, services
 from gym.agents.site.charts import matrix_figure, suite_trend
 from gym.agents.site.forms import ImportForm, RunForm, SuiteForm, changed_secrets
-from gym.jobs.errors import TooManyJobs
 from gym.runs.pages.figures import Figure
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room

@@ -11,7 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.jobs.errors import TooManyJobs, WrongState
+from gym.accounts.errors import TooManyJobs
+from gym.jobs.errors import WrongState
 from gym.jobs.selectors import position_in_queue
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.tokens import FILTER_WORDS

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from gym.jobs.errors import TooManyJobs
+from gym.accounts.errors import TooManyJobs
 from gym.lmchallenge.site import guessing
 from gym.lmchallenge.site.choices import playable
 from models_registry.models import RegisteredModel

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from gym.accounts import daily_sentences
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
@@ -21,7 +22,6 @@ from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.player import Request
 from gym.lmchallenge.models import Guess
 from gym.lmchallenge.site.counting import finite
-from gym.runs import limits
 from models_registry import permissions
 from models_registry.backends import BackendError
 from models_registry.models import RegisteredModel
@@ -44,7 +44,7 @@ def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
     if len(text) > MAX_CHARACTERS:
         raise ValidationError(f"{len(text):,} characters; at most {MAX_CHARACTERS:,} are read here.")
     with transaction.atomic():
-        limits.charge(actor, 1)
+        daily_sentences.charge(actor, 1)
         mine = Guess.objects.filter(owner=actor)
         for job in Job.objects.filter(lmc_guess__in=mine, state__in=ACTIVE_STATES):
             jobs.request_cancel(job, actor=actor)

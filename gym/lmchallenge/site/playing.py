@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.accounts import daily_sentences
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, Refused, check
 from gym.lmchallenge.core import corpus as corpora
@@ -22,9 +23,9 @@ from gym.lmchallenge.core.typing_errors import ErrorModel
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
-from gym.lmchallenge.site.services import check_room, require, stop
+from gym.lmchallenge.site.quotas import GAMES
+from gym.lmchallenge.site.services import require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
-from gym.runs import limits
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from suites.models import Visibility
@@ -62,7 +63,7 @@ def programs() -> list[str]:
 def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     """Queue a game. Game and job are written together or not at all. The lines it plays count for the daily cap.
 
-    Raises ValidationError, TooManySentences, TooManyJobs."""
+    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs."""
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")
     options = wish.options
@@ -78,9 +79,8 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     if wish.transcript and kind != Game.Kind.PROCESS:
         raise ValidationError({"transcript": ["Only programs have a transcript."]})
     words = _vocabulary(corpus, wish.words) if options.game == "ic" else []
-    with transaction.atomic():
-        check_room(actor)
-        limits.charge(actor, corpus.lines)
+    with GAMES.growing(actor, new=True):
+        daily_sentences.charge(actor, corpus.lines)
         game = Game(
             corpus=corpus,
             owner=actor,
@@ -181,8 +181,7 @@ def upload_log(
         raise PermissionDenied("you may not upload a log here")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
-    with transaction.atomic():
-        check_room(actor)
+    with GAMES.growing(actor, new=True):
         game = Game(
             corpus=corpus,
             owner=actor,
@@ -218,7 +217,8 @@ def edit_game(game: Game, *, actor: User, **fields: str) -> None:
         if name in fields:
             setattr(game, name, fields[name])
     game.clean_fields(exclude=["words", "report", "statistics", "options"])
-    game.save(update_fields=list(ABOUT))
+    with GAMES.growing(game.owner or actor, actor=actor):
+        game.save(update_fields=list(ABOUT))
 
 
 def cancel_game(game: Game, *, actor: User) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Q, Sum
+from django.db.models import Q
 from django.utils.text import slugify
 
 from gym.addresses import at_free_slug
@@ -20,6 +20,7 @@ from gym.lmchallenge.core import corpus_tools
 from gym.lmchallenge.core.errors import CorpusError
 from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
+from gym.lmchallenge.site.quotas import CORPORA
 from gym.lmchallenge.site.storage import bounded_lines, named, pack
 from gym.sharing.models import Collaboration
 from suites.models import Visibility
@@ -34,10 +35,6 @@ LINE_BYTES = 1_000_000
 SECONDS = 60
 SHOWN_CHARACTERS = 400
 """Of a line of the preview."""
-MAX_CORPORA = 100
-MAX_GAMES = 500
-MAX_KEPT = 2_000_000_000
-"""Corpora and games that one account keeps, and packed bytes of all its logs."""
 ABOUT = ("title", "visibility", "language", "licence", "description")
 
 
@@ -88,16 +85,13 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Keep a corpus. Raises CorpusError for the first line that cannot be read."""
+    """Keep a corpus. Raises CorpusError for the first line that cannot be read, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to keep a corpus")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = read_corpus(data, form, filename)
-    with transaction.atomic():
-        actor.hold()
-        if not actor.is_staff and Corpus.objects.filter(owner=actor).count() >= MAX_CORPORA:
-            raise ValidationError(f"You keep {MAX_CORPORA} corpora, which is the limit. Delete some.")
+    with CORPORA.growing(actor, new=True):
         found = read.found
         made = Corpus(
             title=title,
@@ -139,7 +133,8 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
         if name in fields:
             setattr(corpus, name, fields[name])
     corpus.full_clean(exclude=["warnings", "shown", "packed"])
-    corpus.save(update_fields=[*ABOUT, "updated"])
+    with CORPORA.growing(corpus.owner, actor=actor):
+        corpus.save(update_fields=[*ABOUT, "updated"])
 
 
 def delete_corpus(corpus: Corpus, *, actor: User) -> None:
@@ -161,19 +156,6 @@ def stop(game: Game, actor: User) -> None:
     """Ask its job to end."""
     if game.job is not None and game.job.is_active:
         jobs.request_cancel(game.job, actor=actor)
-
-
-def check_room(actor: User) -> None:
-    """Refuse one more game than an account may keep; holds for simultaneous requests too."""
-    actor.hold()
-    if actor.is_staff:
-        return
-    mine = Game.objects.filter(owner=actor)
-    if mine.count() >= MAX_GAMES:
-        raise ValidationError(f"You keep {MAX_GAMES} games, which is the limit. Delete some.")
-    kept = mine.aggregate(kept=Sum("packed_size"))["kept"] or 0
-    if kept >= MAX_KEPT:
-        raise ValidationError(f"Your logs fill {kept / 1e9:.1f} GB, which is the limit. Delete some.")
 
 
 def require(allowed: bool) -> None:

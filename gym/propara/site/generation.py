@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
 
+from gym.accounts import daily_sentences
 from gym.jobs import services as jobs
 from gym.propara.core.generate import PROMPT
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import permissions
-from gym.propara.site.services import About, check_submission_limit, describe
-from gym.runs import limits
+from gym.propara.site.quotas import SUBMISSIONS
+from gym.propara.site.services import About, describe
 from models_registry import permissions as model_permissions
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
@@ -43,9 +43,8 @@ def queue_generation(
     rows = sum(version.events.values())
     if rows > MAX_STEPS and not actor.is_staff:
         raise ValidationError(f"{rows:,} steps of participants; at most {MAX_STEPS:,} are generated here.")
-    with transaction.atomic():
-        check_submission_limit(actor)
-        limits.charge(actor, rows)
+    with SUBMISSIONS.growing(actor, new=True):
+        daily_sentences.charge(actor, rows)
         submission = Submission(
             version=version,
             owner=actor,

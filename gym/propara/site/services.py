@@ -21,6 +21,7 @@ from gym.propara.core.stored_report import digest
 from gym.propara.core.submission_files import Intake, take_in
 from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, Submission
 from gym.propara.site import permissions
+from gym.propara.site.quotas import ANSWER_SETS, SUBMISSIONS
 from gym.sharing.models import Collaboration
 from suites.models import Visibility
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from gym.accounts.models import User
 
 RESCORE = "propara_rescore"
-MAX_SUBMISSIONS = 1_000
-"""Kept by one account; files of 5 MB each must not fill the disk."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,13 @@ def create_answer_set(
     licence: str = "",
     reference: str = "",
 ) -> AnswerSet:
-    """An answer set with its first version. Raises ProParaError with all problems of the files."""
+    """An answer set with its first version. Raises ProParaError with all problems of the files, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to make an answer set")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = read_answers(answers, sentences)
-    with transaction.atomic():
+    with ANSWER_SETS.growing(actor, new=True):
         answer_set = AnswerSet(
             title=title,
             owner=actor,
@@ -90,7 +89,7 @@ def add_version(
     """New answers beside the old ones. Submissions stay with the version they were scored against."""
     _require(permissions.can_edit(actor, answer_set))
     read = read_answers(answers, sentences)
-    with transaction.atomic():
+    with ANSWER_SETS.growing(answer_set.owner, actor=actor):
         AnswerSet.objects.select_for_update().get(pk=answer_set.pk)
         version = _add_version(answer_set, read, note)
         answer_set.save(update_fields=["updated"])
@@ -109,7 +108,8 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
         if name in fields:
             setattr(answer_set, name, fields[name])
     answer_set.full_clean()
-    answer_set.save()
+    with ANSWER_SETS.growing(answer_set.owner, actor=actor):
+        answer_set.save()
 
 
 def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
@@ -165,8 +165,7 @@ def submit(
     """
     _require(permissions.can_submit(actor, version.answer_set))
     intake = take_in(data, version.answers, filename or "predictions")
-    with transaction.atomic():
-        check_submission_limit(actor)
+    with SUBMISSIONS.growing(actor, new=True):
         submission = Submission(
             version=version,
             owner=actor,
@@ -210,7 +209,8 @@ def edit_submission(submission: Submission, about: About, *, actor: User) -> Non
     """Name, description, paper, link and visibility; never the file."""
     _require(permissions.can_steer(actor, submission))
     describe(submission, about)
-    submission.save(update_fields=["system", "description", "paper", "link", "visibility"])
+    with SUBMISSIONS.growing(submission.owner or actor, actor=actor):
+        submission.save(update_fields=["system", "description", "paper", "link", "visibility"])
 
 
 def delete_submission(submission: Submission, *, actor: User) -> None:
@@ -254,16 +254,6 @@ def score(submission: Submission) -> None:
     submission.scored_at = timezone.now()
     submission.state = Submission.State.UNSCORABLE if reports[0].f1 is None else Submission.State.SCORED
     submission.save()
-
-
-def check_submission_limit(actor: User) -> None:
-    """Refuse one more submission than an account may keep; holds for simultaneous requests too."""
-    actor.hold()
-    kept = Submission.objects.filter(owner=actor).count()
-    if kept >= MAX_SUBMISSIONS and not actor.is_staff:
-        raise ValidationError(
-            f"You keep {kept} submissions, and {MAX_SUBMISSIONS} is the limit. Delete some."
-        )
 
 
 def describe(submission: Submission, about: About) -> None:

@@ -172,6 +172,8 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
             )
         except ProParaError as error:
             context["problems"] = problems_of(error)
+        except ValidationError as error:
+            form.add_error(None, error)
     return render(request, "propara/version_new.html", context, status=form_status(request))
 
 

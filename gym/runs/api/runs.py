@@ -13,15 +13,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope
+from gym.accounts.quotas import OverQuota
 from gym.api.base import ApiView, ListView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.jobs.errors import TooManyJobs
 from gym.runs.api.serializers import BatchSerializer, RunSerializer
 from gym.runs.filters import RunFilter
-from gym.runs.limits import TooManyRuns
 from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
@@ -118,7 +118,7 @@ class RunList(ListView):
         try:
             policy = _policy(revision, body.get("policy", {}))
             run = services.queue_run(revision, model, policy, actor=request.user)
-        except TooManyRuns:
+        except OverQuota:
             raise
         except ValidationError as error:
             raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error

@@ -13,8 +13,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.errors import TooManyJobs
 from gym.downloads import json_download
-from gym.jobs.errors import TooManyJobs, WrongState
+from gym.jobs.errors import WrongState
 from gym.jobs.selectors import position_in_queue
 from gym.runs import permissions
 from gym.runs.core.rules import RULES, rule_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import ValidationError
 
-from gym.jobs.errors import TooManyJobs
+from gym.accounts.errors import TooManyJobs
 from gym.runs.models import RunScore, SuiteRun
 from gym.runs.read.leaderboard.model import Board
 from gym.runs.work.services import queue_run

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from gym.accounts import daily_sentences
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
@@ -24,7 +25,6 @@ from gym.jobs.errors import PermanentFailure, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
-from gym.runs import limits
 from gym.runs.core.chunks import plan_chunks
 from gym.runs.core.compute import joined_sentences, measure
 from gym.runs.core.outcomes import Grid, listed, outcomes_of
@@ -210,7 +210,7 @@ def _queue(
             if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
                 paid.update(stale.payload["texts"])  # charged, and now scored here
             _cancel(stale, actor)
-        limits.charge(actor, len(set(texts) - paid))
+        daily_sentences.charge(actor, len(set(texts) - paid))
         return jobs.enqueue(
             KIND,
             {**wanted, "digest": digest},

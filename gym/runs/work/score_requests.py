@@ -9,9 +9,9 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from gym.accounts import daily_sentences
 from gym.jobs import services as jobs
 from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
-from gym.runs import limits
 from gym.runs.models import KEEP_SCORE_REQUESTS, ScoreRequest
 from models_registry import permissions
 from models_registry.backends.policies import refusal
@@ -49,7 +49,7 @@ def queue_scores(
             f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send them in parts."
         )
     with transaction.atomic():
-        limits.charge(actor, len(texts))
+        daily_sentences.charge(actor, len(texts))
         ScoreRequest.objects.filter(created__lt=timezone.now() - KEEP_SCORE_REQUESTS).delete()
         request = ScoreRequest.objects.create(
             owner=actor, model=model, policy=policy.to_dict(), texts=list(texts), n_sentences=len(texts)

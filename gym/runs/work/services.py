@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.accounts import daily_sentences
 from gym.jobs import services as jobs
-from gym.runs import limits, permissions
+from gym.runs import permissions
 from gym.runs.models import SuiteRun
 from gym.runs.policies import default_policy
+from gym.runs.quotas import RUNS
 from gym.runs.work.deleted_runs import delete_runs
 from models_registry import permissions as model_permissions
 from models_registry.backends.policies import refusal
@@ -31,7 +33,7 @@ def queue_run(
 ) -> SuiteRun:
     """Queue one model on one frozen revision. Run and job are written together or not at all.
 
-    Raises TooManyRuns, TooManySentences and TooManyJobs when the account's allowances are used up."""
+    Raises OverQuota, TooManySentences and TooManyJobs when the account's allowances are used up."""
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
     if not revision.is_frozen:
@@ -49,7 +51,8 @@ def queue_run(
         raise ValidationError(f"{model.name}: {reason}")
     n_sentences = revision.sentences.count()
     with transaction.atomic():
-        limits.charge_run(actor, n_sentences)
+        RUNS.require_room(actor, 1)
+        daily_sentences.charge(actor, n_sentences)
         run = SuiteRun.objects.create(
             revision=revision,
             model=model,

@@ -13,9 +13,9 @@ from django.db import transaction
 
 from gym import __version__
 from gym.jobs import services as jobs
-from gym.runs import limits
 from gym.runs.core.outcomes import ROUNDING_BITS
 from gym.runs.models import ResultUpload, SuiteRun, UploadInput
+from gym.runs.quotas import RUNS
 from gym.runs.work.actors import write_result
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.upload_plan import (
@@ -109,7 +109,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """The record of an upload, and the models its runs belong to."""
     for run in plan.good:
         require_target(run.revision, actor)
-    limits.check_kept(actor, len(plan.good))
+    RUNS.require_room(actor, len(plan.good))
     check_choice(plan, choice, actor=actor)
     models = _models(plan.models, choice, actor)
     for run in plan.good:
@@ -151,7 +151,7 @@ def keep(
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
-            limits.check_kept(actor, len(batch))
+            RUNS.require_room(actor, len(batch))
             for run in batch:
                 upload_result(run, upload, actor=actor)
         done += len(batch)

@@ -11,6 +11,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
+from gym.accounts import daily_sentences
 from gym.jobs.models import State
 from gym.jobs.testing import run_pending
 from gym.lmchallenge.core import interpolation, stats
@@ -20,7 +21,6 @@ from gym.lmchallenge.core.logs import line_of
 from gym.lmchallenge.core.play import play as play_lines
 from gym.lmchallenge.models import Game, LogChunk
 from gym.lmchallenge.site import actors, playing, storage
-from gym.runs import limits
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, run_alone, upload, wish
 
 pytestmark = pytest.mark.django_db
@@ -236,16 +236,14 @@ def test_options_that_do_not_fit_are_named(people, options, field):
     assert not Game.objects.exists()
 
 
-def test_what_one_account_keeps_is_limited(people, monkeypatch):
-    from gym.lmchallenge.site import services
-
+def test_what_one_account_keeps_is_limited(people, settings):
     corpus = make_corpus(people.alice)
     play(corpus, people.alice)
-    monkeypatch.setattr(services, "MAX_GAMES", 1)
+    settings.GYM_QUOTA_GAMES = (1, 0)
     with pytest.raises(ValidationError, match="limit"):
         playing.start_game(corpus, wish(), actor=people.alice)
     playing.start_game(corpus, wish(), actor=people.bob)
-    monkeypatch.setattr(services, "MAX_CORPORA", 1)
+    settings.GYM_QUOTA_CORPORA = (1, 0)
     with pytest.raises(ValidationError, match="limit"):
         make_corpus(people.alice, slug="more")
 
@@ -254,8 +252,8 @@ def test_the_lines_of_a_game_count_for_the_day_also_when_the_game_is_deleted(cli
     corpus = make_corpus(people.alice)
     settings.GYM_MAX_SENTENCES_PER_DAY = corpus.lines + 1
     playing.delete_game(play(corpus, people.bob), actor=people.bob)
-    assert limits.used_by(people.bob).sentences == corpus.lines
-    with pytest.raises(limits.TooManySentences, match="in the last 24 hours"):
+    assert daily_sentences.used_by(people.bob) == corpus.lines
+    with pytest.raises(daily_sentences.TooManySentences, match="in the last 24 hours"):
         playing.start_game(corpus, wish(), actor=people.bob)
     assert not Game.objects.exists()
     client.force_login(people.bob)

@@ -9,6 +9,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
+from gym.accounts import daily_sentences
 from gym.demo.catalogue import MODELS_DIR
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
@@ -17,7 +18,6 @@ from gym.propara.core.grid import read_grids
 from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.site import actors, generation
 from gym.propara.site.services import About
-from gym.runs import limits
 from models_registry.engine import ScoringFailure, TokenScores
 from tests.factories import make_model
 from tests.propara.site.worlds import make_shipped, make_version
@@ -121,7 +121,7 @@ def test_its_steps_count_for_the_day(client, people, ngram, settings):
     steps = sum(version.events.values())
     settings.GYM_MAX_SENTENCES_PER_DAY = steps
     generation.queue_generation(version, ngram, About("x"), actor=people.bob)
-    assert limits.used_by(people.bob).sentences == steps
+    assert daily_sentences.used_by(people.bob) == steps
     client.force_login(people.bob)
     address = reverse("propara-generate", args=["shipped", 1])
     page = client.post(address, {"model": ngram.slug, "visibility": "public"}).content.decode()

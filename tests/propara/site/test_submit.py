@@ -251,8 +251,8 @@ def test_the_system_is_called_after_the_file_when_nothing_is_said(client, people
     assert Submission.objects.get().system == "mine"
 
 
-def test_an_account_keeps_so_many_and_no_more(people, monkeypatch):
-    monkeypatch.setattr(services, "MAX_SUBMISSIONS", 1)
+def test_an_account_keeps_so_many_and_no_more(people, settings):
+    settings.GYM_QUOTA_SUBMISSIONS = (1, 0)
     version = make_version(people.alice)
     hand_in(version, people.bob)
     with pytest.raises(ValidationError):

@@ -1,0 +1,92 @@
+"""How many sentences one account may have scored in a day. Staff is exempt; 0 = no limit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import SentenceCharge
+from gym.accounts.quotas import Part
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+DAY = timedelta(hours=24)
+
+
+class TooManySentences(TooManyJobs):
+    """Enough for today. `wait` says after how many seconds this much will be allowed again; None: never."""
+
+    def __init__(self, message: str, wait: int | None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+def charge(user: User, n_sentences: int) -> None:
+    """Raise TooManySentences if this account may not have so many sentences scored now; else they count for a day,
+    whatever becomes of them. Call it in the transaction that queues them."""
+    if not n_sentences:
+        return
+    with transaction.atomic():
+        user.hold()
+        if not user.is_staff:
+            _check(user, used_by(user), n_sentences)
+        SentenceCharge.objects.filter(created__lte=timezone.now() - DAY).delete()
+        SentenceCharge.objects.create(owner=user, n_sentences=n_sentences)
+
+
+def used_by(user: User) -> int:
+    """Sentences queued in the last 24 hours, whatever became of them."""
+    return _recent().filter(owner=user).aggregate(n=Sum("n_sentences"))["n"] or 0
+
+
+def used_column() -> Coalesce:
+    """`used_by` as a column of accounts."""
+    return Part(SentenceCharge).column(Sum("n_sentences"), only=_is_recent())
+
+
+def _is_recent() -> Q:
+    return Q(created__gt=timezone.now() - DAY)
+
+
+def _recent() -> QuerySet[SentenceCharge]:
+    return SentenceCharge.objects.filter(_is_recent())
+
+
+def limit_of(user: User) -> int:
+    """Sentences this account may queue in 24 hours; 0 = no limit."""
+    own = user.max_sentences_per_day
+    return settings.GYM_MAX_SENTENCES_PER_DAY if own is None else own
+
+
+def _check(user: User, used: int, n_sentences: int) -> None:
+    limit = limit_of(user)
+    if not limit or used + n_sentences <= limit:
+        return
+    if n_sentences > limit:
+        raise TooManySentences(
+            f"This has {n_sentences:,} sentences, and {limit:,} a day is the limit of one account.", None
+        )
+    told = f"{used:,} sentence{'' if used == 1 else 's'}"
+    raise TooManySentences(
+        f"You queued {told} in the last 24 hours. With these {n_sentences:,} that is more than the {limit:,} one "
+        "account may queue in a day.",
+        _seconds_until(user, used + n_sentences - limit),
+    )
+
+
+def _seconds_until(user: User, surplus: int) -> int:
+    """Until charges of so many sentences are more than a day old."""
+    now = timezone.now()
+    for created, n in _recent().filter(owner=user).order_by("created").values_list("created", "n_sentences"):
+        surplus -= n
+        if surplus <= 0:
+            return max(1, int((created + DAY - now).total_seconds()) + 1)
+    return int(DAY.total_seconds())

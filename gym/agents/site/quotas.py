@@ -1,0 +1,35 @@
+"""What agent suites and their runs count as against their owner's quota. A run is measured when it is queued: it holds
+a copy of its cases. Its transcripts count for the next one."""
+
+from __future__ import annotations
+
+from gym.accounts.quotas import Part, register, stored
+from gym.agents.models import (
+    AgentCase,
+    AgentRun,
+    AgentSuite,
+    CaseIteration,
+    CaseRun,
+    FailureMode,
+    JudgeOpinion,
+)
+
+AGENT_SUITES = register(
+    "agent_suites",
+    "agent suite",
+    "agent suites",
+    Part(AgentSuite, size=stored("description", "variables")),
+    Part(AgentCase, "suite__owner", stored("text")),
+    Part(FailureMode, "suite__owner", stored("name", "proposed")),
+    Part(JudgeOpinion, "suite__owner", stored("opinion")),
+    setting="GYM_QUOTA_AGENT_SUITES",
+)
+AGENT_RUNS = register(
+    "agent_runs",
+    "agent run",
+    "agent runs",
+    Part(AgentRun, size=stored("options")),
+    Part(CaseRun, "run__owner", stored("text", "error", "tokens")),
+    Part(CaseIteration, "case_run__run__owner", stored("data")),
+    setting="GYM_QUOTA_AGENT_RUNS",
+)

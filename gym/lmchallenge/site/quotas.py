@@ -1,0 +1,24 @@
+"""What corpora and games count as against their owner's quota. A game is measured when it is started or uploaded; lines
+that it plays count for the next one."""
+
+from __future__ import annotations
+
+from django.db.models import F
+
+from gym.accounts.quotas import Part, register, stored
+from gym.lmchallenge.models import Corpus, Game
+
+CORPORA = register(
+    "corpora",
+    "corpus",
+    "corpora",
+    Part(Corpus, size=stored("packed", "description", "warnings", "shown")),
+    setting="GYM_QUOTA_CORPORA",
+)
+GAMES = register(
+    "games",
+    "game",
+    "games",
+    Part(Game, size=F("packed_size") + stored("words", "description", "options", "statistics", "report")),
+    setting="GYM_QUOTA_GAMES",
+)

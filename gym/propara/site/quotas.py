@@ -1,0 +1,30 @@
+"""What answer sets and submissions count as against their owner's quota."""
+
+from __future__ import annotations
+
+from gym.accounts.quotas import Part, register, stored
+from gym.propara.models import AnswerSet, AnswerSetVersion, GeneratedProcess, Submission
+
+ANSWER_SETS = register(
+    "answer_sets",
+    "answer set",
+    "answer sets",
+    Part(AnswerSet, size=stored("description", "reference")),
+    Part(
+        AnswerSetVersion,
+        "answer_set__owner",
+        stored("note", "answers", "sentences", "process_ids", "events", "notices"),
+    ),
+    setting="GYM_QUOTA_ANSWER_SETS",
+)
+SUBMISSIONS = register(
+    "submissions",
+    "submission",
+    "submissions",
+    Part(
+        Submission,
+        size=stored("description", "file", "repairs", "samples", "report", "history", "provenance"),
+    ),
+    Part(GeneratedProcess, "submission__owner", stored("text", "choices")),
+    setting="GYM_QUOTA_SUBMISSIONS",
+)

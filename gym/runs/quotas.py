@@ -1,0 +1,21 @@
+"""What runs count as against their owner's quota: their number alone. Their bytes are in too many rows to add up; the
+sentences that an account may queue in a day bound how fast they grow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from gym.accounts.quotas import Limit, Part, register
+from gym.runs.models import SuiteRun
+
+if TYPE_CHECKING:
+    from gym.accounts.models import User
+
+
+def _limit_of(user: User) -> Limit:
+    return Limit(settings.GYM_MAX_RUNS_PER_USER if user.max_runs is None else user.max_runs)
+
+
+RUNS = register("runs", "run", "runs", Part(SuiteRun), limit_of=_limit_of)

@@ -1,0 +1,17 @@
+"""What models and agents count as against their owner's quota."""
+
+from __future__ import annotations
+
+from gym.accounts.quotas import Part, register, stored
+from models_registry.models import RegisteredModel
+
+MODELS = register(
+    "models",
+    "model",
+    "models",
+    Part(
+        RegisteredModel,
+        size=stored("config", "secrets", "tags", "status_reason", "facts", "description", "bibtex"),
+    ),
+    setting="GYM_QUOTA_MODELS",
+)

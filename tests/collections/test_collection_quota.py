@@ -1,0 +1,50 @@
+"""How many collections one account may keep."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from gym.collections.models import Collection, CollectionEntry
+from gym.collections.quotas import COLLECTIONS
+from tests.collections.test_collections import collection
+from tests.factories import make_revision
+
+FORM = {"title": "Ours", "slug": "ours", "description": "", "reference": "", "suites": "agreement"}
+JSON = {"content_type": "application/json"}
+
+
+@pytest.fixture
+def made(client, people):
+    client.force_login(people.alice)
+    return collection(people, make_revision(people.alice), publish=False)
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_one_more_is_refused(client, made, settings, way):
+    settings.GYM_QUOTA_COLLECTIONS = (1, 0)
+    if way == "page":
+        answer = client.post(reverse("collection-new"), FORM)
+    else:
+        answer = client.post("/api/v1/collections/", {"title": "Ours", "slug": "ours"}, **JSON)
+    assert answer.status_code == 400
+    assert "You keep 1 collection, and 1 is the limit" in answer.content.decode()
+    assert (Collection.objects.count(), CollectionEntry.objects.count()) == (1, 1)
+
+
+@pytest.mark.parametrize("way", ["page", "api", "entry"])
+def test_a_collection_does_not_grow_past_the_bytes(client, made, people, settings, way):
+    make_revision(people.alice, name="other")
+    settings.GYM_QUOTA_COLLECTIONS = (0, COLLECTIONS.kept_by(people.alice).bytes)
+    address = f"/api/v1/collections/{made.slug}/"
+    if way == "page":
+        long = FORM | {"slug": made.slug, "description": "x" * 5_000}
+        answer = client.post(reverse("collection-edit", args=[made.slug]), long)
+    elif way == "api":
+        answer = client.patch(address, {"description": "x" * 5_000}, **JSON)
+    else:
+        answer = client.patch(address, {"suites": [{"suite": "agreement"}, {"suite": "other"}]}, **JSON)
+    assert answer.status_code == 400
+    assert "is the limit" in answer.content.decode()
+    made.refresh_from_db()
+    assert (made.description, made.entries.count()) == ("", 1)
