@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -32,8 +34,23 @@ def connection_problem() -> str:
     return ""
 
 
+FORMER = (
+    "This database was made by a version of LM Gym from before the tables were made anew, and this version cannot read "
+    "it. Suites and results of runs carry over: write them to files with the version that made it (`manage.py "
+    "export_suite`, and tokens.csv of the runs), begin with a new database, and read them with `manage.py "
+    "import_suite` and `manage.py upload_results`. docs/deploy.md says it step by step."
+)
+
+
+def is_former(applied: Iterable[tuple[str, str]]) -> bool:
+    """Whether (app, migration) pairs are those of a database from before each app began anew with one migration."""
+    return any(app == "evaluations" for app, _ in applied)
+
+
 def migration_problem() -> str:
     executor = MigrationExecutor(connection)
+    if is_former(executor.loader.applied_migrations):
+        return FORMER
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not plan:
         return ""

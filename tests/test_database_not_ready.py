@@ -16,7 +16,7 @@ from django.db import connection, connections
 from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
-from gym.site_command import SiteCommand
+from gym.site_command import FORMER, SiteCommand
 from tests.test_house import ROOT, own_commands
 
 SUITE = str(ROOT / "gym" / "demo" / "data" / "suites" / "npi.json")
@@ -80,11 +80,19 @@ def test_on_an_empty_database_every_command_says_what_to_run(name, new_database)
 
 @pytest.mark.parametrize("name", using_tables())
 def test_on_a_database_of_an_older_version_every_command_says_what_to_run(name, db):
-    migration = MigrationRecorder(connection).migration_qs.filter(app="evaluations").latest("name")
-    MigrationRecorder(connection).record_unapplied("evaluations", migration.name)
+    migration = MigrationRecorder(connection).migration_qs.filter(app="runs").latest("name")
+    MigrationRecorder(connection).record_unapplied("runs", migration.name)
     with pytest.raises(CommandError) as refused:
         call_command(name, *arguments(name))
     assert str(refused.value).endswith(OLD)
+
+
+@pytest.mark.parametrize("name", [*using_tables(), "migrate"])
+def test_on_a_database_from_before_the_tables_were_made_anew_every_command_says_what_carries_over(name, db):
+    MigrationRecorder(connection).record_applied("evaluations", "0001_initial")
+    with pytest.raises(CommandError) as refused:
+        call_command(name, *arguments(name))
+    assert str(refused.value) == FORMER
 
 
 @pytest.mark.parametrize("name", using_none())
