@@ -13,8 +13,9 @@ from django.shortcuts import render
 from django.urls import ResolverMatch, reverse
 
 from gym.api.errors import ApiProblem
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
-from suites.models import FormerAddress, Visibility
+from suites.models import FormerAddress
 
 _OF_A_SUITE = re.compile(r"^(?P<api>api/v1/)?(exports/)?(suites|compare)/<slug:slug>/")
 GONE = "This suite is not public any more."

@@ -7,9 +7,10 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from suites.formats import MAX_BYTES, SuiteDocument, SuiteFormatError, inherit, read_suite
-from suites.models import JoinPolicy, Suite, SuiteRevision, Visibility
+from suites.models import JoinPolicy, Suite, SuiteRevision
 from suites.selectors import document_of, pairable
 
 

@@ -13,14 +13,8 @@ from django.core.validators import RegexValidator
 from django.db import models, transaction
 from django.urls import reverse
 
-from gym.sharing.models import Role
+from gym.sharing.models import Role, Visibility
 from suites.signals import address_leaving
-
-
-class Visibility(models.TextChoices):
-    PRIVATE = "private", "private"
-    UNLISTED = "unlisted", "unlisted"
-    PUBLIC = "public", "public"
 
 
 class JoinPolicy(models.TextChoices):

@@ -14,12 +14,13 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from gym.addresses import at_free_slug
+from gym.sharing.models import Visibility
 from suites import drafts, permissions
 from suites.draft_rows import prediction_row, sentence_row
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
-from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
+from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.selectors import authors_in_files, document_of, lint_rows, meta_text, pairable, revisions_for
 from suites.signals import secret_address_given
 

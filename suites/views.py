@@ -25,12 +25,13 @@ from gym.results.front import field_scores
 from gym.results.rules import RULES, rule_of
 from gym.results.run_figures import models_figure, regions_figure
 from gym.results.selectors import Scored, scored_runs
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from suites import permissions, services
 from suites.filters import SuiteFilter
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, FreezeForm, ImportForm, SuiteForm
-from suites.models import Sentence, Suite, SuiteRevision, Visibility
+from suites.models import Sentence, Suite, SuiteRevision
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import (
     document_of,

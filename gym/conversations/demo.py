@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gym.accounts.models import User
 from gym.conversations import services
-from gym.conversations.models import AgentServer, AgentSuite, Visibility
+from gym.conversations.models import AgentServer, AgentSuite
+from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 
 SERVER = "demo-agents"

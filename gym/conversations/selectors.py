@@ -10,8 +10,9 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Windo
 from django.db.models.functions import RowNumber
 
 from gym.conversations.checks import OUTCOMES, VERDICTS
-from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
+from gym.conversations.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
 from gym.conversations.pass_rates import Evidence, evidence
+from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart

@@ -19,10 +19,11 @@ from gym.demo.game import create_corpus
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
 from gym.reachability import is_loopback, only_here
+from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.formats import read_suite
-from suites.models import Suite, SuiteRevision, Visibility
+from suites.models import Suite, SuiteRevision
 
 DEMO_USER = "demo"
 ACCOUNTS = {"admin": ("demo-admin", True), "alice": ("demo-alice", False), "bob": ("demo-bob", False)}
@@ -102,7 +103,7 @@ def _create_models(owner: User) -> Iterator[str]:
                 slug=model.slug,
                 name=model.name,
                 owner=owner,
-                visibility=RegisteredModel.Visibility.PUBLIC,
+                visibility=Visibility.PUBLIC,
                 backend=model.backend,
                 config=model.config,
                 description=model.description,

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from gym.evaluations.models import new_key
 from gym.lmchallenge.games import GAME_WORDS
-from suites.models import Visibility
+from gym.sharing.models import Visibility
 
 RESERVED = ("new",)
 FORMS = (("text", "plain text"), ("json", "JSON lines"))

@@ -10,7 +10,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.evaluations.models import new_key
-from suites.models import Visibility
+from gym.sharing.models import Visibility
 
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 

@@ -11,10 +11,10 @@ from gym.api.requests import Body
 from gym.conversations.archives import MAX_FILES
 from gym.conversations.cases import READINGS
 from gym.conversations.forms import secret_problem
-from gym.conversations.models import AgentServer, Visibility
+from gym.conversations.models import AgentServer
 from gym.conversations.services import MAX_CASES
 from gym.secrets import MAX_LENGTH
-from models_registry.models import RegisteredModel
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 
 _MOST = 20_000
 MAX_AGENTS = 50
@@ -41,15 +41,13 @@ class NewAgent(AgentAddress):
     name = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the name")
     wraps = serializers.SlugField(max_length=80, required=False, help_text="of kind model: who answers")
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PRIVATE
-    )
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = serializers.CharField(max_length=_MOST, allow_blank=True, default="")
 
 
 class AgentSuiteCard(Body):
     title = serializers.CharField(max_length=200, required=False)
-    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, required=False)
     description = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
     judge = serializers.SlugField(
         max_length=80, allow_null=True, required=False, help_text="an agent or a model; null: nobody"

@@ -25,9 +25,9 @@ from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
 from gym.lmchallenge.typing_errors import ErrorModel
+from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from gym.accounts.models import User

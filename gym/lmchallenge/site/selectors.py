@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Q, QuerySet
 
 from gym.lmchallenge.models import Corpus, Game
+from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser

@@ -21,8 +21,7 @@ from gym.lmchallenge.errors import CorpusError
 from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.storage import bounded_lines, named, pack
-from gym.sharing.models import Collaboration
-from suites.models import Visibility
+from gym.sharing.models import Collaboration, Visibility
 
 if TYPE_CHECKING:
     from gym.accounts.models import User

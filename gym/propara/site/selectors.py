@@ -9,9 +9,9 @@ from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.propara.scoring import QUESTIONS
+from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser

@@ -21,8 +21,7 @@ from gym.propara.report import EVALUATOR, Report, evaluate
 from gym.propara.site import permissions
 from gym.propara.stored_report import digest
 from gym.propara.submission_files import Intake, take_in
-from gym.sharing.models import Collaboration
-from suites.models import Visibility
+from gym.sharing.models import Collaboration, Visibility
 
 if TYPE_CHECKING:
     from gym.accounts.models import User

@@ -6,9 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from gym.management.base import SiteCommand
+from gym.sharing.models import Visibility
 from suites import services
 from suites.management.files import actor_named, read_file
-from suites.models import JoinPolicy, Visibility
+from suites.models import JoinPolicy
 
 
 class Command(SiteCommand):

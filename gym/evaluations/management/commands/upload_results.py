@@ -15,6 +15,7 @@ from gym.evaluations import uploads
 from gym.evaluations.uploaded import KINDS, MAX_BYTES, UNITS
 from gym.evaluations.uploads import GivenFile, ModelChoice, Plan, PlannedRun
 from gym.management.base import SiteCommand
+from gym.sharing.models import PRIVATE_OR_PUBLIC
 from models_registry.models import UPLOADED, RegisteredModel
 from suites.formats import SuiteFormatError
 from suites.formats.documents import count, listing
@@ -50,7 +51,7 @@ class Command(SiteCommand):
         parser.add_argument("--unit", choices=list(UNITS), default="bits")
         parser.add_argument("--spec", type=Path, metavar="JSON", help="spec.json of an LM Zoo model")
         parser.add_argument(
-            "--visibility", choices=RegisteredModel.Visibility.values, default="private", help="of new models"
+            "--visibility", choices=dict(PRIVATE_OR_PUBLIC), default="private", help="of new models"
         )
         parser.add_argument("--owner", default="", help="account that uploads; default: the first superuser")
         parser.add_argument("--check", action="store_true", help="say what the files come to, save nothing")

@@ -20,8 +20,8 @@ from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services
 from gym.lmchallenge.site.api.serializers import CorpusDetailSerializer, CorpusSerializer
 from gym.lmchallenge.site.views import corpus_file
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
-from suites.models import Visibility
 
 FORM = "multipart/form-data"
 

@@ -28,8 +28,8 @@ from gym.lmchallenge.site.api.serializers import (
 )
 from gym.lmchallenge.site.choices import players_for
 from gym.lmchallenge.site.game_views import MAX_UPLOAD
+from gym.sharing.models import Visibility
 from gym.uploads import open_upload
-from suites.models import Visibility
 
 WAIT = {"Retry-After": "5"}
 GAMES = sorted(GAME_WORDS.items())

@@ -23,8 +23,8 @@ from gym.propara.site import permissions, selectors, services
 from gym.propara.site.api.serializers import AnswerSetSerializer, AnswerSetVersionSerializer
 from gym.propara.site.views import TYPES, download_of, problems_of
 from gym.propara.submission_files import MAX_BYTES
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
-from suites.models import Visibility
 
 FORM = "multipart/form-data"
 

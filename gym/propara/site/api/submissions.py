@@ -33,9 +33,9 @@ from gym.propara.site.api.sets import FORM
 from gym.propara.site.compare import compare_submissions
 from gym.propara.stored_report import digest
 from gym.propara.submission_files import MAX_BYTES, take_in
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Visibility
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
