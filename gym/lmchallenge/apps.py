@@ -7,4 +7,4 @@ class LmChallengeConfig(AppConfig):
     verbose_name = "LM Challenge"
 
     def ready(self) -> None:
-        from gym.lmchallenge.site import actors, guessing  # noqa: F401  they register job handlers
+        from gym.lmchallenge.site import actors, guessing, keys  # noqa: F401  they register job handlers, and listen

@@ -7,4 +7,4 @@ class ProParaConfig(AppConfig):
     verbose_name = "ProPara"
 
     def ready(self) -> None:
-        from gym.propara.site import actors  # noqa: F401  it registers its job handlers
+        from gym.propara.site import actors, keys  # noqa: F401  they register job handlers, and listen

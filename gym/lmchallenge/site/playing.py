@@ -19,12 +19,13 @@ from gym.lmchallenge.alignment import LogText
 from gym.lmchallenge.backend_players import PLAYABLE
 from gym.lmchallenge.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.games import GameOptions
-from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.services import check_room, require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
 from gym.lmchallenge.typing_errors import ErrorModel
+from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
@@ -214,11 +215,15 @@ def upload_log(
 def edit_game(game: Game, *, actor: User, **fields: str) -> None:
     """Title, visibility, description."""
     require(permissions.can_steer(actor, game))
+    was = game.visibility
     for name in ABOUT:
         if name in fields:
             setattr(game, name, fields[name])
     game.clean_fields(exclude=["words", "report", "statistics", "options"])
-    game.save(update_fields=list(ABOUT))
+    with transaction.atomic():
+        game.save(update_fields=list(ABOUT))
+        if game.visibility == Visibility.UNLISTED != was:
+            renew_keys([game], FormerGameKey)
 
 
 def cancel_game(game: Game, *, actor: User) -> None:

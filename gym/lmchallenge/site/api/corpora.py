@@ -116,7 +116,7 @@ class CorpusDetail(ApiView):
         body = self.body()
         with locked(corpus):
             services.edit_corpus(corpus, actor=request.user, **body)
-        return Response(shown(request, slug))
+        return Response(shown(request, corpus.slug))
 
     @operation("Delete a corpus", status=204)
     def delete(self, request: Request, slug: str) -> Response:

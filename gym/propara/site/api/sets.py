@@ -117,7 +117,7 @@ class SetDetail(ApiView):
         body = self.body()
         with locked(answer_set):
             services.edit_answer_set(answer_set, actor=request.user, **body)
-        return Response(shown(request, slug))
+        return Response(shown(request, answer_set.slug))
 
     @operation("Delete an answer set", status=204)
     def delete(self, request: Request, slug: str) -> Response:
