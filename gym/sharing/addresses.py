@@ -114,7 +114,8 @@ def set_visibility(thing: Any, visibility: str, base: str) -> None:
 
 
 def save_with_visibility(thing: Any, was: str, fields: Iterable[str] | None = None) -> None:
-    """Save changes of a thing (of all fields, or of these), that of its visibility (it was `was`) with what that means for its address."""
+    """Save changes of a thing (of all fields, or of these). Its visibility was `was`: a change of it may change the
+    address, too."""
     wanted, thing.visibility = thing.visibility, was
     with transaction.atomic():
         thing.save(update_fields=fields)

@@ -1,4 +1,4 @@
-"""A corpus that gets a secret address closes the old addresses of its games, too: they would tell the new one."""
+"""A corpus that gets a secret address closes the old ones of its games, too: they would tell the new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer set that gets a secret address closes the old addresses of its submissions, too: they would tell the new one."""
+"""An answer set that gets a secret address closes the old ones of its submissions, too: they would tell the new one."""
 
 from __future__ import annotations
 
