@@ -74,7 +74,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "suites.former.former_addresses",
+    "gym.sharing.former.former_addresses",
     "gym.staff.log.StaffLog",
     "gym.statement_limit.StatementLimit",
     "gym.middleware.Conflicts",

@@ -10,6 +10,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.secrets import SecretsField
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
@@ -25,10 +26,6 @@ class RegisteredModel(models.Model):
         READY = "ready", "ready"
         BROKEN = "broken", "does not work"
 
-    class Visibility(models.TextChoices):
-        PRIVATE = "private", "private"
-        PUBLIC = "public", "public"
-
     slug = models.SlugField(
         max_length=80,
         unique=True,
@@ -40,7 +37,7 @@ class RegisteredModel(models.Model):
     backend = models.CharField(max_length=30)
     config = models.JSONField(default=dict)
     secrets = SecretsField(help_text="what the configuration must not show, encrypted")
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = models.CharField(max_length=10, choices=PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     tags = models.JSONField(default=list, blank=True)
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.UNCHECKED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit, may_read, owns
 from models_registry.models import UPLOADED, RegisteredModel
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def can_view(user: User | AnonymousUser, model: RegisteredModel) -> bool:
-    return model.visibility == RegisteredModel.Visibility.PUBLIC or may_read(user, model)
+    return model.visibility == Visibility.PUBLIC or may_read(user, model)
 
 
 def can_edit(user: User | AnonymousUser, model: RegisteredModel) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import CASCADE, Q, QuerySet
 
-from gym.sharing.models import Role
+from gym.sharing.models import Role, Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def visible_to(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     models = RegisteredModel.objects.select_related("owner", "check_job")
     if not user.is_authenticated:
-        return models.filter(visibility=RegisteredModel.Visibility.PUBLIC)
+        return models.filter(visibility=Visibility.PUBLIC)
     if user.is_staff:
         return models
-    return models.filter(Q(visibility=RegisteredModel.Visibility.PUBLIC) | worked_on_by(user, "model"))
+    return models.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, "model"))
 
 
 def refused_of(owner: User) -> QuerySet[RegisteredModel]:

@@ -8,9 +8,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.lib.problems import FormatError
+from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from suites.formats import MAX_BYTES, SuiteDocument, inherit, read_suite
-from suites.models import JoinPolicy, Suite, SuiteRevision, Visibility
+from suites.models import JoinPolicy, Suite, SuiteRevision
 from suites.selectors import document_of, pairable
 
 

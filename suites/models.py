@@ -10,17 +10,12 @@ from typing import Any
 
 from django.conf import settings
 from django.core.validators import RegexValidator
-from django.db import models, transaction
+from django.db import models
 from django.urls import reverse
 
-from gym.sharing.models import Role
+from gym.sharing import addresses
+from gym.sharing.models import Role, Visibility
 from suites.signals import address_leaving
-
-
-class Visibility(models.TextChoices):
-    PRIVATE = "private", "private"
-    UNLISTED = "unlisted", "unlisted"
-    PUBLIC = "public", "public"
 
 
 class JoinPolicy(models.TextChoices):
@@ -45,7 +40,7 @@ class Tag(models.Model):
         return self.name
 
 
-class Suite(models.Model):
+class Suite(addresses.Addressed):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suites")
@@ -100,35 +95,6 @@ class Suite(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("suite-detail", args=[self.slug])
 
-    def clean(self) -> None:
-        self._public_address_left()
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """A public address that the suite leaves is kept as a FormerAddress. Raises InUse."""
-        fields = kwargs.get("update_fields")
-        if fields is not None and not {"slug", "visibility"} & set(fields):
-            super().save(*args, **kwargs)
-            return
-        with transaction.atomic():
-            left = self._public_address_left()
-            super().save(*args, **kwargs)
-            if left:
-                FormerAddress.objects.update_or_create(slug=left, defaults={"suite": self})
-            if self.visibility == Visibility.PUBLIC:
-                self.former_addresses.filter(slug=self.slug).delete()
-
-    def _public_address_left(self) -> str:
-        """The address that everybody could open and that saving would close or change; empty if there is none. Raises
-        InUse where others rely on it."""
-        with transaction.atomic():
-            stored = (
-                Suite.objects.select_for_update().filter(pk=self.pk, visibility=Visibility.PUBLIC).first()
-            )
-            if stored is None or (self.slug, self.visibility) == (stored.slug, stored.visibility):
-                return ""
-            stored.require_not_in_use()
-            return stored.slug
-
     def require_not_in_use(self) -> None:
         """Raises InUse when others rely on it that everybody sees this suite where it is."""
         address_leaving.send(sender=Suite, suite=self)
@@ -142,20 +108,10 @@ class Suite(models.Model):
         return self.revisions.filter(state=SuiteRevision.State.FROZEN).order_by("-number").first()
 
 
-class FormerAddress(models.Model):
-    """An address under which everybody could open a suite, until it was hidden or got another one. No other suite gets
-    it, and strangers read there that the suite is not public any more."""
+class FormerAddress(addresses.FormerAddress):
+    OF = "suite"
 
-    slug = models.SlugField(max_length=80, unique=True)
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="former_addresses")
-    left_at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        ordering = ["-left_at"]
-        verbose_name_plural = "former addresses"
-
-    def __str__(self) -> str:
-        return self.slug
 
 
 class SuiteCollaborator(models.Model):

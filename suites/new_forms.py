@@ -8,12 +8,13 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.lib.problems import FormatError
+from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from suites.blueprints import BLUEPRINTS, guided
 from suites.editing import EditError
 from suites.editing import clean_name as clean_part
 from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, read_suite
-from suites.models import Suite, SuiteRevision, Visibility
+from suites.models import Suite, SuiteRevision
 from suites.selectors import revisions_for
 from suites.sheets import Reading, read_sheet
 

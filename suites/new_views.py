@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from gym.accounts.quotas import OverQuota
+from gym.sharing.models import Visibility
 from suites import services
 from suites.blueprints import BLUEPRINTS
-from suites.models import Suite, Visibility
+from suites.models import Suite
 from suites.new_forms import ChooseSuiteForm, CopyForm, FileForm, GuidedForm, PasteForm, TemplateForm
 from suites.selectors import document_of, listed_for, visible_to
 from suites.sheets import shape

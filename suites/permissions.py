@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied
 
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit, may_read, owns
-from suites.models import Suite, Visibility
+from suites.models import Suite
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser

@@ -12,9 +12,10 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.text import slugify
 
+from gym.sharing.models import Visibility
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from suites.lint import lint
-from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
+from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,16 +12,16 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.text import slugify
 
-from gym.addresses import at_free_slug
+from gym.sharing import addresses
+from gym.sharing.models import Visibility
 from suites import drafts, permissions
 from suites.draft_rows import prediction_row, sentence_row
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
-from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag, Visibility
+from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import authors_in_files, document_of, lint_rows, meta_text, pairable, revisions_for
-from suites.signals import secret_address_given
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -165,23 +164,18 @@ def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
     one again, the one it had when it was public, and the secret address stops working. An address that was public is
     kept (FormerAddress). Raises InUse for a suite in a published collection."""
     _require_edit(actor, suite)
-    was = suite.visibility
-    suite.visibility = visibility
-    if Visibility.UNLISTED in {was, visibility} and was != visibility:
-        newest = suite.revisions.order_by("-number").first()
-        _give_address(suite, newest.name if newest else suite.title)
-    else:
-        suite.save(update_fields=["visibility", "updated"])
+    addresses.set_visibility(suite, visibility, _base(suite))
 
 
 def new_secret_address(suite: Suite, *, actor: User) -> None:
     """Give an unlisted suite and its runs other addresses; links to the old ones stop working for people without a
     role."""
-    _require_edit(actor, suite)
-    if suite.visibility != Visibility.UNLISTED:
-        raise ValidationError("Only an unlisted suite has a secret address.")
+    addresses.new_secret_address(suite, _base(suite), actor=actor)
+
+
+def _base(suite: Suite) -> str:
     newest = suite.revisions.order_by("-number").first()
-    _give_address(suite, newest.name if newest else suite.title)
+    return slug_of(newest.name if newest else suite.title)
 
 
 def lock(suite: Suite) -> None:
@@ -285,35 +279,8 @@ def set_tags(suite: Suite, names: Iterable[str]) -> None:
 
 def _create(name: str, suite: Suite) -> Suite:
     suite.slug = ""
-    _give_address(suite, name)
+    addresses.give_address(suite, slug_of(name))
     return suite
-
-
-def _give_address(suite: Suite, name: str) -> None:
-    """Save the suite under a free address: a secret one, or the last public one that it had, if it had one."""
-
-    def save(slug: str) -> None:
-        suite.slug = slug
-        suite.save()
-
-    with transaction.atomic():
-        known = suite.pk is not None
-        if known:
-            lock(suite)
-        if suite.visibility == Visibility.UNLISTED:
-            save(secret_slug(name))
-            if known:
-                secret_address_given.send(sender=Suite, suite=suite)
-        elif known and (former := suite.former_addresses.first()):
-            save(former.slug)
-        else:
-            # An address that was public is not free: links to it must not lead to another suite.
-            at_free_slug(slug_of(name), save, Suite, FormerAddress)
-
-
-def secret_slug(name: str) -> str:
-    """An address for an unlisted suite, with 80 random bits."""
-    return f"{slug_of(name)[:50]}-{secrets.token_hex(10)}"
 
 
 def slug_of(name: str) -> str:

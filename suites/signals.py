@@ -11,7 +11,3 @@ class InUse(ValidationError):
 address_leaving = Signal()
 """Sent with `suite` (as it is stored) before a public suite is hidden, moved or deleted by a person. A receiver raises
 InUse for what others rely on."""
-
-secret_address_given = Signal()
-"""Sent with `suite`, in the transaction that gives it a secret address (it becomes unlisted, or gets a new one). What
-belongs to the suite and has an address of its own must not be found there any more by people without a role."""

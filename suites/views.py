@@ -14,10 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.quotas import OverQuota
 from gym.downloads import download
+from gym.sharing.models import Visibility
 from suites import permissions, services
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
 from suites.forms import DocumentForm, ErrataForm, ImportForm, SuiteForm
-from suites.models import Sentence, Suite, SuiteRevision, Visibility
+from suites.models import Sentence, Suite, SuiteRevision
 from suites.presenters import critical_regions
 from suites.quotas import SUITES
 from suites.selectors import (

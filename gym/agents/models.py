@@ -14,15 +14,11 @@ from gym.agents.core.cases import Problem, Ratio, Reading, TestCase, look_at
 from gym.agents.core.results import CaseResult, IterationResult, add_up
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
 """Between the versions that a server reported during one run."""
-
-
-class Visibility(models.TextChoices):
-    PRIVATE = "private", "private"
-    PUBLIC = "public", "public"
 
 
 class AgentServer(models.Model):
@@ -75,7 +71,7 @@ class AgentSuite(models.Model):
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="agent_suites")
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = models.CharField(max_length=10, choices=PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = models.TextField(blank=True)
     judge = models.ForeignKey(
         RegisteredModel, on_delete=models.SET_NULL, null=True, blank=True, related_name="judges_for"

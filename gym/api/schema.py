@@ -13,6 +13,7 @@ from gym.api.errors import PROBLEM
 from gym.api.idempotency import HEADER, PATTERN
 from gym.api.samples import sample
 
+ADDRESSED = ("/suites/{slug}/", "/compare/{slug}/", "/lmc/corpora/{slug}/", "/propara/answer-sets/{slug}/")
 ERRORS = {
     400: "Something in the request is wrong; `errors` says where.",
     401: "The token is missing, wrong, expired or revoked.",
@@ -112,8 +113,8 @@ class GymSchema(AutoSchema):
         found = {400, 401, 403, 406, 409, 429, 503}
         if "{" in self.path:
             found.add(404)
-        if any(part in self.path for part in ("/suites/{slug}/", "/compare/{slug}/")):
-            found |= {307, 410}  # suites.former
+        if any(part in self.path for part in ADDRESSED):
+            found |= {307, 410}  # gym.sharing.former
         if self.method == "POST":
             found |= {413, 415, 422}  # an Idempotency-Key is compared with the body, also where none is taken
         known = self._known()

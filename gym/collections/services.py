@@ -17,9 +17,10 @@ from django.utils import timezone
 
 from gym.collections.models import Collection, CollectionEntry
 from gym.collections.quotas import COLLECTIONS
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit, owns
 from gym.sharing.selectors import worked_on_by
-from suites.models import Suite, SuiteRevision, Visibility
+from suites.models import Suite, SuiteRevision
 from suites.selectors import known_to, listed_for, revisions_for
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from gym import propara
 from gym.accounts.models import User
 from gym.propara.models import AnswerSet
 from gym.propara.site import services
-from suites.models import Visibility
+from gym.sharing.models import Visibility
 
 SLUG = "everyday-processes"
 DATA = Path(propara.__file__).parent / "data"

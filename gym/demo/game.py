@@ -9,8 +9,8 @@ from gym.demo.catalogue import DATA_DIR, LICENCE
 from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import playing, services
+from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
-from suites.models import Visibility
 
 SLUG = "demo-sentences"
 PLAYER = "demo-ngram"

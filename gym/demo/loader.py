@@ -18,10 +18,11 @@ from gym.demo.catalogue import DEMO_MODELS, DEMO_SUITES, MODELS_DIR
 from gym.demo.game import create_corpus
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
+from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.formats import read_suite
-from suites.models import Suite, SuiteRevision, Visibility
+from suites.models import Suite, SuiteRevision
 
 
 def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
@@ -80,7 +81,7 @@ def _create_models(owner: User) -> Iterator[str]:
                 slug=model.slug,
                 name=model.name,
                 owner=owner,
-                visibility=RegisteredModel.Visibility.PUBLIC,
+                visibility=Visibility.PUBLIC,
                 backend=model.backend,
                 config=model.config,
                 description=model.description,

@@ -2,6 +2,7 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.lmchallenge.models import Corpus, Game, Guess
+from gym.sharing.addresses import save_with_visibility
 
 
 @admin.register(Corpus)
@@ -14,10 +15,13 @@ class CorpusAdmin(SiteAdmin):
     search_fields = ["title", "slug", "owner__username", "sha256"]
     exclude = ["packed", "shown"]
     autocomplete_fields = ["owner"]
-    readonly_fields = ["form", "sha256", "size", "lines", "characters", "tokens", "users", "warnings"]
+    readonly_fields = ["slug", "form", "sha256", "size", "lines", "characters", "tokens", "users", "warnings"]
 
     def has_add_permission(self, request) -> bool:
         return False
+
+    def save_model(self, request, obj, form, change) -> None:
+        save_with_visibility(obj, form.initial["visibility"])
 
 
 @admin.register(Game)

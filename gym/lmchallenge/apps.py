@@ -7,8 +7,9 @@ class LmChallengeConfig(AppConfig):
     verbose_name = "LM Challenge"
 
     def ready(self) -> None:
-        from gym.lmchallenge.site import (  # noqa: F401  they register job handlers and what is counted
+        from gym.lmchallenge.site import (  # noqa: F401  they register job handlers and what is counted, and listen
             actors,
             guessing,
+            keys,
             quotas,
         )

@@ -11,13 +11,14 @@ from django.urls import reverse
 
 from gym.lmchallenge.core.games import GAME_WORDS
 from gym.runs.models import new_key
-from suites.models import Visibility
+from gym.sharing import addresses
+from gym.sharing.models import Visibility
 
 RESERVED = ("new",)
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
 
 
-class Corpus(models.Model):
+class Corpus(addresses.Addressed):
     """A text to play on, for good: a corrected text is another corpus."""
 
     slug = models.SlugField(
@@ -147,6 +148,18 @@ class Game(models.Model):
             return None
         name = {"wp": "hit3", "tc": "pcpc", "ic": "accuracy"}[self.game]
         return name, found["all"][0].get(name)
+
+
+class FormerCorpusAddress(addresses.FormerAddress):
+    OF = "corpus"
+
+    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="former_addresses")
+
+
+class FormerGameKey(addresses.FormerKey):
+    OF = "game"
+
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="former_keys")
 
 
 class LogChunk(models.Model):

@@ -27,10 +27,10 @@ from gym.lmchallenge.site import services as lmchallenge
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site import services as propara
 from gym.runs.models import SuiteRun
-from gym.sharing.models import Collaboration
+from gym.sharing.models import Collaboration, Visibility
 from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel
-from suites.models import Suite, Visibility
+from suites.models import Suite
 
 if TYPE_CHECKING:
     from suites.models import SuiteCollaborator
@@ -80,7 +80,7 @@ def plan(user: User) -> DeletionPlan:
     )
     kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
     models = RegisteredModel.objects.filter(owner=user)
-    public = Q(visibility=RegisteredModel.Visibility.PUBLIC)
+    public = Q(visibility=Visibility.PUBLIC)
     shared_models = Collaboration.objects.filter(model__owner=user).values("model")
     used = Q(pk__in=by_others.values("model")) | Q(pk__in=shared_models)
     kept_models = models.filter(public | used).exclude(pk__in=agents.doomed_agents(user).values("pk"))

@@ -2,6 +2,7 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from gym.sharing.addresses import save_with_visibility
 
 
 @admin.register(AnswerSet)
@@ -13,9 +14,13 @@ class AnswerSetAdmin(SiteAdmin):
     list_select_related = ["owner"]
     search_fields = ["title", "slug", "owner__username"]
     autocomplete_fields = ["owner"]
+    readonly_fields = ["slug"]
 
     def has_add_permission(self, request) -> bool:
         return False
+
+    def save_model(self, request, obj, form, change) -> None:
+        save_with_visibility(obj, form.initial["visibility"])
 
 
 @admin.register(AnswerSetVersion)

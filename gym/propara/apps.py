@@ -7,4 +7,4 @@ class ProParaConfig(AppConfig):
     verbose_name = "ProPara"
 
     def ready(self) -> None:
-        from gym.propara.site import actors, quotas  # noqa: F401  they register job handlers and what is counted
+        from gym.propara.site import actors, keys, quotas  # noqa: F401  they register, and listen

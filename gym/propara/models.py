@@ -10,7 +10,8 @@ from django.db import models
 from django.urls import reverse
 
 from gym.runs.models import new_key
-from suites.models import Visibility
+from gym.sharing import addresses
+from gym.sharing.models import Visibility
 
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
@@ -19,7 +20,7 @@ class FrozenAnswers(Exception):
     """Versions of an answer set cannot be changed."""
 
 
-class AnswerSet(models.Model):
+class AnswerSet(addresses.Addressed):
     """Processes with their answers. Scores belong to one of its versions, which never change."""
 
     slug = models.SlugField(
@@ -175,6 +176,18 @@ class Submission(models.Model):
         """The reference's numbers; None while there are none, or where its arithmetic fails."""
         found: dict[str, Any] | None = self.report.get("reference")
         return found
+
+
+class FormerSetAddress(addresses.FormerAddress):
+    OF = "answer_set"
+
+    answer_set = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="former_addresses")
+
+
+class FormerSubmissionKey(addresses.FormerKey):
+    OF = "submission"
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="former_keys")
 
 
 class GeneratedProcess(models.Model):

@@ -10,6 +10,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 
+from gym.sharing.addresses import FormerKey
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
 
@@ -158,19 +159,10 @@ class SuiteRun(models.Model):
         return self.job.state if self.job is not None else "failed"
 
 
-class FormerRunKey(models.Model):
-    """The key that a run had before its suite got a secret address. It leads on only who may be told of the suite; for
-    everybody else there is nothing."""
+class FormerRunKey(FormerKey):
+    OF = "run"
 
-    key = models.SlugField(max_length=24, unique=True)
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="former_keys")
-    left_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["-left_at", "-pk"]
-
-    def __str__(self) -> str:
-        return self.key
 
 
 class DeletedRun(models.Model):

@@ -13,6 +13,18 @@ from django.db.models import Q
 THINGS = ("agent_suite", "answer_set", "corpus", "collection", "model")
 
 
+class Visibility(models.TextChoices):
+    """Who sees a thing: its people, everybody who has its address, or everybody."""
+
+    PRIVATE = "private", "private"
+    UNLISTED = "unlisted", "unlisted"
+    PUBLIC = "public", "public"
+
+
+PRIVATE_OR_PUBLIC = [choice for choice in Visibility.choices if choice[0] != Visibility.UNLISTED]
+"""For rooms whose things have no secret addresses."""
+
+
 class Role(models.TextChoices):
     EDIT = "edit", "may edit"
     VIEW = "view", "may view"

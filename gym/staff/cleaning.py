@@ -14,8 +14,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.models import FINAL_STATES, Job, State
 from gym.runs.models import SuiteRun
 from gym.runs.work.deleted_runs import delete_runs
-from models_registry.models import RegisteredModel
-from suites.models import Visibility
+from gym.sharing.models import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +49,7 @@ def old_runs(before: datetime) -> QuerySet[SuiteRun]:
     """Finished runs computed here before, of a private suite or model, and in no published collection. Uploaded runs
     stay: this site cannot compute them again."""
     published = CollectionEntry.objects.filter(collection__published_at__isnull=False).values("revision")
-    hidden = Q(revision__suite__visibility=Visibility.PRIVATE) | Q(
-        model__visibility=RegisteredModel.Visibility.PRIVATE
-    )
+    hidden = Q(revision__suite__visibility=Visibility.PRIVATE) | Q(model__visibility=Visibility.PRIVATE)
     done = SuiteRun.objects.filter(source=SuiteRun.Source.COMPUTED, completed_at__lt=before)
     return done.filter(hidden).exclude(revision__in=published).order_by("completed_at", "pk")
 

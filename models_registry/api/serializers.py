@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gym.api.requests import Body
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from models_registry import permissions
 from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
@@ -68,7 +69,7 @@ class RefusalBody(Body):
 
 class ModelCard(Body):
     name = serializers.CharField(max_length=200, required=False)
-    visibility = serializers.ChoiceField(RegisteredModel.Visibility.choices, required=False)
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=60), max_length=50, required=False)
     description = serializers.CharField(max_length=100_000, allow_blank=True, required=False)
     authorship = serializers.CharField(max_length=200, allow_blank=True, required=False)
@@ -90,8 +91,6 @@ class ModelChanges(ModelCard):
 class NewModel(ModelCard):
     slug = serializers.SlugField(max_length=80)
     name = serializers.CharField(max_length=200)
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PRIVATE
-    )
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     backend = serializers.ChoiceField(sorted(BACKENDS))
     config = serializers.DictField(help_text="as the backend's schema says")

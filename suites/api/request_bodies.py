@@ -11,12 +11,13 @@ from rest_framework import serializers
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.requests import Body, Query
 from gym.lib.problems import FormatError, Problem
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from suites.blueprints import BLUEPRINTS
 from suites.drafts import BadEdits
 from suites.formats import MAX_BYTES, SuiteDocument
 from suites.formulas import FormulaError
-from suites.models import FrozenRevision, JoinPolicy, Suite, Visibility
+from suites.models import FrozenRevision, JoinPolicy, Suite
 from suites.new_forms import read_file
 from suites.services import NothingToFreeze
 from suites.signals import InUse

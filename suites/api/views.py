@@ -17,11 +17,12 @@ from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
+from gym.sharing.models import Visibility
 from suites import permissions, services
 from suites.api.request_bodies import CardBody, CopyBody, NewSuite, NewSuiteFile, document_in
 from suites.api.serializers import SuiteDetailSerializer, SuiteSerializer, TagSerializer
 from suites.filters import SuiteFilter
-from suites.models import Suite, SuiteRevision, Tag, Visibility
+from suites.models import Suite, SuiteRevision, Tag
 from suites.selectors import listed_for, revisions_for, visible_to, with_shape
 
 BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}

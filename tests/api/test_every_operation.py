@@ -108,8 +108,8 @@ def test_every_post_names_what_a_body_beside_an_idempotency_key_may_be_answered(
     assert all({"413", "415", "422"} <= set(responses) for responses in found)
 
 
-@pytest.mark.parametrize("room", ["suites", "compare"])
-def test_operations_at_the_address_of_a_suite_say_that_it_may_have_another_now(room):
+@pytest.mark.parametrize("room", ["suites", "compare", "lmc/corpora", "propara/answer-sets"])
+def test_operations_at_an_address_that_can_be_left_say_that_it_may_have_another_now(room):
     found = [
         operation["responses"]
         for address, methods in SCHEMA["paths"].items()

@@ -17,6 +17,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.sharing.addresses import secret_slug
 from models_registry.models import RegisteredModel
 from suites import services as suites
 from suites.models import Suite, SuiteCollaborator
@@ -208,7 +209,7 @@ def test_a_published_collection_does_not_tell_the_address_of_a_suite_that_became
         actor=people.alice, slug="both", title="Both", description="", reference="", revisions=[kept, gone]
     )
     publish_collection(collection, actor=people.alice)
-    hidden = {"visibility": "unlisted", "slug": suites.secret_slug("gone")}
+    hidden = {"visibility": "unlisted", "slug": secret_slug("gone")}
     type(gone.suite).objects.filter(pk=gone.suite_id).update(**hidden)  # before this was refused
     gone.suite.refresh_from_db()
     SuiteCollaborator.objects.create(suite=gone.suite, user=people.bob, role="view")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
 
-from gym.agents.models import AgentRun, AgentServer, AgentSuite, Visibility
-from gym.sharing.models import Collaboration
+from gym.agents.models import AgentRun, AgentServer, AgentSuite
+from gym.sharing.models import Collaboration, Visibility
 from models_registry.models import AGENT, RegisteredModel
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ def doomed_agents(user: User) -> Any:
     """Agents that nobody else can use: private ones without collaborators, and those of a private model of the
     owner."""
     shared = Collaboration.objects.filter(model__owner=user).values("model")
-    private = Q(visibility=RegisteredModel.Visibility.PRIVATE) & ~Q(pk__in=shared)
-    mute = Q(
-        agent_server__wraps__visibility=RegisteredModel.Visibility.PRIVATE, agent_server__wraps__owner=user
-    )
+    private = Q(visibility=Visibility.PRIVATE) & ~Q(pk__in=shared)
+    mute = Q(agent_server__wraps__visibility=Visibility.PRIVATE, agent_server__wraps__owner=user)
     return RegisteredModel.objects.filter(private | mute, owner=user, backend=AGENT)
 
 

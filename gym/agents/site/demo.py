@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gym.accounts.models import User
-from gym.agents.models import AgentServer, AgentSuite, Visibility
+from gym.agents.models import AgentServer, AgentSuite
 from gym.agents.site import services
+from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 
 SERVER = "demo-agents"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gym.agents.models import AgentRun, AgentSuite, Visibility
+from gym.agents.models import AgentRun, AgentSuite
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit, may_read, owns
 from models_registry.permissions import can_run
 

@@ -11,7 +11,8 @@ from django.db.models.functions import RowNumber
 
 from gym.agents.core.checks import OUTCOMES, VERDICTS
 from gym.agents.core.pass_rates import Evidence, evidence
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Visibility
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
+from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart

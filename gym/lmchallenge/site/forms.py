@@ -14,8 +14,8 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site.choices import PLAYER_OPTIONS, Option, players_for
 from gym.lmchallenge.site.playing import Wish, programs
 from gym.lmchallenge.site.services import MAX_BYTES
+from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
-from suites.models import Visibility
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
 READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]

@@ -80,6 +80,8 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Statistics with the filter and the partition of the address. Context: game, job, position, keep, filters, whole,
     more, users, partition, learning (Figure or None), comparable, may_steer."""
     game = visible(request, key)
+    if game.key != key:
+        return redirect(game)
     keep = filter_of(request, game)
     found = statistics_of(game, keep)
     context = {
@@ -192,7 +194,7 @@ def about(request: HttpRequest, game: Game) -> dict[str, Any]:
 
 
 def visible(request: HttpRequest, key: str) -> Game:
-    return get_object_or_404(selectors.games_for(request.user), key=key)
+    return get_object_or_404(selectors.game_at(request.user, key))
 
 
 def steered(request: HttpRequest, key: str) -> Game:

@@ -20,15 +20,16 @@ from gym.lmchallenge.core.backend_players import PLAYABLE
 from gym.lmchallenge.core.errors import CorpusError, LmcError, LogError
 from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.typing_errors import ErrorModel
-from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.quotas import GAMES
 from gym.lmchallenge.site.services import require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
+from gym.sharing.addresses import renew_keys
+from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -213,12 +214,15 @@ def upload_log(
 def edit_game(game: Game, *, actor: User, **fields: str) -> None:
     """Title, visibility, description."""
     require(permissions.can_steer(actor, game))
+    was = game.visibility
     for name in ABOUT:
         if name in fields:
             setattr(game, name, fields[name])
     game.clean_fields(exclude=["words", "report", "statistics", "options"])
     with GAMES.growing(game.owner or actor, actor=actor):
         game.save(update_fields=list(ABOUT))
+        if game.visibility == Visibility.UNLISTED != was:
+            renew_keys([game], FormerGameKey)
 
 
 def cancel_game(game: Game, *, actor: User) -> None:

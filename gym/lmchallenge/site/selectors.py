@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q, QuerySet
 
-from gym.lmchallenge.models import Corpus, Game
+from gym.lmchallenge.models import Corpus, FormerGameKey, Game
+from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -61,11 +61,29 @@ def games_for(user: User | AnonymousUser) -> QuerySet[Game]:
     return rows if user.is_staff else rows.filter(shown | Q(owner=user))
 
 
+def known_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
+    """Corpora whose address this user may be told."""
+    return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
+
+
+def game_at(user: User | AnonymousUser, key: str) -> QuerySet[Game]:
+    """The visible game of this key, if there is one. A key that it had before leads to it only its owner, staff and
+    whoever works on its corpus, as long as they may be told of that."""
+    before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
+    before &= Q(corpus=None) | Q(corpus__in=known_to(user).values("pk"))
+    if not user.is_authenticated:
+        before &= Q(pk=None)
+    elif not user.is_staff:
+        before &= Q(owner=user) | worked_on_by(user, "corpus", "corpus__")
+    return games_for(user).filter(Q(key=key) | before)
+
+
 def listed_games(user: User | AnonymousUser) -> QuerySet[Game]:
-    """For lists: less other people's unlisted ones, and those on other people's unlisted corpora."""
+    """For lists: less other people's unlisted ones, and those on other people's unlisted corpora; one's own on these
+    for as long as the corpus has the address that one knew."""
     rows = games_for(user)
     if user.is_authenticated:
-        own = Q(owner=user)
+        own = Q(owner=user) & (Q(former_keys=None) | ~_on_unlisted(user))
         return rows.filter(own | (~Q(visibility=Visibility.UNLISTED) & ~_on_unlisted(user)))
     return rows.exclude(visibility=Visibility.UNLISTED).exclude(corpus__visibility=Visibility.UNLISTED)
 
@@ -83,7 +101,7 @@ def comparable(game: Game, user: User | AnonymousUser) -> QuerySet[Game]:
     if game.corpus_id is not None:
         same |= Q(corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
     return (
-        games_for(user)
+        listed_games(user)
         .filter(same, game=game.game, counted_at__isnull=False)
         .exclude(pk=game.pk)
         .exclude(fingerprint="")

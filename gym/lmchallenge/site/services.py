@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.text import slugify
 
-from gym.addresses import at_free_slug
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, opened
 from gym.lmchallenge.core import corpus as corpora
@@ -22,8 +21,8 @@ from gym.lmchallenge.models import RESERVED, Corpus, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.quotas import CORPORA
 from gym.lmchallenge.site.storage import bounded_lines, named, pack
-from gym.sharing.models import Collaboration
-from suites.models import Visibility
+from gym.sharing import addresses
+from gym.sharing.models import Collaboration, Visibility
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -107,13 +106,9 @@ def create_corpus(
             **{name: found[name] for name in ("lines", "characters", "tokens", "users", "warnings", "shown")},
         )
 
-        def save(free: str) -> Corpus:
-            made.slug = free
-            made.full_clean(exclude=["warnings", "shown", "packed"], validate_unique=False)
-            made.save()
-            return made
-
-        return at_free_slug(_slug_of(slug or title), save, Corpus)
+        made.full_clean(exclude=["slug", "warnings", "shown", "packed"])
+        addresses.give_address(made, _slug_of(slug or title))
+        return made
 
 
 def _slug_of(wish: str) -> str:
@@ -129,12 +124,13 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
         raise ValidationError(f"{n} game(s) of other people rest on it, so it cannot become private.")
+    was = corpus.visibility
     for name in ABOUT:
         if name in fields:
             setattr(corpus, name, fields[name])
     corpus.full_clean(exclude=["warnings", "shown", "packed"])
     with CORPORA.growing(corpus.owner, actor=actor):
-        corpus.save(update_fields=[*ABOUT, "updated"])
+        addresses.save_with_visibility(corpus, was, [*ABOUT, "updated"])
 
 
 def delete_corpus(corpus: Corpus, *, actor: User) -> None:

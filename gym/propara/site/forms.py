@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from gym.propara.core.submission_files import MAX_BYTES
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site.services import About
+from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
-from suites.models import Visibility
 
 
 def _bytes(form: forms.Form, field: str) -> None:

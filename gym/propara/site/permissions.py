@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gym.propara.models import AnswerSet, Submission
+from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit, may_read, owns
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser

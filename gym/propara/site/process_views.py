@@ -47,7 +47,7 @@ def compare_pick(request: HttpRequest) -> HttpResponse:
     """?first=…&second=… leads to the comparison; without both, a page to choose them."""
     first, second = (request.GET.get(name, "").replace("\0", "") for name in ("first", "second"))
     rows = list(
-        selectors.listed_submissions(request.user)
+        selectors.known_submissions(request.user)
         .filter(state=Submission.State.SCORED)
         .order_by("version__answer_set__title", "-version__number", "-f1")
         .defer(*selectors.HEAVY, "report")[:500]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from gym.propara.core.scoring import QUESTIONS
-from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from gym.propara.models import AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
+from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Visibility
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -63,8 +63,34 @@ def submissions_for(user: User | AnonymousUser) -> QuerySet[Submission]:
     return rows if user.is_staff else rows.filter(shown | Q(owner=user))
 
 
+def known_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+    """Answer sets whose address this user may be told."""
+    return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
+
+
+def submission_at(user: User | AnonymousUser, key: str) -> QuerySet[Submission]:
+    """The visible submission of this key, if there is one. A key that it had before leads to it only its owner, staff
+    and whoever works on its answer set, as long as they may be told of that."""
+    before = Q(pk__in=FormerSubmissionKey.objects.filter(key=key).values("submission"))
+    before &= Q(version__answer_set__in=known_to(user).values("pk"))
+    if not user.is_authenticated:
+        before &= Q(pk=None)
+    elif not user.is_staff:
+        before &= Q(owner=user) | worked_on_by(user, "answer_set", "version__answer_set__")
+    return submissions_for(user).filter(Q(key=key) | before)
+
+
+def known_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """For lists across answer sets: less those on other people's unlisted sets; one's own on these for as long as the
+    set has the address that one knew."""
+    known = Q(version__answer_set__in=listed_for(user).values("pk"))
+    if user.is_authenticated:
+        known |= Q(owner=user, former_keys=None)
+    return listed_submissions(user).filter(known)
+
+
 def listed_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """For lists and leaderboards: less other people's unlisted ones."""
+    """For the pages and leaderboards of answer sets: less other people's unlisted ones."""
     rows = submissions_for(user)
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))

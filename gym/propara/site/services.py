@@ -12,18 +12,17 @@ from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.text import slugify
 
-from gym.addresses import at_free_slug
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
 from gym.propara.core.answer_files import Answers, read_answers
 from gym.propara.core.report import EVALUATOR, Report, evaluate
 from gym.propara.core.stored_report import digest
 from gym.propara.core.submission_files import Intake, take_in
-from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, Submission
+from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
 from gym.propara.site import permissions
 from gym.propara.site.quotas import ANSWER_SETS, SUBMISSIONS
-from gym.sharing.models import Collaboration
-from suites.models import Visibility
+from gym.sharing import addresses
+from gym.sharing.models import Collaboration, Visibility
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -73,12 +72,8 @@ def create_answer_set(
             reference=reference,
         )
 
-        def save(free: str) -> None:
-            answer_set.slug = free
-            answer_set.full_clean(validate_unique=False)
-            answer_set.save()
-
-        at_free_slug(_slug_of(slug or title), save, AnswerSet)
+        answer_set.full_clean(exclude=["slug"])
+        addresses.give_address(answer_set, _slug_of(slug or title))
         _add_version(answer_set, read, "")
     return answer_set
 
@@ -104,12 +99,13 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _by_others(answer_set)):
         raise ValidationError(f"{n} submission(s) of other people rest on it, so it cannot become private.")
+    was = answer_set.visibility
     for name in ("title", "description", "licence", "reference", "visibility"):
         if name in fields:
             setattr(answer_set, name, fields[name])
     answer_set.full_clean()
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
-        answer_set.save()
+        addresses.save_with_visibility(answer_set, was)
 
 
 def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
@@ -208,9 +204,12 @@ def agree(submission: Submission, *, actor: User) -> None:
 def edit_submission(submission: Submission, about: About, *, actor: User) -> None:
     """Name, description, paper, link and visibility; never the file."""
     _require(permissions.can_steer(actor, submission))
+    was = submission.visibility
     describe(submission, about)
     with SUBMISSIONS.growing(submission.owner or actor, actor=actor):
         submission.save(update_fields=["system", "description", "paper", "link", "visibility"])
+        if submission.visibility == Visibility.UNLISTED != was:
+            addresses.renew_keys([submission], FormerSubmissionKey)
 
 
 def delete_submission(submission: Submission, *, actor: User) -> None:

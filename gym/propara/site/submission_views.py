@@ -83,6 +83,8 @@ def generate(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Scores, or what it waits for. See `_scored` for the context of scored ones."""
     submission = visible(request, key)
+    if submission.key != key:
+        return redirect(submission)
     context = {**_about(request, submission), "repairs": submission.repairs}
     if submission.is_scored:
         context |= _scored(request, submission)
@@ -237,7 +239,7 @@ def submission_download(request: HttpRequest, key: str, form: str) -> HttpRespon
 
 
 def visible(request: HttpRequest, key: str) -> Submission:
-    return get_object_or_404(selectors.submissions_for(request.user), key=key)
+    return get_object_or_404(selectors.submission_at(request.user, key))
 
 
 def steered(request: HttpRequest, key: str) -> Submission:

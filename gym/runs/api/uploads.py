@@ -25,8 +25,8 @@ from gym.runs.models import ResultUpload
 from gym.runs.read.selectors import known_runs
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import read_upload
-from models_registry.models import RegisteredModel
 from models_registry.selectors import uploadable_by
 from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from suites.selectors import revisions_for
@@ -53,7 +53,7 @@ class ResultsUpload(Body):
         max_length=200, required=False, help_text="of a new model; default: as the file calls it"
     )
     visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices,
+        PRIVATE_OR_PUBLIC,
         required=False,
         help_text="of a new model; default: private. Your model of the same name must have the same",
     )
@@ -61,7 +61,7 @@ class ResultsUpload(Body):
 
 def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
     if "model" not in body:
-        visibility = body.get("visibility", RegisteredModel.Visibility.PRIVATE)
+        visibility = body.get("visibility", Visibility.PRIVATE)
         return ModelChoice(name=body.get("name", "").strip(), visibility=visibility)
     model = get_or_404(uploadable_by(request.user), slug=body["model"])
     if "name" in body:

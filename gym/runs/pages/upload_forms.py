@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from gym.runs.core.uploaded import KINDS, MAX_BYTES
 from gym.runs.work.uploads import GivenFile, ModelChoice
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
 from models_registry.selectors import uploadable_by
@@ -43,8 +44,8 @@ class ResultsForm(forms.Form):
         help_text="Empty: as the file calls it. A file with several models makes one of each.",
     )
     visibility = forms.ChoiceField(
-        choices=RegisteredModel.Visibility.choices,
-        initial=RegisteredModel.Visibility.PRIVATE,
+        choices=PRIVATE_OR_PUBLIC,
+        initial=Visibility.PRIVATE,
         label="Who sees a new model and its results",
         help_text="Public ones appear in everybody’s leaderboard, marked as uploaded.",
     )

@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 
 from gym.runs.models import DeletedRun, SuiteRun
 from gym.runs.signals import runs_deleting
+from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Suite, Visibility
+from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     return runs.filter(
         completed_at__isnull=False,
         revision__suite__visibility=Visibility.PUBLIC,
-        model__visibility=RegisteredModel.Visibility.PUBLIC,
+        model__visibility=Visibility.PUBLIC,
     ).select_related("revision__suite", "model")
 
 

@@ -6,17 +6,11 @@ from typing import Any
 
 from django.dispatch import receiver
 
-from gym.runs.models import FormerRunKey, SuiteRun, new_key
+from gym.runs.models import FormerRunKey, SuiteRun
+from gym.sharing.addresses import renew_keys, secret_address_given
 from suites.models import Suite
-from suites.signals import secret_address_given
-
-BATCH = 500
 
 
-@receiver(secret_address_given, dispatch_uid="gym.runs.work.new_keys")
-def _new_keys(suite: Suite, **kwargs: Any) -> None:
-    runs = list(SuiteRun.objects.filter(revision__suite=suite).only("pk", "key"))
-    FormerRunKey.objects.bulk_create([FormerRunKey(key=run.key, run=run) for run in runs], batch_size=BATCH)
-    for run in runs:
-        run.key = new_key()
-    SuiteRun.objects.bulk_update(runs, ["key"], batch_size=BATCH)
+@receiver(secret_address_given, sender=Suite, dispatch_uid="gym.runs.work.new_keys")
+def _new_keys(thing: Suite, **kwargs: Any) -> None:
+    renew_keys(SuiteRun.objects.filter(revision__suite=thing).only("pk", "key"), FormerRunKey)

@@ -28,6 +28,7 @@ from gym.runs.work.upload_plan import (
     require_target,
     said,
 )
+from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel
 from models_registry.names import GROUP
@@ -73,7 +74,7 @@ class ModelChoice:
     model: RegisteredModel | None = None
     name: str = ""
     slug: str = ""
-    visibility: str = RegisteredModel.Visibility.PRIVATE
+    visibility: str = Visibility.PRIVATE
     group: str = ""
     perplexity: float | None = None
 

@@ -5,10 +5,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from gym.sharing.models import Visibility
 from gym.site_command import SiteCommand
 from suites import services
 from suites.management.files import actor_named, read_file
-from suites.models import JoinPolicy, Visibility
+from suites.models import JoinPolicy
 
 
 class Command(SiteCommand):

@@ -122,7 +122,8 @@ LAST: list[Row] = [
 def furnish(people, world) -> None:
     """alice's open, unlisted and private corpora; a game of ic for all, and an uploaded log for herself."""
     corpus = make_corpus(people.alice, "The cat sat.\n", slug="open-corpus")
-    make_corpus(people.alice, "The cat sat.\n", slug="unlisted-corpus", visibility="unlisted")
+    unlisted = make_corpus(people.alice, "The cat sat.\n", slug="unlisted-corpus", visibility="unlisted")
+    world["unlisted-corpus"] = unlisted.slug
     for name, role in (("private-corpus", "bobs-corpus-role"), ("shared-corpus", "bobs-other-corpus-role")):
         shared = make_corpus(people.alice, "The cat sat.\n", slug=name, visibility="private")
         share(shared, people)

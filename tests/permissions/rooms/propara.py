@@ -139,7 +139,8 @@ LAST: list[Row] = [
 def furnish(people, world) -> None:
     """alice's open, unlisted and private answer sets, and submissions of hers to the open one."""
     version = make_version(people.alice, slug="open-answers")
-    make_set(people.alice, slug="unlisted-answers", visibility="unlisted")
+    unlisted = make_set(people.alice, slug="unlisted-answers", visibility="unlisted")
+    world["unlisted-answers"] = unlisted.slug
     for name, role in (
         ("private-answers", "bobs-answers-role"),
         ("shared-answers", "bobs-other-answers-role"),

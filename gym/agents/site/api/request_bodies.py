@@ -8,13 +8,13 @@ from rest_framework import serializers
 
 from gym.agents.core.archives import MAX_FILES
 from gym.agents.core.cases import READINGS
-from gym.agents.models import AgentServer, Visibility
+from gym.agents.models import AgentServer
 from gym.agents.site.forms import secret_problem
 from gym.agents.site.services import MAX_CASES
 from gym.api.errors import FieldError, invalid
 from gym.api.requests import Body
 from gym.secrets import MAX_LENGTH
-from models_registry.models import RegisteredModel
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 
 _MOST = 20_000
 MAX_AGENTS = 50
@@ -41,15 +41,13 @@ class NewAgent(AgentAddress):
     name = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the name")
     wraps = serializers.SlugField(max_length=80, required=False, help_text="of kind model: who answers")
-    visibility = serializers.ChoiceField(
-        RegisteredModel.Visibility.choices, default=RegisteredModel.Visibility.PRIVATE
-    )
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = serializers.CharField(max_length=_MOST, allow_blank=True, default="")
 
 
 class AgentSuiteCard(Body):
     title = serializers.CharField(max_length=200, required=False)
-    visibility = serializers.ChoiceField(Visibility.choices, required=False)
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, required=False)
     description = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
     judge = serializers.SlugField(
         max_length=80, allow_null=True, required=False, help_text="an agent or a model; null: nobody"

@@ -20,8 +20,8 @@ from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services
 from gym.lmchallenge.site.api.serializers import CorpusDetailSerializer, CorpusSerializer
 from gym.lmchallenge.site.views import corpus_file
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
-from suites.models import Visibility
 
 FORM = "multipart/form-data"
 
@@ -116,7 +116,7 @@ class CorpusDetail(ApiView):
         body = self.body()
         with locked(corpus):
             services.edit_corpus(corpus, actor=request.user, **body)
-        return Response(shown(request, slug))
+        return Response(shown(request, corpus.slug))
 
     @operation("Delete a corpus", status=204)
     def delete(self, request: Request, slug: str) -> Response:

@@ -28,8 +28,8 @@ from gym.lmchallenge.site.api.serializers import (
 )
 from gym.lmchallenge.site.choices import players_for
 from gym.lmchallenge.site.game_views import MAX_UPLOAD
+from gym.sharing.models import Visibility
 from gym.uploads import open_upload
-from suites.models import Visibility
 
 WAIT = {"Retry-After": "5"}
 GAMES = sorted(GAME_WORDS.items())
@@ -88,7 +88,7 @@ class NewLog(LmcGameAbout):
 
 
 def seen(request: Request, key: str) -> Game:
-    return get_or_404(selectors.games_for(request.user), key=key)
+    return get_or_404(selectors.game_at(request.user, key))
 
 
 def steered(request: Request, key: str) -> Game:
@@ -184,7 +184,7 @@ class GameDetail(ApiView):
         body = self.body()
         with locked(game):
             playing.edit_game(game, actor=request.user, **body)
-        return Response(shown(request, key))
+        return Response(shown(request, game.key))
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:

@@ -23,8 +23,8 @@ from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.api.serializers import AnswerSetSerializer, AnswerSetVersionSerializer
 from gym.propara.site.views import TYPES, download_of, problems_of
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
-from suites.models import Visibility
 
 FORM = "multipart/form-data"
 
@@ -117,7 +117,7 @@ class SetDetail(ApiView):
         body = self.body()
         with locked(answer_set):
             services.edit_answer_set(answer_set, actor=request.user, **body)
-        return Response(shown(request, slug))
+        return Response(shown(request, answer_set.slug))
 
     @operation("Delete an answer set", status=204)
     def delete(self, request: Request, slug: str) -> Response:

@@ -33,9 +33,9 @@ from gym.propara.site.api.serializers import (
 )
 from gym.propara.site.api.sets import FORM
 from gym.propara.site.compare import compare_submissions
+from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
-from suites.models import Visibility
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
@@ -95,7 +95,7 @@ def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
 
 
 def seen(request: Request, key: str) -> Submission:
-    return get_or_404(selectors.submissions_for(request.user), key=key)
+    return get_or_404(selectors.submission_at(request.user, key))
 
 
 def steered(request: Request, key: str) -> Submission:
@@ -135,7 +135,7 @@ class SubmissionList(ListView):
     @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Newest first: public ones, and all of yours."""
-        rows = selectors.listed_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
+        rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(rows, ProParaSubmissionSerializer)
 
     @operation(
@@ -232,7 +232,7 @@ class SubmissionDetail(ApiView):
         with locked(row):
             about = services.About(**({name: getattr(row, name) for name in names} | body))
             services.edit_submission(row, about, actor=request.user)
-        return Response(shown(request, key))
+        return Response(shown(request, row.key))
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:

@@ -16,6 +16,7 @@ from gym.lib.text import count, listing
 from gym.runs.core.uploaded import KINDS, MAX_BYTES, UNITS
 from gym.runs.work import uploads
 from gym.runs.work.uploads import GivenFile, ModelChoice, Plan, PlannedRun
+from gym.sharing.models import PRIVATE_OR_PUBLIC
 from gym.site_command import SiteCommand
 from models_registry.models import UPLOADED, RegisteredModel
 from suites.management.files import actor_named
@@ -50,7 +51,7 @@ class Command(SiteCommand):
         parser.add_argument("--unit", choices=list(UNITS), default="bits")
         parser.add_argument("--spec", type=Path, metavar="JSON", help="spec.json of an LM Zoo model")
         parser.add_argument(
-            "--visibility", choices=RegisteredModel.Visibility.values, default="private", help="of new models"
+            "--visibility", choices=dict(PRIVATE_OR_PUBLIC), default="private", help="of new models"
         )
         parser.add_argument("--owner", default="", help="account that uploads; default: the first superuser")
         parser.add_argument("--check", action="store_true", help="say what the files come to, save nothing")

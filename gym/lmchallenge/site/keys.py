@@ -1,0 +1,15 @@
+"""A corpus that gets a secret address closes the old ones of its games, too: they would tell the new one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.dispatch import receiver
+
+from gym.lmchallenge.models import Corpus, FormerGameKey, Game
+from gym.sharing.addresses import renew_keys, secret_address_given
+
+
+@receiver(secret_address_given, sender=Corpus, dispatch_uid="gym.lmchallenge.keys")
+def _new_keys(thing: Corpus, **kwargs: Any) -> None:
+    renew_keys(Game.objects.filter(corpus=thing).only("pk", "key"), FormerGameKey)
