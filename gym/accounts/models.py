@@ -112,7 +112,6 @@ class SentenceCharge(models.Model):
 
     class Meta:
         ordering = ["-created", "-pk"]
-        db_table = "evaluations_sentencecharge"  # it was of another app
 
     def __str__(self) -> str:
         return f"{self.n_sentences} sentences"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from gym.agents.core import reports
 from gym.agents.core.assessor import assess, text_report
 from gym.agents.core.transport import TransportError
-from gym.agents.models import AgentRun, CaseRun
+from gym.agents.models import AgentRun
 from gym.agents.site import actors, presenters, selectors
 from gym.agents.site.charts import suite_trend
 from tests.agents.helpers import Scripted, run, said
@@ -188,19 +186,6 @@ def test_the_command_line_and_the_assessment_say_it():
     told = text_report(assess(some))
     assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors besides")
     assert assess(some).as_dict()["iterations"] == {"passed": 3, "made": 8, "errors": 2}
-
-
-def test_what_was_counted_as_failures_before_is_counted_apart_by_the_migration(make):
-    """Before, `made` had the errors in it, and a failed check beside an error was an error."""
-    found = make(*["no"], *[DOWN] * 9)
-    mixed = found.case_runs.get().iterations.get(number=2)
-    mixed.data["checks"][0]["outcome"] = "fail"
-    mixed.save()
-    CaseRun.objects.update(made=10, errors=0, outcome="fail")
-    importlib.import_module("gym.agents.migrations.0004_count_errors_apart").count_apart(apps, None)
-    row = found.case_runs.get()
-    assert (row.outcome, row.passed, row.made, row.errors) == ("error", 0, 2, 8)
-    assert row.results()[1].outcome == "fail"
 
 
 def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch):

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 
 import pytest
-from django.apps import apps
 from django.core.exceptions import ValidationError
 
 from gym.agents.core import reports
 from gym.agents.core.redact import HIDDEN, redactor
 from gym.agents.models import (
     AgentRun,
-    AgentServer,
     AgentSuite,
     CaseIteration,
-    CaseRun,
-    FailureMode,
     JudgeOpinion,
 )
 from gym.agents.site import actors, forms, services
-from gym.jobs.testing import run_pending
 from gym.secrets import encrypt
-from models_registry.models import RegisteredModel
 from tests.agents.helpers import Scripted, run, said, says
 from tests.agents.site import make_run, make_server, make_suite
 
@@ -41,10 +34,6 @@ def stored(run: AgentRun) -> str:
     return json.dumps(
         [row.data for row in CaseIteration.objects.filter(case_run__run=run)], ensure_ascii=False
     )
-
-
-def hide_what_was_stored() -> None:
-    importlib.import_module("gym.agents.migrations.0003_hide_secrets_in_results").hide(apps, None)
 
 
 @pytest.mark.parametrize(
@@ -148,50 +137,6 @@ def test_a_short_variable_of_before_is_sent_to_nobody(people, server, monkeypatc
     assert (made.state, transport.asked) == ("failed", [])
     assert "KEY is too short" in made.job.error
     assert "abc" not in made.job.error
-
-
-def test_what_was_stored_in_clear_is_hidden_by_the_migration(people, server):
-    suite = make_suite(
-        people.alice, variables={"KEY": "hush-hush"}, cases={"c": CASE % "text: {keywords: ${KEY}}"}
-    )
-    first = make_run(suite, server)
-    again = services.queue_rescoring(first, actor=people.alice)
-    run_pending()
-    scored = again.case_runs.get()
-    row = scored.iterations.get()
-    clear = json.loads(json.dumps(row.data).replace(json.dumps(HIDDEN)[1:-1], "hush-hush"))
-    for turn in clear["turns"]:
-        del turn["reused"], turn["notes"]  # as rows were before
-    CaseIteration.objects.filter(pk=row.pk).update(data=clear)
-    CaseRun.objects.filter(pk=scored.pk).update(error="no hush-hush", tokens={"total_tokens": 7})
-    FailureMode.objects.create(suite=suite, case_name="c", mode="a" * 12, name="says hush-hush")
-    JudgeOpinion.objects.create(
-        suite=suite, key="k", opinion={"reason": "hush-hush", "tokens": {"total_tokens": 5}}
-    )
-    AgentServer.objects.update(
-        secrets={"X-Key": encrypt("open-sesame")}, agents=[{"agent_name": "open-sesame"}]
-    )
-    RegisteredModel.objects.update(status_reason="open-sesame")
-    assert "hush" in stored(again)
-    hide_what_was_stored()
-    assert "hush" not in stored(again)
-    assert stored(again).count(HIDDEN) >= 3
-    scored.refresh_from_db()
-    assert (scored.error, scored.tokens["total_tokens"]) == (f"no {HIDDEN}", 0)
-    assert first.case_runs.get().tokens["total_tokens"] > 0
-    assert FailureMode.objects.get().name == f"says {HIDDEN}"
-    assert not JudgeOpinion.objects.exists(), "it would be found by nobody any more"
-    assert AgentServer.objects.get().agents == [{"agent_name": HIDDEN}]
-    assert RegisteredModel.objects.get(pk=server.model_id).status_reason == HIDDEN
-
-
-def test_the_migration_says_which_secret_it_cannot_look_for(people, server, capsys):
-    suite = make_suite(people.alice, variables={"KEY": "hush-hush"})
-    AgentSuite.objects.update(variables={"KEY": "of another key"})
-    make_run(make_suite(people.alice, "other"), server)
-    hide_what_was_stored()
-    told = capsys.readouterr().err
-    assert f"{suite}: KEY was not looked for" in told
 
 
 def test_no_judge_is_quoted_with_a_secret(people, server, monkeypatch):

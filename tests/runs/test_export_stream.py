@@ -36,7 +36,7 @@ def test_a_download_begins_before_any_sentence_is_read(client, runs):
     assert len(asked) == 0
     with CaptureQueriesContext(connection) as asked:
         rest = b"".join(pieces)
-    read = [query["sql"] for query in asked if "evaluations_sentencescore" in query["sql"]]
+    read = [query["sql"] for query in asked if "runs_sentencescore" in query["sql"]]
     assert len(read) == len(runs)
     assert rest.count(b"\r\n") == sum(len(list(FRAMES["tokens"].rows(run))) for run in runs)
 

@@ -6,17 +6,15 @@ import csv
 import io
 import json
 from dataclasses import replace
-from importlib import import_module
 
 import pyarrow.parquet as pq
 import pytest
-from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.runs.models import ScoreCache, SuiteRun
+from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.comparability import same_bits
 from gym.runs.work import services
@@ -24,7 +22,6 @@ from gym.runs.work.score_requests import queue_scores
 from models_registry.backends import policies
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import ScoringPolicy, TokenScores
-from models_registry.models import RegisteredModel
 from suites.formats import write_json
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
@@ -202,68 +199,6 @@ def test_sentences_that_are_scored_on_demand_are_corrected(people, blanks):
     run_pending("preview")
     request.refresh_from_db()
     assert request.scores[0]["bits"] == [10.0, 10.5]
-
-
-# --- runs from before the correction counted -------------------------------------------------------------------------
-def uncorrect(run: SuiteRun) -> None:
-    """As the run was stored then: raw bits, and predictions judged by them; of a kind of model that has blanks."""
-    RegisteredModel.objects.update(backend="causal")
-    for row in run.sentence_scores.all():
-        row.tokens = [[*token[:4], 10.0, *token[5:]] for token in row.tokens]
-        row.regions = [20.0, 10.0, 30.0]
-        row.total_bits = 60.0
-        row.save()
-    [result] = run.prediction_results.all()
-    result.outcomes, result.margins, result.passed = [2] * result.total, [7.0] * result.total, 0
-    result.save()
-    run.region_summary = []
-    run.standing = SuiteRun.Standing.DEFAULT
-    run.save()
-
-
-def migrate() -> None:
-    import_module("gym.runs.migrations.0010_whitespace_counts").correct(apps, None)
-    import_module("gym.results.migrations.0004_scores_of_corrected_runs").fill(apps, None)
-
-
-def stored(run: SuiteRun) -> tuple[object, ...]:
-    run.refresh_from_db()
-    rows = list(run.sentence_scores.values_list("regions", "tokens", "special_bits", "total_bits"))
-    results = list(run.prediction_results.values_list("outcomes", "margins", "passed", "ties", "mean_margin"))
-    scores = list(run.scores.order_by("rule").values_list("rule", "passed", "rate", "margin"))
-    return rows, results, scores, run.region_summary, run.standing, run.policy
-
-
-def test_older_runs_get_corrected_bits_and_are_judged_anew(corrected):
-    expected = stored(corrected)
-    uncorrect(corrected)
-    assert stored(corrected) != expected
-    migrate()
-    assert stored(corrected) == expected
-
-
-@pytest.mark.parametrize("loss", ["cache", "metric"])
-def test_older_runs_that_cannot_be_corrected_say_that_their_bits_are_raw(client, corrected, loss):
-    uncorrect(corrected)
-    if loss == "cache":
-        ScoreCache.objects.first().delete()
-    else:
-        SuiteRun.objects.update(policy=corrected.policy | {"metric": "mean"})
-    migrate()
-    rows, _, _, _, standing, policy = stored(corrected)
-    assert rows[0][0] == [20.0, 10.0, 30.0]
-    assert policy["whitespace"] == "none"
-    assert standing == SuiteRun.Standing.DEFAULT
-    assert "these bits are raw" in client.get(corrected.get_absolute_url()).content.decode()
-
-
-def test_older_runs_without_the_correction_say_so(people):
-    run = services.queue_run(make_revision(people.alice), make_model(people.alice), actor=people.alice)
-    run_pending()
-    SuiteRun.objects.update(policy={k: v for k, v in run.policy.items() if k != "whitespace"})
-    migrate()
-    run.refresh_from_db()
-    assert run.policy["whitespace"] == "none"
 
 
 def test_a_pseudo_log_likelihood_is_never_called_a_surprisal(client, corrected):

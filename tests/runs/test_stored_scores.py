@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
-from django.apps import apps
 from django.core.management import call_command
 
 from gym.jobs.testing import run_pending
@@ -43,14 +40,6 @@ def test_uploaded_outcomes_have_the_scores_they_hold(people):
     found = rates(upload.runs.get())
     assert found["first"] == 1.0
     assert found["each"] is None
-
-
-def test_runs_from_before_get_their_scores_by_the_migration(run):
-    before = list(RunScore.objects.values())
-    RunScore.objects.all().delete()
-    importlib.import_module("gym.results.migrations.0002_scores_of_old_runs").fill(apps, None)
-    strip = [{k: v for k, v in row.items() if k != "id"} for row in before]
-    assert [{k: v for k, v in row.items() if k != "id"} for row in RunScore.objects.values()] == strip
 
 
 def test_the_command_computes_them_anew(run, capsys):

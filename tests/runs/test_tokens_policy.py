@@ -9,12 +9,9 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 
 from gym.jobs.errors import WorkerStopping
-from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.policies import departures
@@ -274,20 +271,3 @@ def test_downloads_and_api_say_what_was_not_computed(client, people, start):
 
 
 # --- runs from before ------------------------------------------------------------------------------------------------
-@pytest.mark.django_db(transaction=True)
-def test_older_runs_are_of_all_tokens_and_those_whose_second_pass_never_came_of_needed_ones(start):
-    part, whole = start(NEEDED), start()
-    before, now = [("evaluations", "0011_one_value_of_bits")], [("evaluations", "0013_tokens_not_computed")]
-    executor = MigrationExecutor(connection)
-    executor.migrate(before)
-    old = executor.loader.project_state(before).apps
-    runs = old.get_model("evaluations", "SuiteRun").objects
-    runs.update(policy={name: value for name, value in whole.policy.items() if name != "tokens"})
-    runs.filter(pk=part.pk).update(filling=True)
-    Job.objects.filter(pk=part.job_id).update(state="queued", finished=None)
-    executor = MigrationExecutor(connection)
-    executor.migrate(now)
-    assert [run.policy["tokens"] for run in SuiteRun.objects.order_by("pk")] == ["needed", "all"]
-    assert Job.objects.get(pk=part.job_id).state == "done", "its second pass is not waited for"
-    row = part.sentence_scores.first()
-    assert {row.tokens[number][5] for number in row.not_computed} == {0, 2}

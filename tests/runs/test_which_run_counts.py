@@ -6,10 +6,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -94,18 +92,6 @@ def test_the_worker_notes_the_standing_with_the_results(people, revision, model)
     run_pending()
     assert list(SuiteRun.objects.order_by("pk").values_list("standing", flat=True)) == [2, 1]
     assert departures(SuiteRun.objects.latest("pk").policy, revision) == "eos=yes, metric=max"
-
-
-def test_older_runs_get_the_same_standing(people, revision, model):
-    two = make_revision(people.alice, name="t", items=4, formulas=(AGREEMENT, AGREEMENT))
-    finished_run(revision, model, [1, 1, 0, 0])
-    finished_run(revision, model, [1, 1, 0, 0], policy=NEVER)
-    finished_run(two, model, [1, 1, 1, 1], source="uploaded")
-    before = dict(SuiteRun.objects.values_list("pk", "standing"))
-    assert sorted(before.values()) == [0, 1, 2]
-    SuiteRun.objects.update(standing=SuiteRun.Standing.DEFAULT)
-    import_module("gym.runs.migrations.0006_standing_of_runs").fill(apps, None)
-    assert dict(SuiteRun.objects.values_list("pk", "standing")) == before
 
 
 def test_a_cell_of_another_policy_is_marked_wherever_it_is_shown(client, revision, model, people):

@@ -67,7 +67,7 @@ def plant(people: People) -> dict[str, object]:
     return found
 
 
-NEIGHBOURS = ("propara", "conversations", "lmchallenge", "results", "scoring")
+NEIGHBOURS = ("propara", "agents", "lmchallenge", "collections")
 SPOKEN = {
     "title", "name", "description", "reference", "bibtex", "licence", "language", "system", "paper", "note", "comment",
     "error", "detail", "status_reason", "version",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from suites import services
 from suites.formats import read_suite
-from suites.models import Suite, SuiteRevision
+from suites.models import SuiteRevision
 from suites.selectors import document_of, export_document
 from tests.factories import suite_json
 
@@ -146,24 +144,3 @@ def test_reviewers_of_an_unlisted_suite_do_not_read_the_author(client, people):
         assert "Roger Levy" not in answer.content.decode()
     client.force_login(people.alice)
     assert downloaded(client, suite)["author"] == NAMES
-
-
-def test_suites_of_before_get_their_files_author_and_their_revisions_stay_as_they_are(client, people):
-    suites = [
-        imported(people.alice, author) for author in (NAMES, ["Jennifer Hu", "Jon Gauthier"], None, {"a": 1})
-    ]
-    given = suite_json()
-    given["meta"]["author"] = "Roger Levy"
-    services.replace_draft(suites[0], read_suite(json.dumps(given).encode()), actor=people.alice)
-    services.freeze(suites[0], actor=people.alice)
-    Suite.objects.update(author="")
-    revisions = list(SuiteRevision.objects.all())
-    before = [state_of(revision) for revision in revisions]
-    import_module("suites.migrations.0004_suite_author").fill_in(apps, None)
-    for suite in suites:
-        suite.refresh_from_db()
-    assert [suite.author for suite in suites] == ["Roger Levy", NAMES, "", ""]
-    assert [state_of(revision) for revision in revisions] == before
-    for revision in SuiteRevision.objects.all():
-        assert export_document(revision).meta == revision.meta
-        assert export_document(revision).sha256() == revision.sha256
