@@ -10,7 +10,8 @@ from typing import Any
 
 import hypothesis
 import pytest
-from django.db import transaction
+from django.core.signals import request_finished
+from django.db import close_old_connections, transaction
 from django.test import override_settings
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -110,9 +111,14 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
     """They are closed while their test's transaction lasts, as a server closes them. Otherwise their cursors are
-    closed whenever the garbage is collected, which on PostgreSQL breaks the transaction of a later test."""
-    while _streams:
-        _streams.pop().close()
+    closed whenever the garbage is collected, which on PostgreSQL breaks the transaction of a later test. The
+    connection stays open, as it does in Django's test client: a module's world may live in its transaction."""
+    request_finished.disconnect(close_old_connections)
+    try:
+        while _streams:
+            _streams.pop().close()
+    finally:
+        request_finished.connect(close_old_connections)
 
 
 @pytest.fixture(autouse=True)

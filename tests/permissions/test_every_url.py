@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -16,6 +18,7 @@ from gym.runs.work import services
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from suites.models import Suite, SuiteCollaborator
 from tests.factories import make_model, make_revision, make_suite
+from tests.people import People, make_people
 from tests.permissions import rooms
 
 ROOMS = [
@@ -42,8 +45,7 @@ def share(suite: Suite, people) -> None:
         SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
 
 
-@pytest.fixture
-def world(people):
+def make_world(people: People) -> dict[str, Any]:
     """alice's public, unlisted and private suites and models, a draft, and finished runs of hers on them.
 
     Returns the addresses of things that have no plain one, by their name in the table."""
@@ -78,6 +80,22 @@ def world(people):
         if hasattr(room, "furnish"):
             room.furnish(people, world)
     return world
+
+
+@pytest.fixture(scope="module")
+def built(module_db) -> tuple[People, dict[str, Any]]:
+    people = make_people()
+    return people, make_world(people)
+
+
+@pytest.fixture
+def people(built, db) -> People:
+    return deepcopy(built[0])  # a test may change what it holds of them
+
+
+@pytest.fixture
+def world(built, db) -> dict[str, Any]:
+    return dict(built[1])
 
 
 def _things_to_throw_away(name: str, people) -> list[str] | None:

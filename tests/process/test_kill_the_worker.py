@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
+from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -14,21 +15,22 @@ KILLS = 5
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("test_kill_the_worker")]
 
 
-@pytest.fixture
-def site(tmp_path):
-    site = Site(tmp_path)
-    yield site
-    site.close()
-
-
 @pytest.mark.parametrize("model", ["demo-gpt2"])
-def test_kills_change_nothing_in_the_results(site, tmp_path, model):
-    undisturbed = Site(tmp_path_of(tmp_path, "undisturbed"))
-    for place in (site, undisturbed):
-        place.ask("prepare", model)
-    calm = undisturbed.ask("queue", "agreement_orc", model)
-    undisturbed.finish(calm)
+def test_kills_change_nothing_in_the_results(tmp_path, model):
+    prepared, calm_one, killed_one = (tmp_path / name for name in ("prepared", "calm", "killed"))
+    prepared.mkdir()
+    first = Site(prepared)
+    first.ask("prepare", model)
+    first.close()
+    with closing(Site(calm_one, like=prepared)) as undisturbed:
+        calm = undisturbed.ask("queue", "agreement_orc", model)
+        undisturbed.finish(calm)
+        expected = undisturbed.ask("results", calm)
+    with closing(Site(killed_one, like=prepared)) as site:
+        be_killed(site, model, expected)
 
+
+def be_killed(site: Site, model: str, expected: dict[str, Any]) -> None:
     run = site.ask("queue", "agreement_orc", model)
     for kill in range(KILLS):
         kill_worker(site, run, lambda now, kill=kill: now["done"] > kill)
@@ -40,8 +42,7 @@ def test_kills_change_nothing_in_the_results(site, tmp_path, model):
     after = site.ask("state", run)
     assert (after["state"], after["error"], after["has_results"]) == ("done", "", True)
     assert after["attempt"] > KILLS
-    assert site.ask("results", run) == undisturbed.ask("results", calm)
-    undisturbed.close()
+    assert site.ask("results", run) == expected
 
 
 def kill_worker(site: Site, run: int, happened) -> None:
@@ -49,9 +50,3 @@ def kill_worker(site: Site, run: int, happened) -> None:
     site.wait(run, happened)
     os.killpg(worker.pid, signal.SIGKILL)
     worker.wait()
-
-
-def tmp_path_of(parent: Path, name: str) -> Path:
-    folder = parent / name
-    folder.mkdir()
-    return folder

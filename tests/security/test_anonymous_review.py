@@ -7,6 +7,7 @@ table in tests/permissions, asked of the unlisted suite and its runs, and whatev
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 
 import pytest
 from django.urls import NoReverseMatch, reverse
@@ -24,7 +25,8 @@ from suites.models import Suite, SuiteCollaborator
 from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS
 from tests.factories import make_model, make_revision, make_suite
-from tests.permissions.test_every_url import ROWS, world  # noqa: F401
+from tests.people import People, make_people
+from tests.permissions.test_every_url import ROWS, make_world
 from tests.security.test_nothing_private_leaks import PAGES, crawl, text_of
 
 ALICE, BOB = "quetzal", "axolotl"
@@ -38,8 +40,7 @@ def _rename(user: User, account: str, first: str, last: str) -> None:
     user.refresh_from_db()
 
 
-@pytest.fixture
-def blind(people, world):  # noqa: F811
+def make_blind(people: People) -> Suite:
     """alice's unlisted suite that bob edits: two revisions, errata, runs of hers, bob's and dora's (a reviewer),
     uploaded ones, and one that waits."""
     for relation in User._meta.related_objects:
@@ -69,6 +70,23 @@ def blind(people, world):  # noqa: F811
     queue_run(revision, make_model(people.staff, slug="fourth"), actor=people.alice)
     RegisteredModel.objects.filter(owner=people.alice).update(owner=people.staff)
     return suite
+
+
+@pytest.fixture(scope="module")
+def built(module_db) -> tuple[People, Suite]:
+    people = make_people()
+    make_world(people)
+    return people, make_blind(people)
+
+
+@pytest.fixture
+def people(built, db) -> People:
+    return deepcopy(built[0])
+
+
+@pytest.fixture
+def blind(built, db) -> Suite:
+    return deepcopy(built[1])  # a test may change what it holds of it
 
 
 def addresses(suite: Suite, methods: set[str]) -> list[tuple[str, str]]:

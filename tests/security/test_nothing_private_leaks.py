@@ -11,6 +11,7 @@ import json
 import re
 import zipfile
 from html.parser import HTMLParser
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -31,7 +32,8 @@ from suites.formats import read_suite
 from suites.models import Suite, SuiteCollaborator
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision, suite_json
-from tests.permissions.test_every_url import ROWS, world  # noqa: F401
+from tests.people import People, make_people
+from tests.permissions.test_every_url import ROWS, make_world
 from tests.propara.site.worlds import LIGHT, make_set, make_version
 
 SECRET = "quetzalcoatl"
@@ -45,8 +47,7 @@ AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywor
 )
 
 
-@pytest.fixture
-def planted(people, world):  # noqa: F811
+def plant(people: People) -> dict[str, Any]:
     """Private things of alice's, each with SECRET or MODEL in its texts, in every neighbourhood of public ones."""
     alice = people.alice
     open_model = make_model(alice, slug="open-model")
@@ -87,6 +88,24 @@ def planted(people, world):  # noqa: F811
         "hidden": [run.key for run in runs[1:]],
         "submissions": [hand_in.key, generated.key],
     }
+
+
+@pytest.fixture(scope="module")
+def built(module_db) -> tuple[People, list[str]]:
+    """The people, and all addresses to start from."""
+    people = make_people()
+    world = make_world(people)
+    return people, addresses(plant(people), world)
+
+
+@pytest.fixture
+def people(built, db) -> People:
+    return built[0]
+
+
+@pytest.fixture
+def start(built, db) -> list[str]:
+    return built[1]
 
 
 def _plant_draft(alice, suite) -> None:
@@ -177,7 +196,7 @@ PAGES = """
 """.split()  # noqa: SIM905
 
 
-def addresses(planted, world) -> list[str]:  # noqa: F811
+def addresses(planted: dict[str, Any], world: dict[str, Any]) -> list[str]:
     table = [
         reverse(name, args=[world.get(argument, argument) for argument in arguments])
         for method, name, arguments, _ in ROWS
@@ -297,25 +316,25 @@ def leaks(pages: dict[str, str], *words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("person", ["nobody", "charlie"])
-def test_a_stranger_finds_no_word_of_private_things(client, people, world, planted, person):  # noqa: F811
+def test_a_stranger_finds_no_word_of_private_things(client, people, start, person):
     if person != "nobody":
         client.force_login(getattr(people, person))
-    pages = crawl(client, addresses(planted, world), 2500)
+    pages = crawl(client, start, 2500)
     found = leaks(
         pages, SECRET, MODEL, DRAFT, "hid-suite", "hid-model", "hid-agent", "hid-tests", "hid-set", "hid-coll"
     )
     assert not found, "\n".join(found)
 
 
-def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(client, people, world, planted):  # noqa: F811
+def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(client, people, start):
     client.force_login(people.bob)
-    pages = crawl(client, addresses(planted, world), 2500)
+    pages = crawl(client, start, 2500)
     assert SECRET in pages["/suites/hid-suite/"]
     found = leaks(pages, MODEL, DRAFT)
     assert not found, "\n".join(found)
 
 
-def test_the_owner_finds_them(client, people, world, planted):  # noqa: F811
+def test_the_owner_finds_them(client, people):
     """The words are where the tests above look for them."""
     client.force_login(people.alice)
     pages = crawl(client, [*PAGES, "/exports/scores.csv", "/leaderboard/download/csv/"], 150)

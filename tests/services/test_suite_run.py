@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,27 @@ COMBINATIONS = [(database, broker) for database in ("sqlite", "postgresql") for 
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> dict[str, Any]:
+def prepared(tmp_path_factory) -> Iterator[dict[str, tuple[Path, str]]]:
+    """Folder and database of a closed site on each kind of database; the model waits for its first run there."""
+    need(POSTGRES)
+    name = f"ready{uuid.uuid4().hex[:12]}"
+    execute(f"CREATE DATABASE {name}")
+    found = {
+        "sqlite": (tmp_path_factory.mktemp("sqlite"), ""),
+        "postgresql": (tmp_path_factory.mktemp("pg"), name),
+    }
+    for folder, database in found.values():
+        site = Site(folder, database=url_of(database))
+        site.ask("prepare", MODEL)
+        site.close()
+    yield found
+    execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, prepared) -> dict[str, Any]:
     """Results of a calm run on SQLite with our own broker."""
-    site = Site(tmp_path_factory.mktemp("calm"))
-    site.ask("prepare", MODEL)
+    site = Site(tmp_path_factory.mktemp("calm"), like=prepared["sqlite"][0])
     run = site.ask("queue", SUITE, MODEL)
     site.finish(run)
     results = site.ask("results", run)
@@ -30,19 +48,23 @@ def undisturbed(tmp_path_factory) -> dict[str, Any]:
     return results
 
 
+def url_of(database: str) -> str:
+    return POSTGRES.rsplit("/", 1)[0] + f"/{database}" if database else ""
+
+
 @pytest.mark.parametrize(("database", "broker"), COMBINATIONS)
-def test_a_killed_run_ends_with_the_results_of_a_calm_one(tmp_path: Path, undisturbed, database, broker):
+def test_a_killed_run_ends_with_the_results_of_a_calm_one(
+    tmp_path: Path, prepared, undisturbed, database, broker
+):
     name = f"gym{uuid.uuid4().hex[:12]}"
-    url = ""
+    folder, template = prepared[database]
     if broker != "database":
         need(BROKERS[broker])
-    if database == "postgresql":
-        need(POSTGRES)
-        execute(f"CREATE DATABASE {name}")
-        url = POSTGRES.rsplit("/", 1)[0] + f"/{name}"
-    site = Site(tmp_path, database=url, broker=BROKERS[broker], namespace=name)
+    if template:
+        execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    url = url_of(name if template else "")
+    site = Site(tmp_path, database=url, broker=BROKERS[broker], namespace=name, like=folder)
     try:
-        site.ask("prepare", MODEL)
         run = site.ask("queue", SUITE, MODEL)
         worker = site.worker()
         site.wait(run, lambda now: now["done"] >= 2)
