@@ -10,7 +10,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Visibility
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
@@ -99,3 +99,7 @@ class RegisteredModel(models.Model):
     @property
     def is_ready(self) -> bool:
         return self.status == self.Status.READY
+
+
+class ModelCollaborator(Collaborator):
+    thing = models.ForeignKey(RegisteredModel, on_delete=models.CASCADE, related_name="collaborations")

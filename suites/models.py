@@ -13,7 +13,7 @@ from django.core.validators import RegexValidator
 from django.db import models, transaction
 from django.urls import reverse
 
-from gym.sharing.models import Role, Visibility
+from gym.sharing.models import Collaborator, Visibility
 from suites.signals import address_leaving
 
 
@@ -43,9 +43,6 @@ class Suite(models.Model):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suites")
-    collaborators = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, through="SuiteCollaborator", related_name="shared_suites"
-    )
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     tags = models.ManyToManyField(Tag, blank=True, related_name="suites")
     language = models.CharField(
@@ -152,20 +149,8 @@ class FormerAddress(models.Model):
         return self.slug
 
 
-class SuiteCollaborator(models.Model):
-    Role = Role
-
-    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="collaborations")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="collaborations"
-    )
-    role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["suite", "user"], name="one_role_per_collaborator")]
-
-    def __str__(self) -> str:
-        return f"{self.user} {self.get_role_display()} {self.suite}"
+class SuiteCollaborator(Collaborator):
+    thing = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class SuiteRevision(models.Model):

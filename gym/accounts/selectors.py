@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import QuerySet
 
@@ -13,6 +12,7 @@ from gym.evaluations import limits
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import known_runs
 from gym.jobs.services import active_limit
+from gym.sharing.models import Collaborator
 from gym.sharing.selectors import shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
@@ -33,8 +33,7 @@ class Profile:
 
     suites: list[Suite]
     more_suites: bool
-    collaborations: QuerySet[Any]
-    shares: QuerySet[Any]
+    shares: list[Collaborator]
     models: list[RegisteredModel]
     more_models: bool
     runs: list[SuiteRun]
@@ -51,7 +50,6 @@ def profile_of(user: User) -> Profile:
     return Profile(
         suites=suites[:SHOWN],
         more_suites=len(suites) > SHOWN,
-        collaborations=user.collaborations.select_related("suite__owner").order_by("suite__title"),
         shares=shares_of(user),
         models=models[:SHOWN],
         more_models=len(models) > SHOWN,

@@ -14,7 +14,7 @@ from gym.conversations.cases import Problem, Ratio, Reading, TestCase, look_at
 from gym.conversations.results import CaseResult, IterationResult, add_up
 from gym.evaluations.models import new_key
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Visibility
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
@@ -96,6 +96,10 @@ class AgentSuite(models.Model):
     @property
     def variable_names(self) -> list[str]:
         return sorted(self.variables)
+
+
+class AgentSuiteCollaborator(Collaborator):
+    thing = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class AgentCase(models.Model):

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from gym.evaluations.models import new_key
 from gym.lmchallenge.games import GAME_WORDS
-from gym.sharing.models import Visibility
+from gym.sharing.models import Collaborator, Visibility
 
 RESERVED = ("new",)
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
@@ -57,6 +57,10 @@ class Corpus(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("lmc-corpus", args=[self.slug])
+
+
+class CorpusCollaborator(Collaborator):
+    thing = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class Game(models.Model):

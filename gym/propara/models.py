@@ -10,7 +10,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.evaluations.models import new_key
-from gym.sharing.models import Visibility
+from gym.sharing.models import Collaborator, Visibility
 
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
@@ -50,6 +50,10 @@ class AnswerSet(models.Model):
     @property
     def latest(self) -> AnswerSetVersion | None:
         return self.versions.order_by("-number").first()
+
+
+class AnswerSetCollaborator(Collaborator):
+    thing = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class AnswerSetVersion(models.Model):

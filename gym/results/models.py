@@ -7,6 +7,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.evaluations.models import SuiteRun
+from gym.sharing.models import Collaborator
 from suites.models import SuiteRevision
 
 
@@ -72,6 +73,10 @@ class Collection(models.Model):
     @property
     def is_published(self) -> bool:
         return self.published_at is not None
+
+
+class CollectionCollaborator(Collaborator):
+    thing = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class CollectionEntry(models.Model):

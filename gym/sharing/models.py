@@ -1,16 +1,12 @@
-"""Who works on something besides its owner. Suites have a table of their own (suites.SuiteCollaborator); everything
-else shares this one. It names the other rooms and imports none of them."""
+"""Who works on something besides its owner. Every room keeps its collaborators in a table of its own; this one imports
+no room and names none."""
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
+from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
-
-THINGS = ("agent_suite", "answer_set", "corpus", "collection", "model")
 
 
 class Visibility(models.TextChoices):
@@ -30,47 +26,25 @@ class Role(models.TextChoices):
     VIEW = "view", "may view"
 
 
-def _one_thing() -> Q:
-    """Exactly one of THINGS is filled."""
-    return reduce(or_, (Q(**{f"{name}__isnull": name != here for name in THINGS}) for here in THINGS))
+class Collaborator(models.Model):
+    """What somebody may do with a thing of somebody else. A room adds `thing`, whose rows it calls `collaborations`:
 
+    class CorpusCollaborator(Collaborator):
+        thing = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="collaborations")
+    """
 
-class Collaboration(models.Model):
-    """What somebody may do with one thing of somebody else: one of THINGS is filled, the others are empty."""
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shares")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
-    agent_suite = models.ForeignKey(
-        "conversations.AgentSuite", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    answer_set = models.ForeignKey(
-        "propara.AnswerSet", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    corpus = models.ForeignKey(
-        "lmchallenge.Corpus", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    collection = models.ForeignKey(
-        "results.Collection", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    model = models.ForeignKey(
-        "models_registry.RegisteredModel", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
+    thing: Any
 
     class Meta:
+        abstract = True
         constraints = [
-            models.CheckConstraint(condition=_one_thing(), name="collaboration_on_one_thing"),
-            *(
-                models.UniqueConstraint(fields=[name, "user"], name=f"one_role_per_{name}_and_person")
-                for name in THINGS
-            ),
+            models.UniqueConstraint(fields=["thing", "user"], name="%(class)s_once_per_person"),
         ]
 
     def __str__(self) -> str:
         return f"{self.user} {self.get_role_display()} {self.thing}"
-
-    @property
-    def thing(self) -> models.Model:
-        return next(thing for name in THINGS if (thing := getattr(self, name)) is not None)
 
     @property
     def noun(self) -> str:

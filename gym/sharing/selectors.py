@@ -3,26 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q, QuerySet
+from django.db import models
+from django.db.models import Q, QuerySet, Value
 
-from gym.sharing.models import THINGS, Collaboration, Role
+from gym.sharing.models import Collaborator, Role
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
 
+HEAVY = (models.BinaryField, models.JSONField, models.TextField)
+"""Columns of things that lists of people do not need."""
 
-def worked_on_by(user: User, thing: str, at: str = "", *, roles: Iterable[str] = Role.values) -> Q:
-    """Rows whose owner or collaborator this is, within one query. `thing` is the column of Collaboration; `at` leads
-    from the row to the thing, e.g. "corpus__"."""
-    mine = Collaboration.objects.filter(user=user, role__in=roles, **{f"{thing}__isnull": False})
-    shared = mine.values(thing)
+
+def tables() -> list[type[Collaborator]]:
+    """The collaborators of every room."""
+    return Collaborator.__subclasses__()
+
+
+def table_of(kind: type[models.Model]) -> Any:
+    """The collaborators of things of this kind."""
+    return kind._meta.get_field("collaborations").related_model
+
+
+def worked_on_by(
+    user: User, kind: type[models.Model], at: str = "", *, roles: Iterable[str] = Role.values
+) -> Q:
+    """Rows whose owner or collaborator this is, within one query. `at` leads from the row to the thing of this kind,
+    e.g. "corpus__"."""
+    shared = table_of(kind).objects.filter(user=user, role__in=roles).values("thing")
     return Q(**{f"{at}owner": user}) | Q(**{f"{at}pk__in": shared})
 
 
-def shares_of(user: User) -> QuerySet[Collaboration]:
-    """What of others this person works on, suites excepted, with its owner and without the text of corpora."""
-    owners = [f"{thing}__owner" for thing in THINGS]
-    heavy = ["corpus__packed", "corpus__shown", "corpus__warnings", "model__facts"]
-    return Collaboration.objects.filter(user=user).select_related(*owners).defer(*heavy).order_by("pk")
+def shared_by(owner: User, kind: type[models.Model]) -> Q:
+    """This owner's things of a kind that others work on."""
+    return Q(pk__in=table_of(kind).objects.filter(thing__owner=owner).values("thing"))
+
+
+def shares_of(user: User) -> list[Collaborator]:
+    """What of others this person works on, with its owner, by room and title. One query, and one for every room in
+    which there is something."""
+    rows: list[Any] = [
+        table._default_manager.filter(user=user).order_by().values_list(Value(place), "pk")
+        for place, table in enumerate(tables())
+    ]
+    keys: dict[int, list[int]] = {}
+    for place, key in rows[0].union(*rows[1:], all=True):
+        keys.setdefault(place, []).append(key)
+    found: list[Collaborator] = []
+    for place, table in enumerate(tables()):
+        if place in keys:
+            shares = light(table).filter(pk__in=keys[place])
+            found += sorted(shares, key=lambda row: (str(row.thing).casefold(), row.pk))
+    return found
+
+
+def light(table: type[Collaborator]) -> QuerySet[Any]:
+    """Rows with their things and owners, without the texts of things."""
+    columns = table._meta.get_field("thing").related_model._meta.concrete_fields
+    heavy = [f"thing__{column.name}" for column in columns if isinstance(column, HEAVY)]
+    return table._default_manager.select_related("thing__owner").defer(*heavy)

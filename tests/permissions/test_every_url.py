@@ -14,7 +14,7 @@ from gym.evaluations import services
 from gym.evaluations.models import ResultUpload
 from gym.evaluations.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from gym.jobs.testing import run_pending
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from tests.factories import make_model, make_revision, make_suite
 from tests.permissions import rooms
 
@@ -38,8 +38,8 @@ def upload(owner) -> ResultUpload:
 
 
 def share(suite: Suite, people) -> None:
-    for user, role in ((people.bob, SuiteCollaborator.Role.EDIT), (people.dora, SuiteCollaborator.Role.VIEW)):
-        SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
+    for user, role in ((people.bob, "edit"), (people.dora, "view")):
+        suite.collaborations.create(user=user, role=role)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def world(people):
     world = {name: run.key for name, run in runs.items()} | {
         "unlisted": revisions["unlisted"].suite.slug,
         "upload": uploaded.key,
-        "bobs-role": people.bob.collaborations.get(suite=revisions["private"].suite).pk,
+        "bobs-role": revisions["private"].suite.collaborations.get(user=people.bob).pk,
         "alices-token": token.pk,
     }
     for room in ROOMS:

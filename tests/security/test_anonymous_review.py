@@ -19,7 +19,7 @@ from gym.jobs.testing import run_pending
 from gym.results.collections import make_collection, publish_collection
 from models_registry.models import RegisteredModel
 from suites import services as suites
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS
 from tests.factories import make_model, make_revision, make_suite
@@ -211,7 +211,7 @@ def test_a_published_collection_does_not_tell_the_address_of_a_suite_that_became
     hidden = {"visibility": "unlisted", "slug": suites.secret_slug("gone")}
     type(gone.suite).objects.filter(pk=gone.suite_id).update(**hidden)  # before this was refused
     gone.suite.refresh_from_db()
-    SuiteCollaborator.objects.create(suite=gone.suite, user=people.bob, role="view")
+    gone.suite.collaborations.create(user=people.bob, role="view")
     slug = gone.suite.slug
     for person, there in (("charlie", False), ("bob", True), ("alice", True)):
         client.force_login(getattr(people, person))

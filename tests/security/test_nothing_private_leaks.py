@@ -28,7 +28,7 @@ from gym.scoring.services import queue_scores
 from models_registry.engine import ScoringPolicy
 from suites import services as suites
 from suites.formats import read_suite
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from tests.conversations import site as agents
 from tests.factories import make_model, make_revision, suite_json
 from tests.permissions.test_every_url import ROWS, world  # noqa: F401
@@ -62,7 +62,7 @@ def planted(people, world):  # noqa: F811
     hidden.suite.refresh_from_db()
     suites.set_tags(hidden.suite, [SECRET])
     for person in (people.bob, people.dora):
-        SuiteCollaborator.objects.create(suite=hidden.suite, user=person, role="view")
+        hidden.suite.collaborations.create(user=person, role="view")
     runs = [
         queue_run(revision, model, actor=alice)
         for revision in (open_revision, hidden)

@@ -7,7 +7,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.sharing import services as sharing
 from suites import services
-from suites.models import SuiteCollaborator
 from tests.factories import make_suite
 
 
@@ -85,7 +84,7 @@ def test_a_collaborator_sees_the_people_and_may_only_leave(client, people, suite
     )
     assert client.post(f"/suites/{suite.slug}/people/{bobs.pk}/role/", {"role": "owner"}).status_code == 403
     assert client.post(f"/suites/{suite.slug}/leave/").url == "/suites/"
-    assert not SuiteCollaborator.objects.exists()
+    assert not suite.collaborations.exists()
 
 
 def test_a_collaboration_of_another_suite_is_out_of_reach(client, people, suite, bobs):

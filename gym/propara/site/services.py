@@ -21,7 +21,8 @@ from gym.propara.report import EVALUATOR, Report, evaluate
 from gym.propara.site import permissions
 from gym.propara.stored_report import digest
 from gym.propara.submission_files import Intake, take_in
-from gym.sharing.models import Collaboration, Visibility
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -316,8 +317,7 @@ def kept_sets(user: User) -> Any:
     """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     others = Submission.objects.exclude(owner=user).values("version__answer_set")
-    shared = Collaboration.objects.filter(answer_set__owner=user).values("answer_set")
-    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | Q(pk__in=shared))
+    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AnswerSet))
 
 
 def doomed_sets(user: User) -> Any:
