@@ -14,6 +14,7 @@ urlpatterns = [
     path("about/", views.about, name="about"),
     path("healthz", views.healthz, name="healthz"),
     path("accounts/", include("gym.accounts.urls")),
+    path("invitations/", include("gym.sharing.urls")),
     path("suites/", include("suites.urls")),
     path("models/", include("models_registry.urls")),
     path("propara/", include("gym.propara.site.urls")),

@@ -15,6 +15,7 @@ from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, waited_for, workers
 from gym.results.front import front_table
 from gym.results.rules import RULES, rule_of
+from gym.sharing.selectors import invitations_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -28,13 +29,15 @@ MOST_SUITES, MOST_MODELS = 25, 12
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first)."""
+    """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first),
+    invitations (open ones of who reads)."""
     rule = rule_of(request.GET.get("rule", ""))
     context = {
         "table": front_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
         "rule": rule,
         "rules": list(RULES.values()),
         "active_runs": under_way(listed_runs(request.user))[:10],
+        "invitations": invitations_of(request.user),
     }
     return render(request, "home.html", context)
 

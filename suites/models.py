@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models, transaction
 from django.urls import reverse
 
-from gym.sharing.models import Collaborator, Visibility
+from gym.sharing.models import Collaborator, Invitation, Visibility
 from suites.signals import address_leaving
 
 
@@ -81,6 +82,7 @@ class Suite(models.Model):
     )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]

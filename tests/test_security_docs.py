@@ -23,6 +23,7 @@ from gym.lmchallenge.site import services as lmc
 from gym.propara import submission_files
 from gym.propara.site import services as propara
 from gym.scoring import services as scoring
+from gym.sharing import invitations
 from gym.sharing import services as sharing
 from models_registry import trials
 from models_registry.backends import hub, lmzoo_commands, openai, remote_schemas
@@ -119,7 +120,8 @@ def limits() -> dict[str, list[object]]:
         "LM Challenge, kept by an account": [lmc.MAX_CORPORA, lmc.MAX_GAMES, lmc.MAX_KEPT],
         "ProPara submissions of an account": [propara.MAX_SUBMISSIONS],
         "cases of an agent suite": [agents.MAX_CASES],
-        "collaborators of one thing": [sharing.MAX_COLLABORATORS],
+        "collaborators of one thing, and invitations to it": [sharing.MAX_COLLABORATORS],
+        "open invitations that an account sent": [invitations.MAX_OPEN],
         "file packed with gzip": [bounded.MAX_MEMBERS],
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],

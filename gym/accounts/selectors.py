@@ -12,8 +12,8 @@ from gym.evaluations import limits
 from gym.evaluations.models import SuiteRun
 from gym.evaluations.selectors import known_runs
 from gym.jobs.services import active_limit
-from gym.sharing.models import Collaborator
-from gym.sharing.selectors import shares_of
+from gym.sharing.models import Collaborator, Invitation
+from gym.sharing.selectors import invitations_of, shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
@@ -33,6 +33,7 @@ class Profile:
 
     suites: list[Suite]
     more_suites: bool
+    invitations: list[Invitation]
     shares: list[Collaborator]
     models: list[RegisteredModel]
     more_models: bool
@@ -50,6 +51,7 @@ def profile_of(user: User) -> Profile:
     return Profile(
         suites=suites[:SHOWN],
         more_suites=len(suites) > SHOWN,
+        invitations=invitations_of(user),
         shares=shares_of(user),
         models=models[:SHOWN],
         more_models=len(models) > SHOWN,

@@ -21,6 +21,7 @@ ROOMS = [
     "gym.propara.site.api.urls",
     "gym.lmchallenge.site.api.urls",
     "gym.accounts.api",
+    "gym.sharing.invitation_api",
     "gym.conversations.api.urls",
     "gym.conversations.assess_api",
 ]

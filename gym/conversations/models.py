@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
@@ -14,7 +15,7 @@ from gym.conversations.cases import Problem, Ratio, Reading, TestCase, look_at
 from gym.conversations.results import CaseResult, IterationResult, add_up
 from gym.evaluations.models import new_key
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
@@ -83,6 +84,7 @@ class AgentSuite(models.Model):
     variables = SecretsField()
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]

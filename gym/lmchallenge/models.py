@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
 from gym.evaluations.models import new_key
 from gym.lmchallenge.games import GAME_WORDS
-from gym.sharing.models import Collaborator, Visibility
+from gym.sharing.models import Collaborator, Invitation, Visibility
 
 RESERVED = ("new",)
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
@@ -47,6 +48,7 @@ class Corpus(models.Model):
     )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title", "pk"]

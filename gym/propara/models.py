@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
 from gym.evaluations.models import new_key
-from gym.sharing.models import Collaborator, Visibility
+from gym.sharing.models import Collaborator, Invitation, Visibility
 
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
@@ -37,6 +38,7 @@ class AnswerSet(models.Model):
     reference = models.TextField(blank=True, help_text="The paper the answers come from.")
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]

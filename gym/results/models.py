@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.db import models
 from django.urls import reverse
 
 from gym.evaluations.models import SuiteRun
-from gym.sharing.models import Collaborator
+from gym.sharing.models import Collaborator, Invitation
 from suites.models import SuiteRevision
 
 
@@ -60,6 +61,7 @@ class Collection(models.Model):
     sha256 = models.CharField(
         max_length=64, blank=True, help_text="of the list of revisions and their hashes"
     )
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]

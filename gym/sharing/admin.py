@@ -1,4 +1,4 @@
-"""Who works on what of other people's. To look at, and to end; roles are given on the People pages."""
+"""Who works on what of other people's, and who is invited to. To look at, and to end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from gym.admin import ReadOnlyAdmin
+from gym.sharing.models import Invitation
 from gym.sharing.selectors import light, tables
 from gym.sharing.services import remove_collaborator
 
@@ -37,3 +38,11 @@ class CollaboratorAdmin(ReadOnlyAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         for row in queryset:
             self.delete_model(request, row)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    list_display = ["invited", "role", "content_type", "object_id", "inviter", "created", "declined"]
+    list_filter = ["role", "content_type", "created"]
+    list_select_related = ["invited", "inviter", "content_type"]
+    search_fields = ["invited__username", "inviter__username"]

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericForeignKey
+from django.contrib.contenttypes.models import ContentType
 from django.db import models
 
 
@@ -22,8 +24,16 @@ PRIVATE_OR_PUBLIC = [choice for choice in Visibility.choices if choice[0] != Vis
 
 
 class Role(models.TextChoices):
-    EDIT = "edit", "may edit"
-    VIEW = "view", "may view"
+    EDIT = "edit", "Can edit"
+    VIEW = "view", "Can view"
+
+
+class Offer(models.TextChoices):
+    """What somebody is invited to be."""
+
+    EDIT = "edit", "Can edit"
+    VIEW = "view", "Can view"
+    OWNER = "owner", "Owner"
 
 
 class Collaborator(models.Model):
@@ -36,6 +46,7 @@ class Collaborator(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
     thing: Any
+    accepted = True
 
     class Meta:
         abstract = True
@@ -44,8 +55,51 @@ class Collaborator(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} {self.get_role_display()} {self.thing}"
+        return f"{self.user} {self.get_role_display().lower()} {self.thing}"
 
     @property
     def noun(self) -> str:
         return str(self.thing._meta.verbose_name)
+
+
+class Invitation(models.Model):
+    """An offer to work on a thing or to own it. It gives no right: the invited person accepts it, and then it is gone.
+
+    Things call these rows `invitations = GenericRelation(Invitation)`, so they go with the thing. A declined one stays
+    to say when somebody may be asked again."""
+
+    invited = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    inviter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="of the thing at that time",
+    )
+    role = models.CharField(max_length=5, choices=Offer.choices)
+    content_type = models.ForeignKey(ContentType, on_delete=models.CASCADE)
+    object_id = models.PositiveBigIntegerField()
+    thing = GenericForeignKey()
+    created = models.DateTimeField(auto_now_add=True)
+    declined = models.DateTimeField(null=True, blank=True)
+    accepted = False
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["content_type", "object_id", "invited"], name="one_invitation_per_thing_and_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.inviter} invites {self.invited} to {self.thing}: {self.get_role_display()}"
+
+    @property
+    def user(self) -> Any:
+        """As in a Collaborator."""
+        return self.invited
+
+    @property
+    def noun(self) -> str:
+        return str(self.content_type.model_class()._meta.verbose_name)  # type: ignore[union-attr]

@@ -1,16 +1,20 @@
-"""Reads of who works on what."""
+"""Reads of who works on what, and who is invited to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.db.models import Q, QuerySet, Value
 
-from gym.sharing.models import Collaborator, Role
+from gym.sharing.models import Collaborator, Invitation, Role
+from gym.sharing.permissions import owns
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
     from gym.accounts.models import User
 
 HEAVY = (models.BinaryField, models.JSONField, models.TextField)
@@ -61,6 +65,41 @@ def shares_of(user: User) -> list[Collaborator]:
 
 def light(table: type[Collaborator]) -> QuerySet[Any]:
     """Rows with their things and owners, without the texts of things."""
-    columns = table._meta.get_field("thing").related_model._meta.concrete_fields
-    heavy = [f"thing__{column.name}" for column in columns if isinstance(column, HEAVY)]
-    return table._default_manager.select_related("thing__owner").defer(*heavy)
+    things = table._meta.get_field("thing").related_model
+    return table._default_manager.select_related("thing__owner").defer(*_heavy(things, "thing__"))
+
+
+def _heavy(kind: Any, before: str = "") -> list[str]:
+    return [f"{before}{column.name}" for column in kind._meta.concrete_fields if isinstance(column, HEAVY)]
+
+
+# --- invitations ---
+
+
+def invited_to(thing: Any) -> QuerySet[Invitation]:
+    """Open invitations to a thing."""
+    found: QuerySet[Invitation] = thing.invitations.filter(declined=None, owner=thing.owner_id)
+    return found.select_related("invited").order_by("invited__username")
+
+
+def invitations_of(user: User | AnonymousUser) -> list[Invitation]:
+    """Open invitations to this person, newest first, with their things."""
+    if not user.is_authenticated:
+        return []
+    asked = Invitation.objects.filter(invited=user, declined=None).select_related("inviter", "owner")
+    rows = list(asked)
+    for place in {row.content_type_id for row in rows}:
+        here = [row for row in rows if row.content_type_id == place]
+        kind: Any = ContentType.objects.get_for_id(place).model_class()
+        things = kind._base_manager.defer(*_heavy(kind)).in_bulk([row.object_id for row in here])
+        for row in here:
+            if (thing := things.get(row.object_id)) is not None:
+                row.thing = thing
+    return [row for row in rows if row.thing is not None and stands(row, row.thing)]
+
+
+def stands(invitation: Invitation, thing: Any) -> bool:
+    """Is it still in the power of who sent it? Not after the thing got another owner or an account was closed."""
+    inviter, owner = invitation.inviter, invitation.owner
+    same = thing.owner_id == owner.pk
+    return same and owner.is_active and inviter.is_active and owns(inviter, thing)

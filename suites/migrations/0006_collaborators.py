@@ -29,6 +29,11 @@ class Migration(migrations.Migration):
             name='user',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
+        migrations.AlterField(
+            model_name='suitecollaborator',
+            name='role',
+            field=models.CharField(choices=[('edit', 'Can edit'), ('view', 'Can view')], default='edit', max_length=4),
+        ),
         migrations.AddConstraint(
             model_name='suitecollaborator',
             constraint=models.UniqueConstraint(fields=('thing', 'user'), name='suitecollaborator_once_per_person'),

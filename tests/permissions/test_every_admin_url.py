@@ -13,6 +13,7 @@ from gym.accounts.models import ApiToken, User
 from gym.evaluations.models import ScoreCache
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.propara.models import AnswerSetVersion
+from gym.sharing.models import Invitation
 from gym.sharing.selectors import tables
 from suites.models import SuiteRevision, Tag
 from tests.permissions import rooms
@@ -20,7 +21,7 @@ from tests.staff.rows import make
 
 ADDED = {User, Tag}
 LOOKED_AT = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
-LOOKED_AT |= {*tables(), LogEntry}
+LOOKED_AT |= {*tables(), Invitation, LogEntry}
 """Nothing in them can be changed."""
 KEPT = {SuiteRevision, LogEntry}
 """Never deleted. The page of a suite's deletion says that its revisions may not go."""

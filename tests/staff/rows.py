@@ -19,6 +19,7 @@ from gym.lmchallenge.models import Corpus, Game, Guess
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.results.models import Collection, CollectionEntry, RunScore
 from gym.scoring.models import ScoreRequest
+from gym.sharing.models import Invitation
 from gym.sharing.selectors import tables
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteRevision, Tag
@@ -110,5 +111,7 @@ def _games(n: int, add: Add, rows: Rows) -> None:
 
 def _sharing(n: int, add: Add, rows: Rows) -> None:
     bystander = User.objects.create(username=f"bystander{n}")
+    suite, user = rows[Suite], rows[User]
+    add(Invitation, invited=bystander, inviter=user, owner=user, role="view", thing=suite)
     for table in tables():
         add(table, thing=rows[table._meta.get_field("thing").related_model], user=bystander)
