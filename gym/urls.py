@@ -12,6 +12,7 @@ handler500 = "gym.error_pages.server_error"
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("accounts/", include("gym.accounts.urls")),
+    path("invitations/", include("gym.sharing.urls")),
     path("suites/", include("suites.urls")),
     path("models/", include("models_registry.urls")),
     path("propara/", include("gym.propara.site.urls")),

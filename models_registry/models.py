@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
@@ -61,6 +62,7 @@ class RegisteredModel(models.Model):
     url = models.URLField("home page", blank=True)
     bibtex = models.TextField("BibTeX", blank=True)
     created = models.DateTimeField(auto_now_add=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["name"]
@@ -99,3 +101,7 @@ class RegisteredModel(models.Model):
     @property
     def is_ready(self) -> bool:
         return self.status == self.Status.READY
+
+
+class ModelCollaborator(Collaborator):
+    thing = models.ForeignKey(RegisteredModel, on_delete=models.CASCADE, related_name="collaborations")

@@ -22,7 +22,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
         return models.filter(visibility=Visibility.PUBLIC)
     if user.is_staff:
         return models
-    return models.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, "model"))
+    return models.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, RegisteredModel))
 
 
 def refused_of(owner: User) -> QuerySet[RegisteredModel]:
@@ -55,4 +55,4 @@ def uploadable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     models = visible_to(user).filter(backend=UPLOADED)
-    return models if user.is_staff else models.filter(worked_on_by(user, "model", roles=[Role.EDIT]))
+    return models if user.is_staff else models.filter(worked_on_by(user, RegisteredModel, roles=[Role.EDIT]))

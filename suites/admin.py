@@ -1,7 +1,6 @@
 from django.contrib import admin
 
 from gym.admin import SiteAdmin
-from gym.sharing.admin import SharedAdmin
 from suites import services
 from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
 
@@ -33,16 +32,6 @@ class SuiteAdmin(SiteAdmin):
         wanted, obj.visibility = obj.visibility, form.initial["visibility"]
         super().save_model(request, obj, form, change)
         services.set_visibility(obj, wanted, actor=request.user)
-
-
-@admin.register(SuiteCollaborator)
-class SuiteCollaboratorAdmin(SharedAdmin):
-    list_filter = ["role", "suite__visibility"]
-    list_select_related = ["user", "suite__owner"]
-    search_fields = ["user__username", "user__email", "suite__slug", "suite__title", "suite__owner__username"]
-
-    def thing_of(self, row):
-        return row.suite
 
 
 class PredictionInline(admin.TabularInline):

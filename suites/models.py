@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
 from gym.sharing import addresses
-from gym.sharing.models import Role, Visibility
+from gym.sharing.models import Collaborator, Invitation, Visibility
 from suites.signals import address_leaving
 
 
@@ -44,9 +45,6 @@ class Suite(addresses.Addressed):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suites")
-    collaborators = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, through="SuiteCollaborator", related_name="shared_suites"
-    )
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
     tags = models.ManyToManyField(Tag, blank=True, related_name="suites")
     language = models.CharField(
@@ -85,6 +83,7 @@ class Suite(addresses.Addressed):
     )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]
@@ -114,20 +113,8 @@ class FormerAddress(addresses.FormerAddress):
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="former_addresses")
 
 
-class SuiteCollaborator(models.Model):
-    Role = Role
-
-    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="collaborations")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="collaborations"
-    )
-    role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["suite", "user"], name="one_role_per_collaborator")]
-
-    def __str__(self) -> str:
-        return f"{self.user} {self.get_role_display()} {self.suite}"
+class SuiteCollaborator(Collaborator):
+    thing = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class SuiteRevision(models.Model):

@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 from django.utils.text import slugify
 
 from gym.sharing.models import Visibility
+from gym.sharing.selectors import worked_on_by
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
@@ -31,7 +32,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Suite]:
     open_to_all = Q(visibility__in=[Visibility.PUBLIC, Visibility.UNLISTED])
     if not user.is_authenticated:
         return suites.filter(open_to_all)
-    mine = Q(owner=user) | Q(pk__in=user.collaborations.values("suite"))
+    mine = worked_on_by(user, Suite)
     return suites.filter(open_to_all | mine)
 
 
@@ -39,7 +40,7 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[Suite]:
     """Suites that belong in this user's lists: visible ones, less the unlisted suites of other people."""
     suites = visible_to(user)
     if user.is_authenticated:
-        mine = Q(owner=user) | Q(pk__in=user.collaborations.values("suite"))
+        mine = worked_on_by(user, Suite)
         return suites.filter(~Q(visibility=Visibility.UNLISTED) | mine)
     return suites.exclude(visibility=Visibility.UNLISTED)
 
@@ -70,7 +71,7 @@ def _readable(user: User | AnonymousUser) -> Q:
     frozen = SuiteRevision.objects.filter(suite=OuterRef("suite"), state=SuiteRevision.State.FROZEN)
     readable = Q(state=SuiteRevision.State.FROZEN) | ~Exists(frozen)
     if user.is_authenticated:
-        readable |= Q(suite__owner=user) | Q(suite__in=user.collaborations.values("suite"))
+        readable |= worked_on_by(user, Suite, "suite__")
     return readable
 
 

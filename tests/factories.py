@@ -13,7 +13,7 @@ from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.formats import read_suite
-from suites.models import Suite, SuiteCollaborator, SuiteRevision
+from suites.models import Suite, SuiteRevision
 
 AGREEMENT = "(2;%mismatch%) > (2;%match%)"
 
@@ -67,7 +67,7 @@ def make_suite(
 ) -> Suite:
     suite = services.import_suite(read_suite(suite_bytes(**options)), actor=owner, visibility=visibility)
     if collaborator is not None:
-        SuiteCollaborator.objects.create(suite=suite, user=collaborator, role=SuiteCollaborator.Role.EDIT)
+        suite.collaborations.create(user=collaborator, role="edit")
     if frozen:
         services.freeze(suite, actor=owner)
     return suite

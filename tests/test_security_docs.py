@@ -22,6 +22,7 @@ from gym.lmchallenge.site import services as lmc
 from gym.propara.core import submission_files
 from gym.runs.core.uploaded import contents as results
 from gym.runs.work import score_requests as scoring
+from gym.sharing import invitations
 from gym.sharing import services as sharing
 from models_registry import trials
 from models_registry.backends import hub, lmzoo_commands, openai, remote_schemas
@@ -129,7 +130,8 @@ def limits() -> dict[str, list[object]]:
         "LM Challenge corpora that an account keeps": quota("GYM_QUOTA_CORPORA"),
         "LM Challenge games that an account keeps": quota("GYM_QUOTA_GAMES"),
         "cases of an agent suite": [agents.MAX_CASES],
-        "collaborators of one thing": [sharing.MAX_COLLABORATORS],
+        "collaborators of one thing, and invitations to it": [sharing.MAX_COLLABORATORS],
+        "open invitations that an account sent": [invitations.MAX_OPEN],
         "file packed with gzip": [bounded.MAX_MEMBERS],
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],

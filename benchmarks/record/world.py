@@ -315,6 +315,8 @@ def _invite(world: World, thing: str, role: str) -> None:
     body = {"username": "bob", "role": role}
     title = f"alice invites bob to {thing.replace('/', ' ').strip()}"
     world.api("owner", title, "POST", f"{thing}people/", body)
+    offer = world.look("collaborator", "invitations/")["results"][0]["id"]
+    world.api("collaborator", f"bob accepts: {title}", "POST", f"invitations/{offer}/accept/")
     world.put(f"{API}{thing}people/bob/")
 
 

@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
@@ -14,7 +15,7 @@ from gym.agents.core.cases import Problem, Ratio, Reading, TestCase, look_at
 from gym.agents.core.results import CaseResult, IterationResult, add_up
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
@@ -83,6 +84,7 @@ class AgentSuite(models.Model):
     variables = SecretsField()
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]
@@ -96,6 +98,10 @@ class AgentSuite(models.Model):
     @property
     def variable_names(self) -> list[str]:
         return sorted(self.variables)
+
+
+class AgentSuiteCollaborator(Collaborator):
+    thing = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class AgentCase(models.Model):

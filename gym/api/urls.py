@@ -24,6 +24,7 @@ ROOMS = [
     "gym.pages.leaderboard_api",
     "gym.agents.site.api.urls",
     "gym.agents.site.assess_api",
+    "gym.sharing.invitation_api",
 ]
 
 urlpatterns = [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.db import models
 from django.urls import reverse
 
+from gym.sharing.models import Collaborator, Invitation
 from suites.models import SuiteRevision
 
 
@@ -23,6 +25,8 @@ class Collection(models.Model):
         max_length=64, blank=True, help_text="of the list of revisions and their hashes"
     )
 
+    invitations = GenericRelation(Invitation)
+
     class Meta:
         ordering = ["title"]
 
@@ -35,6 +39,10 @@ class Collection(models.Model):
     @property
     def is_published(self) -> bool:
         return self.published_at is not None
+
+
+class CollectionCollaborator(Collaborator):
+    thing = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class CollectionEntry(models.Model):

@@ -38,7 +38,7 @@ def visible_collections(user: User | AnonymousUser) -> QuerySet[Collection]:
     collections = Collection.objects.select_related("owner")
     if user.is_authenticated and user.is_staff:
         return collections
-    mine = worked_on_by(user, "collection") if user.is_authenticated else Q()
+    mine = worked_on_by(user, Collection) if user.is_authenticated else Q()
     return (
         collections.filter(Q(published_at__isnull=False) | mine)
         if mine

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
@@ -12,7 +13,7 @@ from django.urls import reverse
 from gym.lmchallenge.core.games import GAME_WORDS
 from gym.runs.models import new_key
 from gym.sharing import addresses
-from gym.sharing.models import Visibility
+from gym.sharing.models import Collaborator, Invitation, Visibility
 
 RESERVED = ("new",)
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
@@ -48,6 +49,7 @@ class Corpus(addresses.Addressed):
     )
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title", "pk"]
@@ -58,6 +60,10 @@ class Corpus(addresses.Addressed):
 
     def get_absolute_url(self) -> str:
         return reverse("lmc-corpus", args=[self.slug])
+
+
+class CorpusCollaborator(Collaborator):
+    thing = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class Game(models.Model):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -27,13 +27,10 @@ from gym.lmchallenge.site import services as lmchallenge
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site import services as propara
 from gym.runs.models import SuiteRun
-from gym.sharing.models import Collaboration, Visibility
-from gym.sharing.selectors import shares_of
+from gym.sharing.models import Collaborator, Visibility
+from gym.sharing.selectors import shared_by, shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
-
-if TYPE_CHECKING:
-    from suites.models import SuiteCollaborator
 
 FORMER_MEMBER = "(former member)"  # no form accepts blanks and brackets, so nobody can take this name
 
@@ -44,8 +41,7 @@ class DeletionPlan:
 
     deleted_suites: QuerySet[Suite]
     kept_suites: QuerySet[Suite]
-    collaborations: QuerySet[SuiteCollaborator]
-    shares: QuerySet[Collaboration]
+    shares: list[Collaborator]
     deleted_models: QuerySet[RegisteredModel]
     kept_models: QuerySet[RegisteredModel]
     deleted_runs: QuerySet[SuiteRun]
@@ -70,10 +66,9 @@ def plan(user: User) -> DeletionPlan:
     """What happens to everything that the account owns."""
     by_others = SuiteRun.objects.exclude(owner=user)
     mine = Suite.objects.filter(owner=user)
-    shared = Q(visibility=Visibility.PUBLIC) | Q(collaborations__isnull=False)
+    shared = Q(visibility=Visibility.PUBLIC) | shared_by(user, Suite)
     collections = Collection.objects.filter(owner=user)
-    shared_collections = Collaboration.objects.filter(collection__owner=user).values("collection")
-    deleted_collections = collections.filter(published_at=None).exclude(pk__in=shared_collections)
+    deleted_collections = collections.filter(published_at=None).exclude(shared_by(user, Collection))
     listed = CollectionEntry.objects.exclude(collection__in=deleted_collections)
     relied_on = (
         shared | Q(pk__in=by_others.values("revision__suite")) | Q(pk__in=listed.values("revision__suite"))
@@ -81,8 +76,7 @@ def plan(user: User) -> DeletionPlan:
     kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
     models = RegisteredModel.objects.filter(owner=user)
     public = Q(visibility=Visibility.PUBLIC)
-    shared_models = Collaboration.objects.filter(model__owner=user).values("model")
-    used = Q(pk__in=by_others.values("model")) | Q(pk__in=shared_models)
+    used = Q(pk__in=by_others.values("model")) | shared_by(user, RegisteredModel)
     kept_models = models.filter(public | used).exclude(pk__in=agents.doomed_agents(user).values("pk"))
     deleted_suites = mine.exclude(pk__in=kept_suites.values("pk"))
     deleted_models = models.exclude(pk__in=kept_models.values("pk"))
@@ -91,7 +85,6 @@ def plan(user: User) -> DeletionPlan:
     return DeletionPlan(
         deleted_suites=deleted_suites,
         kept_suites=kept_suites,
-        collaborations=user.collaborations.select_related("suite"),
         shares=shares_of(user),
         deleted_models=deleted_models,
         kept_models=kept_models,

@@ -15,7 +15,8 @@ from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import active_limit
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import known_runs
-from gym.sharing.selectors import shares_of
+from gym.sharing.models import Collaborator, Invitation
+from gym.sharing.selectors import invitations_of, shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
@@ -35,8 +36,8 @@ class Profile:
 
     suites: list[Suite]
     more_suites: bool
-    collaborations: QuerySet[Any]
-    shares: QuerySet[Any]
+    invitations: list[Invitation]
+    shares: list[Collaborator]
     models: list[RegisteredModel]
     more_models: bool
     runs: list[SuiteRun]
@@ -54,7 +55,7 @@ def profile_of(user: User) -> Profile:
     return Profile(
         suites=suites[:SHOWN],
         more_suites=len(suites) > SHOWN,
-        collaborations=user.collaborations.select_related("suite__owner").order_by("suite__title"),
+        invitations=invitations_of(user),
         shares=shares_of(user),
         models=models[:SHOWN],
         more_models=len(models) > SHOWN,

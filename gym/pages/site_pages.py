@@ -14,6 +14,7 @@ from gym.jobs.selectors import queue_summary, waited_for, workers
 from gym.runs.core.rules import RULES, rule_of
 from gym.runs.read.leaderboard.home import front_table
 from gym.runs.read.selectors import listed_runs, under_way
+from gym.sharing.selectors import invitations_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -27,13 +28,15 @@ MOST_SUITES, MOST_MODELS = 25, 12
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first)."""
+    """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first),
+    invitations (open ones of who reads)."""
     rule = rule_of(request.GET.get("rule", ""))
     context = {
         "table": front_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
         "rule": rule,
         "rules": list(RULES.values()),
         "active_runs": under_way(listed_runs(request.user))[:10],
+        "invitations": invitations_of(request.user),
     }
     return render(request, "home.html", context)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
 from gym.runs.models import new_key
 from gym.sharing import addresses
-from gym.sharing.models import Visibility
+from gym.sharing.models import Collaborator, Invitation, Visibility
 
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
@@ -38,6 +39,7 @@ class AnswerSet(addresses.Addressed):
     reference = models.TextField(blank=True, help_text="The paper the answers come from.")
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
+    invitations = GenericRelation(Invitation)
 
     class Meta:
         ordering = ["title"]
@@ -51,6 +53,10 @@ class AnswerSet(addresses.Addressed):
     @property
     def latest(self) -> AnswerSetVersion | None:
         return self.versions.order_by("-number").first()
+
+
+class AnswerSetCollaborator(Collaborator):
+    thing = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="collaborations")
 
 
 class AnswerSetVersion(models.Model):

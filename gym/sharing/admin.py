@@ -1,4 +1,4 @@
-"""Who works on what of other people's. To look at, and to end; roles are given on the People pages."""
+"""Who works on what of other people's, and who is invited to. To look at, and to end."""
 
 from __future__ import annotations
 
@@ -10,57 +10,39 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from gym.admin import ReadOnlyAdmin
-from gym.sharing.models import THINGS, Collaboration
-from gym.sharing.services import noun_of, remove_collaborator
-
-HEAVY = ["corpus__packed", "corpus__shown", "corpus__warnings", "model__facts"]
-
-
-class Noun(admin.SimpleListFilter):
-    title = "thing"
-    parameter_name = "thing"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name.replace("_", " ")) for name in THINGS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(**{f"{self.value()}__isnull": False}) if self.value() in THINGS else queryset
+from gym.sharing.models import Invitation
+from gym.sharing.selectors import light, tables
+from gym.sharing.services import remove_collaborator
 
 
-class SharedAdmin(ReadOnlyAdmin):
-    """Somebody's role in a thing, which `thing_of` knows."""
-
+@admin.register(*tables())
+class CollaboratorAdmin(ReadOnlyAdmin):
     list_display = ["user", "role", "shared", "owner"]
+    list_filter = ["role"]
+    search_fields = ["user__username", "user__email", "thing__slug", "thing__owner__username"]
 
-    def thing_of(self, row: Any) -> Any:
-        return row.thing
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return light(self.model).select_related("user")
 
     @admin.display(description="thing")
     def shared(self, row: Any) -> str:
-        thing = self.thing_of(row)
-        return format_html('{}: <a href="{}">{}</a>', noun_of(thing), thing.get_absolute_url(), thing)
+        return format_html('<a href="{}">{}</a>', row.thing.get_absolute_url(), row.thing)
 
     @admin.display(description="its owner")
     def owner(self, row: Any) -> str:
-        return str(self.thing_of(row).owner)
+        return str(row.thing.owner)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        remove_collaborator(self.thing_of(obj), obj, actor=request.user)  # type: ignore[arg-type]
+        remove_collaborator(obj.thing, obj, actor=request.user)  # type: ignore[arg-type]
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         for row in queryset:
             self.delete_model(request, row)
 
 
-@admin.register(Collaboration)
-class CollaborationAdmin(SharedAdmin):
-    list_filter = ["role", Noun]
-    list_select_related = ["user", *(f"{name}__owner" for name in THINGS)]
-    search_fields = [
-        "user__username",
-        "user__email",
-        *(f"{name}__{field}" for name in THINGS for field in ("slug", "owner__username")),
-    ]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Collaboration]:
-        return super().get_queryset(request).defer(*HEAVY)
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    list_display = ["invited", "role", "content_type", "object_id", "inviter", "created", "declined"]
+    list_filter = ["role", "content_type", "created"]
+    list_select_related = ["invited", "inviter", "content_type"]
+    search_fields = ["invited__username", "inviter__username"]

@@ -1,4 +1,6 @@
-"""Who works on something: the same operations in every room. Rooms put `people_api(ROOM, …)` among their addresses."""
+"""Who works on something and who is invited to: the same operations in every room.
+
+Rooms put `people_api(ROOM, …)` among their addresses."""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ from gym.api.base import ApiView, ListView, get_or_404
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body
-from gym.sharing import permissions, services
-from gym.sharing.models import Role
+from gym.sharing import invitations, permissions, services
+from gym.sharing.models import Offer, Role
 from gym.sharing.rooms import Room
+from gym.sharing.selectors import invited_to
 
 
 def people_api(room: Room, before: str) -> list[URLPattern]:
@@ -36,13 +39,15 @@ class PersonBody(Body):
 
 class RoleBody(Body):
     role = serializers.ChoiceField(
-        [*Role.choices, ("owner", "owns it")], help_text="owner: hand it over; its secrets are forgotten"
+        Offer.choices,
+        help_text="owner: offer it to an editor; when they accept, its secrets are forgotten",
     )
 
 
 class PersonSerializer(serializers.Serializer):
     username = serializers.CharField(source="user.username")
-    role = serializers.ChoiceField([*Role.values, "owner"])
+    role = serializers.ChoiceField(Offer.values)
+    accepted = serializers.BooleanField(help_text="false: invited, and without any right until they accept")
 
 
 class People(ListView):
@@ -51,22 +56,23 @@ class People(ListView):
 
     @operation("List collaborators", answers=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """For the people of the thing."""
+        """For the people of the thing. Its owner also sees who is invited."""
         thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         if not permissions.may_read(request.user, thing):
             raise PermissionDenied(f"only the people of a {services.noun_of(thing)} know each other")
-        people = thing.collaborations.select_related("user").order_by("user__username")
-        return self.page(people, PersonSerializer)
+        people = list(thing.collaborations.select_related("user").order_by("user__username"))
+        asked = list(invited_to(thing)) if permissions.owns(request.user, thing) else []
+        return self.page([*people, *asked], PersonSerializer)
 
-    @operation("Add a collaborator", takes=PersonBody, answers=PersonSerializer, status=201)
+    @operation("Invite a collaborator", takes=PersonBody, answers=PersonSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """Let somebody edit or view it. For its owner."""
+        """Ask somebody to edit or view it. For its owner. They have no right until they accept."""
         thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         services.require_owner(request.user, thing)
         body = self.body()
-        added = services.add_collaborator(thing, body["username"], body["role"], actor=request.user)
-        place = reverse(f"{self.room.api}-person", args=[slug, added.user.username], request=request)
-        return Response(PersonSerializer(added).data, status=201, headers={"Location": place})
+        asked = invitations.invite(thing, body["username"], body["role"], actor=request.user)
+        place = reverse(f"{self.room.api}-person", args=[slug, asked.user.username], request=request)
+        return Response(PersonSerializer(asked).data, status=201, headers={"Location": place})
 
 
 class Person(ApiView):
@@ -75,26 +81,35 @@ class Person(ApiView):
 
     @operation("Change what a collaborator may do", takes=RoleBody, answers=PersonSerializer)
     def patch(self, request: Request, slug: str, username: str) -> Response:
-        """edit, view, or owner: that hands it over, and the owner of before may edit from then on."""
+        """edit or view, also of an invitation. owner offers it to an editor: it changes hands when they accept, and
+        the owner of before may edit from then on. Another role takes that offer back."""
         thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         services.require_owner(request.user, thing)
         row = _person(thing, username)
         role = self.body()["role"]
-        if role == "owner":
-            services.hand_over(thing, row, actor=request.user)
-            return Response({"username": username, "role": "owner"})
-        services.set_role(thing, row, role, actor=request.user)
+        if role == Offer.OWNER and row.accepted:
+            row = invitations.offer_ownership(thing, row, actor=request.user)
+        elif row.accepted:
+            services.set_role(thing, row, role, actor=request.user)
+        else:
+            invitations.change_offer(thing, row, role, actor=request.user)
         return Response(PersonSerializer(row).data)
 
-    @operation("Remove a collaborator", status=204)
+    @operation("Remove a collaborator or withdraw an invitation", status=204)
     def delete(self, request: Request, slug: str, username: str) -> Response:
         """The owner removes anybody, everybody themselves."""
         thing = get_or_404(self.room.visible_to(request.user), slug=slug)
         if username != request.user.username:
             services.require_owner(request.user, thing)
-        services.remove_collaborator(thing, _person(thing, username), actor=request.user)
+        row = _person(thing, username)
+        if row.accepted:
+            services.remove_collaborator(thing, row, actor=request.user)
+        else:
+            invitations.withdraw(thing, row, actor=request.user)
         return Response(status=204)
 
 
 def _person(thing: Any, username: str) -> Any:
-    return get_or_404(thing.collaborations.select_related("user"), user__username=username)
+    """A collaborator, or somebody who is invited to be one."""
+    row = thing.collaborations.select_related("user").filter(user__username=username).first()
+    return row or get_or_404(invited_to(thing), invited__username=username)

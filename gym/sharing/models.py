@@ -1,16 +1,14 @@
-"""Who works on something besides its owner. Suites have a table of their own (suites.SuiteCollaborator); everything
-else shares this one. It names the other rooms and imports none of them."""
+"""Who works on something besides its owner. Every room keeps its collaborators in a table of its own; this one imports
+no room and names none."""
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
+from typing import Any
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericForeignKey
+from django.contrib.contenttypes.models import ContentType
 from django.db import models
-from django.db.models import Q
-
-THINGS = ("agent_suite", "answer_set", "corpus", "collection", "model")
 
 
 class Visibility(models.TextChoices):
@@ -26,52 +24,82 @@ PRIVATE_OR_PUBLIC = [choice for choice in Visibility.choices if choice[0] != Vis
 
 
 class Role(models.TextChoices):
-    EDIT = "edit", "may edit"
-    VIEW = "view", "may view"
+    EDIT = "edit", "Can edit"
+    VIEW = "view", "Can view"
 
 
-def _one_thing() -> Q:
-    """Exactly one of THINGS is filled."""
-    return reduce(or_, (Q(**{f"{name}__isnull": name != here for name in THINGS}) for here in THINGS))
+class Offer(models.TextChoices):
+    """What somebody is invited to be."""
+
+    EDIT = "edit", "Can edit"
+    VIEW = "view", "Can view"
+    OWNER = "owner", "Owner"
 
 
-class Collaboration(models.Model):
-    """What somebody may do with one thing of somebody else: one of THINGS is filled, the others are empty."""
+class Collaborator(models.Model):
+    """What somebody may do with a thing of somebody else. A room adds `thing`, whose rows it calls `collaborations`:
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shares")
+    class CorpusCollaborator(Collaborator):
+        thing = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="collaborations")
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     role = models.CharField(max_length=4, choices=Role.choices, default=Role.EDIT)
-    agent_suite = models.ForeignKey(
-        "agents.AgentSuite", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    answer_set = models.ForeignKey(
-        "propara.AnswerSet", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    corpus = models.ForeignKey(
-        "lmchallenge.Corpus", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    collection = models.ForeignKey(
-        "collections.Collection", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
-    model = models.ForeignKey(
-        "models_registry.RegisteredModel", on_delete=models.CASCADE, null=True, related_name="collaborations"
-    )
+    thing: Any
+    accepted = True
 
     class Meta:
+        abstract = True
         constraints = [
-            models.CheckConstraint(condition=_one_thing(), name="collaboration_on_one_thing"),
-            *(
-                models.UniqueConstraint(fields=[name, "user"], name=f"one_role_per_{name}_and_person")
-                for name in THINGS
-            ),
+            models.UniqueConstraint(fields=["thing", "user"], name="%(class)s_once_per_person"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} {self.get_role_display()} {self.thing}"
-
-    @property
-    def thing(self) -> models.Model:
-        return next(thing for name in THINGS if (thing := getattr(self, name)) is not None)
+        return f"{self.user} {self.get_role_display().lower()} {self.thing}"
 
     @property
     def noun(self) -> str:
         return str(self.thing._meta.verbose_name)
+
+
+class Invitation(models.Model):
+    """An offer to work on a thing or to own it. It gives no right: the invited person accepts it, and then it is gone.
+
+    Things call these rows `invitations = GenericRelation(Invitation)`, so they go with the thing. A declined one stays
+    to say when somebody may be asked again."""
+
+    invited = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    inviter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="of the thing at that time",
+    )
+    role = models.CharField(max_length=5, choices=Offer.choices)
+    content_type = models.ForeignKey(ContentType, on_delete=models.CASCADE)
+    object_id = models.PositiveBigIntegerField()
+    thing = GenericForeignKey()
+    created = models.DateTimeField(auto_now_add=True)
+    declined = models.DateTimeField(null=True, blank=True)
+    accepted = False
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["content_type", "object_id", "invited"], name="one_invitation_per_thing_and_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.inviter} invites {self.invited} to {self.thing}: {self.get_role_display()}"
+
+    @property
+    def user(self) -> Any:
+        """As in a Collaborator."""
+        return self.invited
+
+    @property
+    def noun(self) -> str:
+        return str(self.content_type.model_class()._meta.verbose_name)  # type: ignore[union-attr]

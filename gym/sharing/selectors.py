@@ -1,28 +1,105 @@
-"""Reads of who works on what."""
+"""Reads of who works on what, and who is invited to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q, QuerySet
+from django.contrib.contenttypes.models import ContentType
+from django.db import models
+from django.db.models import Q, QuerySet, Value
 
-from gym.sharing.models import THINGS, Collaboration, Role
+from gym.sharing.models import Collaborator, Invitation, Role
+from gym.sharing.permissions import owns
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
     from gym.accounts.models import User
 
+HEAVY = (models.BinaryField, models.JSONField, models.TextField)
+"""Columns of things that lists of people do not need."""
 
-def worked_on_by(user: User, thing: str, at: str = "", *, roles: Iterable[str] = Role.values) -> Q:
-    """Rows whose owner or collaborator this is, within one query. `thing` is the column of Collaboration; `at` leads
-    from the row to the thing, e.g. "corpus__"."""
-    mine = Collaboration.objects.filter(user=user, role__in=roles, **{f"{thing}__isnull": False})
-    shared = mine.values(thing)
+
+def tables() -> list[type[Collaborator]]:
+    """The collaborators of every room."""
+    return Collaborator.__subclasses__()
+
+
+def table_of(kind: type[models.Model]) -> Any:
+    """The collaborators of things of this kind."""
+    return kind._meta.get_field("collaborations").related_model
+
+
+def worked_on_by(
+    user: User, kind: type[models.Model], at: str = "", *, roles: Iterable[str] = Role.values
+) -> Q:
+    """Rows whose owner or collaborator this is, within one query. `at` leads from the row to the thing of this kind,
+    e.g. "corpus__"."""
+    shared = table_of(kind).objects.filter(user=user, role__in=roles).values("thing")
     return Q(**{f"{at}owner": user}) | Q(**{f"{at}pk__in": shared})
 
 
-def shares_of(user: User) -> QuerySet[Collaboration]:
-    """What of others this person works on, suites excepted, with its owner and without the text of corpora."""
-    owners = [f"{thing}__owner" for thing in THINGS]
-    heavy = ["corpus__packed", "corpus__shown", "corpus__warnings", "model__facts"]
-    return Collaboration.objects.filter(user=user).select_related(*owners).defer(*heavy).order_by("pk")
+def shared_by(owner: User, kind: type[models.Model]) -> Q:
+    """This owner's things of a kind that others work on."""
+    return Q(pk__in=table_of(kind).objects.filter(thing__owner=owner).values("thing"))
+
+
+def shares_of(user: User) -> list[Collaborator]:
+    """What of others this person works on, with its owner, by room and title. One query, and one for every room in
+    which there is something."""
+    rows: list[Any] = [
+        table._default_manager.filter(user=user).order_by().values_list(Value(place), "pk")
+        for place, table in enumerate(tables())
+    ]
+    keys: dict[int, list[int]] = {}
+    for place, key in rows[0].union(*rows[1:], all=True):
+        keys.setdefault(place, []).append(key)
+    found: list[Collaborator] = []
+    for place, table in enumerate(tables()):
+        if place in keys:
+            shares = light(table).filter(pk__in=keys[place])
+            found += sorted(shares, key=lambda row: (str(row.thing).casefold(), row.pk))
+    return found
+
+
+def light(table: type[Collaborator]) -> QuerySet[Any]:
+    """Rows with their things and owners, without the texts of things."""
+    things = table._meta.get_field("thing").related_model
+    return table._default_manager.select_related("thing__owner").defer(*_heavy(things, "thing__"))
+
+
+def _heavy(kind: Any, before: str = "") -> list[str]:
+    return [f"{before}{column.name}" for column in kind._meta.concrete_fields if isinstance(column, HEAVY)]
+
+
+# --- invitations ---
+
+
+def invited_to(thing: Any) -> QuerySet[Invitation]:
+    """Open invitations to a thing."""
+    found: QuerySet[Invitation] = thing.invitations.filter(declined=None, owner=thing.owner_id)
+    return found.select_related("invited").order_by("invited__username")
+
+
+def invitations_of(user: User | AnonymousUser) -> list[Invitation]:
+    """Open invitations to this person, newest first, with their things."""
+    if not user.is_authenticated:
+        return []
+    asked = Invitation.objects.filter(invited=user, declined=None).select_related("inviter", "owner")
+    rows = list(asked)
+    for place in {row.content_type_id for row in rows}:
+        here = [row for row in rows if row.content_type_id == place]
+        kind: Any = ContentType.objects.get_for_id(place).model_class()
+        things = kind._base_manager.defer(*_heavy(kind)).in_bulk([row.object_id for row in here])
+        for row in here:
+            if (thing := things.get(row.object_id)) is not None:
+                row.thing = thing
+    return [row for row in rows if row.thing is not None and stands(row, row.thing)]
+
+
+def stands(invitation: Invitation, thing: Any) -> bool:
+    """Is it still in the power of who sent it? Not after the thing got another owner or an account was closed."""
+    inviter, owner = invitation.inviter, invitation.owner
+    same = thing.owner_id == owner.pk
+    return same and owner.is_active and inviter.is_active and owns(inviter, thing)

@@ -13,20 +13,27 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_POST
 
-from gym.sharing import permissions, services
+from gym.sharing import invitations, permissions, services
 from gym.sharing.forms import CollaboratorForm
-from gym.sharing.models import Role
+from gym.sharing.models import Offer, Role
 from gym.sharing.rooms import Room
+from gym.sharing.selectors import invited_to
 
 
 def people_urls(room: Room, before: str = "<slug:slug>/") -> list[URLPattern]:
-    """Four addresses below that of a thing."""
+    """Five addresses below that of a thing."""
     more = {"room": room}
     row = f"{before}people/<int:pk>/"
     return [
         path(f"{before}people/", people, more, name=f"{room.prefix}-people"),
         path(f"{row}role/", collaborator_role, more, name=f"{room.prefix}-collaborator-role"),
         path(f"{row}remove/", collaborator_remove, more, name=f"{room.prefix}-collaborator-remove"),
+        path(
+            f"{before}people/invitations/<int:pk>/withdraw/",
+            invitation_withdraw,
+            more,
+            name=f"{room.prefix}-invitation-withdraw",
+        ),
         path(f"{before}leave/", leave, more, name=f"{room.prefix}-leave"),
     ]
 
@@ -34,8 +41,9 @@ def people_urls(room: Room, before: str = "<slug:slug>/") -> list[URLPattern]:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
-    """Context: thing, noun, room, names (of addresses), visibility, people (their roles), roles, form, may_share,
-    may_edit, mine (my own role), address."""
+    """Context: thing, noun, room, names (of addresses), visibility, people (their roles), invited (open invitations,
+    for the owner), offered (keys of people who are offered the ownership), roles, form, may_share, may_edit, mine (my
+    own role), address."""
     thing = _visible(request, slug, room)
     if not permissions.may_read(request.user, thing):
         raise PermissionDenied(f"this is for the people of the {services.noun_of(thing)}")
@@ -45,11 +53,11 @@ def people(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
         if form.is_valid():
             given = form.cleaned_data
             try:
-                added = services.add_collaborator(thing, given["username"], given["role"], actor=request.user)
+                asked = invitations.invite(thing, given["username"], given["role"], actor=request.user)
             except ValidationError as error:
                 form.add_error("username", error)
             else:
-                done = f"{added.user.display_name} {added.get_role_display()} this {services.noun_of(thing)}."
+                done = f"{asked.user.display_name} is invited, and sees the invitation on their profile."
                 messages.success(request, done)
                 return redirect(f"{room.prefix}-people", slug)
     status = 400 if request.method == "POST" else 200
@@ -58,6 +66,8 @@ def people(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
 
 def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorForm) -> dict[str, Any]:
     rows = list(thing.collaborations.select_related("user").order_by("user__username"))
+    may_share = permissions.owns(request.user, thing)
+    asked = list(invited_to(thing)) if may_share else []
     open_to_all = "public" if getattr(thing, "is_published", False) else "private"
     return {
         "thing": thing,
@@ -67,13 +77,16 @@ def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorFor
             "edit": f"{room.prefix}-edit",
             "role": f"{room.prefix}-collaborator-role",
             "remove": f"{room.prefix}-collaborator-remove",
+            "withdraw": f"{room.prefix}-invitation-withdraw",
             "leave": f"{room.prefix}-leave",
         },
         "visibility": getattr(thing, "visibility", open_to_all),
         "people": rows,
+        "invited": asked,
+        "offered": {row.invited_id for row in asked if row.role == Offer.OWNER},
         "roles": Role.choices,
         "form": form,
-        "may_share": permissions.owns(request.user, thing),
+        "may_share": may_share,
         "may_edit": permissions.may_edit(request.user, thing),
         "mine": next((row for row in rows if row.user_id == request.user.pk), None),
         "address": request.build_absolute_uri(thing.get_absolute_url()),
@@ -83,12 +96,14 @@ def _context(request: HttpRequest, thing: Any, room: Room, form: CollaboratorFor
 @login_required
 @require_POST
 def collaborator_role(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
-    """POST role: edit or view; "owner" hands the thing over."""
+    """POST role: edit or view; "owner" offers the thing to an editor."""
     thing, row = _collaboration(request, slug, pk, room)
     role = request.POST.get("role", "")
-    if role == "owner":
-        done = f"{row.user.display_name} owns this {services.noun_of(thing)} now."
-        return _answer(request, thing, room, done, lambda: services.hand_over(thing, row, actor=request.user))
+    if role == Offer.OWNER:
+        done = f"{row.user.display_name} is asked to become the owner. Until they accept, it stays yours."
+        return _answer(
+            request, thing, room, done, lambda: invitations.offer_ownership(thing, row, actor=request.user)
+        )
     return _answer(
         request, thing, room, "Saved.", lambda: services.set_role(thing, row, role, actor=request.user)
     )
@@ -102,6 +117,16 @@ def collaborator_remove(request: HttpRequest, slug: str, pk: int, room: Room) ->
     return _answer(
         request, thing, room, done, lambda: services.remove_collaborator(thing, row, actor=request.user)
     )
+
+
+@login_required
+@require_POST
+def invitation_withdraw(request: HttpRequest, slug: str, pk: int, room: Room) -> HttpResponse:
+    thing = _visible(request, slug, room)
+    services.require_owner(request.user, thing)
+    row = get_object_or_404(invited_to(thing), pk=pk)
+    done = f"The invitation of {row.user.display_name} is withdrawn."
+    return _answer(request, thing, room, done, lambda: invitations.withdraw(thing, row, actor=request.user))
 
 
 @login_required

@@ -1,4 +1,5 @@
-"""The People page on the running site: alice lets bob in, changes what he may, and shuts him out, with keys alone."""
+"""The People page on the running site: alice invites bob, he accepts, she changes what he may, and shuts
+him out, with keys alone."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def role_of_bob(page):
     return page.get_by_role("combobox", name="Role of bob")
 
 
-def name_bob(page, role: str) -> None:
+def invite_bob(page, role: str) -> None:
     page.get_by_label("User name").focus()
     keys = page.keyboard
     keys.type("bob")
@@ -23,7 +24,15 @@ def name_bob(page, role: str) -> None:
     keys.type(role)
     keys.press("Tab")
     keys.press("Enter")
-    role_of_bob(page).wait_for()
+    page.get_by_text("Invited, not yet accepted").wait_for()
+
+
+def accept(bob) -> None:
+    bob.goto("/")
+    bob.get_by_role("link", name="Answer it").click()
+    bob.get_by_role("button", name="Accept the invitation").focus()
+    bob.keyboard.press("Enter")
+    bob.get_by_text("now.").wait_for()
 
 
 @pytest.fixture
@@ -53,13 +62,16 @@ def test_bob_is_let_in_promoted_and_shut_out_by_keyboard(signed_in, shared, bob)
     page = signed_in
     assert bob.goto(shared).status == 404
     page.goto(f"{shared}people/")
-    name_bob(page, "may view")
+    invite_bob(page, "Can view")
+    assert bob.goto(shared).status == 404
+    accept(bob)
+    page.reload()
     assert role_of_bob(page).input_value() == "view"
     assert bob.goto(shared).status == 200
     assert bob.goto(f"{shared}editor/").status == 403
 
     role_of_bob(page).focus()
-    page.keyboard.type("may edit")
+    page.keyboard.type("Can edit")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_text("Saved.").wait_for()
@@ -76,7 +88,8 @@ def test_bob_is_let_in_promoted_and_shut_out_by_keyboard(signed_in, shared, bob)
 
 def test_who_may_view_sees_the_people_and_may_leave(signed_in, shared, bob):
     signed_in.goto(f"{shared}people/")
-    name_bob(signed_in, "may view")
+    invite_bob(signed_in, "Can view")
+    accept(bob)
     bob.goto(f"{shared}people/")
     assert bob.get_by_label("User name").count() == 0
     assert bob.get_by_role("button", name="Remove").count() == 0
@@ -99,7 +112,7 @@ def test_a_name_nobody_has_is_told_beside_the_field(signed_in, shared):
 def test_the_people_page_fits_a_telephone_and_axe_finds_nothing(signed_in, shared):
     page = signed_in
     page.goto(f"{shared}people/")
-    name_bob(page, "may edit")
+    invite_bob(page, "Can edit")
     found = {}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")

@@ -13,14 +13,15 @@ from gym.accounts.models import ApiToken, User
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.propara.models import AnswerSetVersion
 from gym.runs.models import ScoreCache
-from gym.sharing.models import Collaboration
-from suites.models import SuiteCollaborator, SuiteRevision, Tag
+from gym.sharing.models import Invitation
+from gym.sharing.selectors import tables
+from suites.models import SuiteRevision, Tag
 from tests.permissions import rooms
 from tests.staff.rows import make
 
 ADDED = {User, Tag}
 LOOKED_AT = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
-LOOKED_AT |= {Collaboration, SuiteCollaborator, LogEntry}
+LOOKED_AT |= {*tables(), Invitation, LogEntry}
 """Nothing in them can be changed."""
 KEPT = {SuiteRevision, LogEntry}
 """Never deleted. The page of a suite's deletion says that its revisions may not go."""

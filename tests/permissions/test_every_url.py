@@ -16,7 +16,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import ResultUpload
 from gym.runs.work import services
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from tests.factories import make_model, make_revision, make_suite
 from tests.people import People, make_people
 from tests.permissions import rooms
@@ -41,8 +41,8 @@ def upload(owner) -> ResultUpload:
 
 
 def share(suite: Suite, people) -> None:
-    for user, role in ((people.bob, SuiteCollaborator.Role.EDIT), (people.dora, SuiteCollaborator.Role.VIEW)):
-        SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
+    for user, role in ((people.bob, "edit"), (people.dora, "view")):
+        suite.collaborations.create(user=user, role=role)
 
 
 def make_world(people: People) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def make_world(people: People) -> dict[str, Any]:
     world = {name: run.key for name, run in runs.items()} | {
         "unlisted": revisions["unlisted"].suite.slug,
         "upload": uploaded.key,
-        "bobs-role": people.bob.collaborations.get(suite=revisions["private"].suite).pk,
+        "bobs-role": revisions["private"].suite.collaborations.get(user=people.bob).pk,
         "alices-token": token.pk,
     }
     for room in ROOMS:

@@ -15,7 +15,6 @@ from gym.runs.work import preview as module
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import ScoringFailure
 from models_registry.models import RegisteredModel
-from suites.models import SuiteCollaborator
 from tests.factories import AGREEMENT, make_model, make_suite
 
 REGIONS, CONDITIONS = ["Subject", "Verb", "Rest"], ["match", "mismatch"]
@@ -160,7 +159,7 @@ def test_what_is_no_preview_is_refused(client, suite, body):
 def test_only_editors_preview_and_only_with_models_they_may_run(client, people, suite):
     make_model(people.bob, slug="secret", visibility="private")
     assert ask(client, suite, model="secret").status_code == 404
-    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="view")
+    suite.collaborations.create(user=people.bob, role="view")
     client.force_login(people.bob)
     assert ask(client, suite).status_code == 403
     client.logout()
@@ -312,7 +311,7 @@ def test_another_model_and_another_person_try_for_themselves(client, suite, peop
     run_pending("preview")
     make_model(people.alice, slug="other", config={"vocabulary_size": 2, "unit": "word"})
     assert ask(client, suite, model="other").status_code == 202
-    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="edit")
+    suite.collaborations.create(user=people.bob, role="edit")
     client.force_login(people.bob)
     assert ask(client, suite).status_code == 202
 

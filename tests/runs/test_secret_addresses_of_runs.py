@@ -10,7 +10,6 @@ from gym.runs.models import DeletedRun, FormerRunKey
 from gym.runs.work import services
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from suites import services as suites
-from suites.models import SuiteCollaborator
 from tests.factories import make_model, make_revision
 
 PATHS = [
@@ -41,7 +40,7 @@ def make_run(people):
 
     def make(visibility: str = "unlisted"):
         revision = make_revision(people.alice, name="blind", visibility=visibility, collaborator=people.bob)
-        SuiteCollaborator.objects.create(suite=revision.suite, user=people.dora, role="view")
+        revision.suite.collaborations.create(user=people.dora, role="view")
         asker = people.dora if visibility == "private" else people.charlie
         run = services.queue_run(revision, make_model(people.alice), actor=asker)
         run_pending()

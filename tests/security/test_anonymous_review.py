@@ -21,7 +21,7 @@ from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_uplo
 from gym.sharing.addresses import secret_slug
 from models_registry.models import RegisteredModel
 from suites import services as suites
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from suites.permissions import may_know_owner
 from suites.presenters import ANONYMOUS
 from tests.factories import make_model, make_revision, make_suite
@@ -230,7 +230,7 @@ def test_a_published_collection_does_not_tell_the_address_of_a_suite_that_became
     hidden = {"visibility": "unlisted", "slug": secret_slug("gone")}
     type(gone.suite).objects.filter(pk=gone.suite_id).update(**hidden)  # before this was refused
     gone.suite.refresh_from_db()
-    SuiteCollaborator.objects.create(suite=gone.suite, user=people.bob, role="view")
+    gone.suite.collaborations.create(user=people.bob, role="view")
     slug = gone.suite.slug
     for person, there in (("charlie", False), ("bob", True), ("alice", True)):
         client.force_login(getattr(people, person))

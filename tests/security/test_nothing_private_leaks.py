@@ -29,7 +29,7 @@ from gym.runs.work.services import queue_run
 from models_registry.engine import ScoringPolicy
 from suites import services as suites
 from suites.formats import read_suite
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision, suite_json
 from tests.people import People, make_people
@@ -63,7 +63,7 @@ def plant(people: People) -> dict[str, Any]:
     hidden.suite.refresh_from_db()
     suites.set_tags(hidden.suite, [SECRET])
     for person in (people.bob, people.dora):
-        SuiteCollaborator.objects.create(suite=hidden.suite, user=person, role="view")
+        hidden.suite.collaborations.create(user=person, role="view")
     runs = [
         queue_run(revision, model, actor=alice)
         for revision in (open_revision, hidden)

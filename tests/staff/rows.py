@@ -18,9 +18,10 @@ from gym.jobs.models import Job, WorkerHeartbeat
 from gym.lmchallenge.models import Corpus, Game, Guess
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
-from gym.sharing.models import Collaboration
+from gym.sharing.models import Invitation
+from gym.sharing.selectors import tables
 from models_registry.models import RegisteredModel
-from suites.models import Suite, SuiteCollaborator, SuiteRevision, Tag
+from suites.models import Suite, SuiteRevision, Tag
 
 Rows = dict[type[Model], Any]
 
@@ -28,7 +29,7 @@ Rows = dict[type[Model], Any]
 def make(number: int) -> Rows:
     """A row of every model, with an owner of its own where there is one."""
     rows: Rows = {}
-    for part in (_site, _suites, _results, _propara, _agents, _games):
+    for part in (_site, _suites, _results, _propara, _agents, _games, _sharing):
         part(number, lambda kind, /, **values: rows.setdefault(kind, kind.objects.create(**values)), rows)
     return rows
 
@@ -51,11 +52,8 @@ def _suites(n: int, add: Add, rows: Rows) -> None:
     suite = add(Suite, slug=f"s{n}", title=f"S {n}", owner=user)
     tag = add(Tag, name=f"t{n}")
     suite.tags.add(tag)
-    bystander = User.objects.create(username=f"bystander{n}")
-    add(SuiteCollaborator, suite=suite, user=bystander)
     add(SuiteRevision, suite=suite, number=1, name=f"s{n}")
-    model = add(RegisteredModel, slug=f"m{n}", name=f"M {n}", owner=user, backend="uniform")
-    add(Collaboration, model=model, user=bystander)
+    add(RegisteredModel, slug=f"m{n}", name=f"M {n}", owner=user, backend="uniform")
 
 
 def _results(n: int, add: Add, rows: Rows) -> None:
@@ -108,3 +106,11 @@ def _games(n: int, add: Add, rows: Rows) -> None:
     )
     add(Game, corpus=corpus, owner=user, title=f"G {n}", game="wp", kind="model", model=model, player="m")
     add(Guess, owner=user, model=model)
+
+
+def _sharing(n: int, add: Add, rows: Rows) -> None:
+    bystander = User.objects.create(username=f"bystander{n}")
+    suite, user = rows[Suite], rows[User]
+    add(Invitation, invited=bystander, inviter=user, owner=user, role="view", thing=suite)
+    for table in tables():
+        add(table, thing=rows[table._meta.get_field("thing").related_model], user=bystander)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from suites import drafts, services
 from suites.editing import clean_text
 from suites.formats import SentenceDoc, SuiteDocument
-from suites.models import DraftEdit, SuiteCollaborator
+from suites.models import DraftEdit
 from suites.quotas import bytes_of
 from suites.selectors import document_of
 from tests.factories import make_suite
@@ -49,7 +49,7 @@ def contents(suite, item, condition):
 def suite(client, people):
     """alice's draft, edited by alice; bob may edit too."""
     suite = make_draft(people.alice)
-    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="edit")
+    suite.collaborations.create(user=people.bob, role="edit")
     client.force_login(people.alice)
     return suite
 
@@ -406,7 +406,7 @@ def test_an_op_on_items_of_a_large_suite_takes_few_statements(
 
 def test_only_people_who_may_edit_send_edits(client, people):
     suite = make_suite(people.alice, frozen=False, visibility="public")
-    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="view")
+    suite.collaborations.create(user=people.bob, role="view")
     for person, status in ((None, 401), (people.charlie, 403), (people.bob, 403), (people.staff, 200)):
         if person is not None:
             client.force_login(person)

@@ -86,15 +86,14 @@ def test_owner_slug_and_revisions_cannot_be_posted(client, people):
     )
     suite.refresh_from_db()
     assert (suite.slug, suite.owner, suite.revisions.count()) == ("agreement", people.alice, 1)
-    assert suite.collaborators.count() == 0
+    assert suite.collaborations.count() == 0
 
 
 def test_strangers_and_viewers_edit_nothing(client, people):
-    from suites.models import SuiteCollaborator
 
     suite = make_suite(people.alice)
     private = make_suite(people.alice, name="hidden", visibility="private")
-    SuiteCollaborator.objects.create(suite=private, user=people.bob, role="view")
+    private.collaborations.create(user=people.bob, role="view")
     assert edit(client, people.charlie, suite).status_code == 403
     assert edit(client, people.charlie, private).status_code == 404
     assert edit(client, people.bob, private).status_code == 403

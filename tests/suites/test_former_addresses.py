@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from gym.accounts.tokens import create_token
 from suites import services
-from suites.models import FormerAddress, SuiteCollaborator
+from suites.models import FormerAddress
 from tests.factories import make_suite
 
 GONE = "This suite is not public any more"
@@ -16,7 +16,7 @@ GONE = "This suite is not public any more"
 @pytest.fixture
 def suite(people):
     made = make_suite(people.alice, name="cited", collaborator=people.bob)
-    SuiteCollaborator.objects.create(suite=made, user=people.dora, role="view")
+    made.collaborations.create(user=people.dora, role="view")
     return made
 
 

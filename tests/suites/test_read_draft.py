@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 
 from suites import services
 from suites.formats import read_suite
-from suites.models import SuiteCollaborator
 from suites.selectors import revisions_for
 from tests.factories import make_model, make_suite, suite_bytes
 
@@ -37,7 +36,7 @@ def make(people, visibility="public", frozen=True):
     if frozen:
         services.replace_draft(suite, read_suite(suite_bytes(name=SUITE, items=5)), actor=people.alice)
     for user, role in ((people.bob, "edit"), (people.dora, "view")):
-        SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
+        suite.collaborations.create(user=user, role=role)
     return suite
 
 

@@ -98,10 +98,9 @@ def test_private_and_unlisted_suites_are_in_the_lists_of_their_people_only(clien
 
 
 def test_a_viewing_collaborator_sees_an_unlisted_suite_in_the_list(client, people):
-    from suites.models import SuiteCollaborator
 
     suite = make_suite(people.alice, visibility="unlisted")
-    SuiteCollaborator.objects.create(suite=suite, user=people.bob, role="view")
+    suite.collaborations.create(user=people.bob, role="view")
     client.force_login(people.bob)
     assert titles(client) == ["agreement"]
 

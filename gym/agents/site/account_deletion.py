@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Q
 
 from gym.agents.models import AgentRun, AgentServer, AgentSuite
-from gym.sharing.models import Collaboration, Visibility
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
 from models_registry.models import AGENT, RegisteredModel
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 def kept_suites(user: User) -> Any:
     """Suites that others use: public ones, and those with collaborators or other people's runs."""
     others = AgentRun.objects.exclude(owner=user).values("suite")
-    shared = Collaboration.objects.filter(agent_suite__owner=user).values("agent_suite")
-    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | Q(pk__in=shared)
+    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
     return AgentSuite.objects.filter(owner=user).filter(relied_on)
 
 
@@ -29,8 +29,7 @@ def doomed_suites(user: User) -> Any:
 def doomed_agents(user: User) -> Any:
     """Agents that nobody else can use: private ones without collaborators, and those of a private model of the
     owner."""
-    shared = Collaboration.objects.filter(model__owner=user).values("model")
-    private = Q(visibility=Visibility.PRIVATE) & ~Q(pk__in=shared)
+    private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
     mute = Q(agent_server__wraps__visibility=Visibility.PRIVATE, agent_server__wraps__owner=user)
     return RegisteredModel.objects.filter(private | mute, owner=user, backend=AGENT)
 

@@ -36,7 +36,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
         return suites.filter(visibility=Visibility.PUBLIC)
     if user.is_staff:
         return suites
-    return suites.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, "agent_suite"))
+    return suites.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, AgentSuite))
 
 
 def listed(user: User | AnonymousUser) -> QuerySet[AgentSuite]:

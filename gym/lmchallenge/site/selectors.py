@@ -26,9 +26,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
     if not user.is_authenticated:
         return rows.exclude(visibility=Visibility.PRIVATE)
     return (
-        rows
-        if user.is_staff
-        else rows.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, "corpus"))
+        rows if user.is_staff else rows.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, Corpus))
     )
 
 
@@ -36,7 +34,7 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[Corpus]:
     """For lists: visible ones, less other people's unlisted ones."""
     rows = visible_to(user).defer(*HEAVY)
     if user.is_authenticated:
-        return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, "corpus"))
+        return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, Corpus))
     return rows.exclude(visibility=Visibility.UNLISTED)
 
 
@@ -54,7 +52,7 @@ def games_for(user: User | AnonymousUser) -> QuerySet[Game]:
     )
     text = Q(corpus=None) | ~Q(corpus__visibility=Visibility.PRIVATE)
     if user.is_authenticated:
-        text |= worked_on_by(user, "corpus", "corpus__")
+        text |= worked_on_by(user, Corpus, "corpus__")
     shown = text & Q(counted_at__isnull=False) & ~Q(visibility=Visibility.PRIVATE)
     if not user.is_authenticated:
         return rows.filter(shown)
@@ -90,7 +88,7 @@ def listed_games(user: User | AnonymousUser) -> QuerySet[Game]:
 
 def _on_unlisted(user: User) -> Q:
     return Q(corpus__isnull=False, corpus__visibility=Visibility.UNLISTED) & ~worked_on_by(
-        user, "corpus", "corpus__"
+        user, Corpus, "corpus__"
     )
 
 

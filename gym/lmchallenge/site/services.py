@@ -22,7 +22,8 @@ from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.quotas import CORPORA
 from gym.lmchallenge.site.storage import bounded_lines, named, pack
 from gym.sharing import addresses
-from gym.sharing.models import Collaboration, Visibility
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -165,8 +166,7 @@ def require(allowed: bool) -> None:
 def kept_corpora(user: User) -> Any:
     """Corpora that others rely on: public ones, and those with collaborators or other people's games."""
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
-    shared = Collaboration.objects.filter(corpus__owner=user).values("corpus")
-    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | Q(pk__in=shared)
+    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, Corpus)
     return Corpus.objects.filter(owner=user).filter(relied_on)
 
 

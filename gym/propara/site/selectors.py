@@ -30,7 +30,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
     return (
         sets
         if user.is_staff
-        else sets.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, "answer_set"))
+        else sets.filter(~Q(visibility=Visibility.PRIVATE) | worked_on_by(user, AnswerSet))
     )
 
 
@@ -38,7 +38,7 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
     """For lists: visible ones, less other people's unlisted ones."""
     sets = visible_to(user)
     if user.is_authenticated:
-        return sets.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, "answer_set"))
+        return sets.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, AnswerSet))
     return sets.exclude(visibility=Visibility.UNLISTED)
 
 

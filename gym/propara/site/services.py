@@ -22,7 +22,8 @@ from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, FormerSubm
 from gym.propara.site import permissions
 from gym.propara.site.quotas import ANSWER_SETS, SUBMISSIONS
 from gym.sharing import addresses
-from gym.sharing.models import Collaboration, Visibility
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
 
 if TYPE_CHECKING:
     from gym.accounts.models import User
@@ -306,8 +307,7 @@ def kept_sets(user: User) -> Any:
     """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     others = Submission.objects.exclude(owner=user).values("version__answer_set")
-    shared = Collaboration.objects.filter(answer_set__owner=user).values("answer_set")
-    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | Q(pk__in=shared))
+    return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AnswerSet))
 
 
 def doomed_sets(user: User) -> Any:

@@ -49,6 +49,7 @@ def people_rows(prefix: str, api: str, private: str, public: str, role: str) -> 
         ("GET", f"{prefix}-people", [public], members),
         ("POST", f"{prefix}-people", [private], ("in", 404, 403, 403, 400, 400)),
         ("POST", f"{prefix}-collaborator-role", [private, role], OWNER_ACTS),
+        ("POST", f"{prefix}-invitation-withdraw", [private, 999_999], ("in", 404, 403, 403, 404, 404)),
         ("POST", f"{prefix}-leave", [public], ("in", 403, 403, 403, 403, 403)),
         ("GET", f"{api}-people", [private], (401, 404, 200, 200, 200, 200)),
         ("GET", f"{api}-people", [public], (401, 403, 403, 403, 200, 200)),

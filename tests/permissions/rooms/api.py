@@ -11,7 +11,7 @@ from gym.runs.work.score_requests import queue_scores
 from gym.runs.work.services import queue_run
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
-from suites.models import Suite, SuiteCollaborator
+from suites.models import Suite
 from suites.services import open_draft
 from tests.factories import make_model, make_suite
 from tests.permissions.rooms import HIDDEN, NOT_THERE, OPEN, Row
@@ -26,9 +26,9 @@ def furnish(people: Any, world: dict[str, Any]) -> None:
     """A private suite of alice's with a draft, for bob to edit and dora to view; a run, and things to throw away."""
     for name in ("api-work", "api-doomed"):
         suite = make_suite(people.alice, name=name, visibility="private")
-        roles = ((people.bob, SuiteCollaborator.Role.EDIT), (people.dora, SuiteCollaborator.Role.VIEW))
+        roles = ((people.bob, "edit"), (people.dora, "view"))
         for user, role in roles:
-            SuiteCollaborator.objects.create(suite=suite, user=user, role=role)
+            suite.collaborations.create(user=user, role=role)
         open_draft(suite, actor=people.alice)
     open_draft(make_suite(people.alice, name="api-drafted"), actor=people.alice)
     world["secret-address"] = make_suite(people.alice, name="api-unlisted", visibility="unlisted").slug

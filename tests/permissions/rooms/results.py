@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gym.runs.models import SuiteRun
-from suites.models import SuiteCollaborator
 from suites.services import new_secret_address
 from tests.factories import make_model, make_revision
 from tests.permissions.rooms import FILL, HIDDEN, MEMBERS, OPEN, Row
@@ -53,7 +52,7 @@ LAST: list[Row] = [
 def furnish(people, world) -> None:
     """A run on an unlisted suite of alice's that has got a new secret address."""
     revision = make_revision(people.alice, name="renewed", visibility="unlisted", collaborator=people.bob)
-    SuiteCollaborator.objects.create(suite=revision.suite, user=people.dora, role="view")
+    revision.suite.collaborations.create(user=people.dora, role="view")
     model = make_model(people.alice, slug="renewed-model")
     run = SuiteRun.objects.create(revision=revision, model=model, owner=people.alice, policy={})
     world["run-before-renewal"] = run.key

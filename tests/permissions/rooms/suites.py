@@ -54,6 +54,7 @@ ROWS: list[Row] = [
     ("GET", "suite-people", ["public"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "suite-people", ["public"], FILL_OPEN),
     ("POST", "suite-collaborator-role", ["private", "bobs-role"], ("in", 404, 403, 403, 302, 302)),
+    ("POST", "suite-invitation-withdraw", ["private", 999_999], ("in", 404, 403, 403, 404, 404)),
     ("POST", "suite-new-address", ["private"], EDITORS_ACT),
     ("POST", "suite-new-address", ["public"], ("in", 403, 403, 403, 302, 302)),
     ("GET", "suite-revision", ["private", 1], HIDDEN),

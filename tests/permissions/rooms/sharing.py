@@ -1,0 +1,36 @@
+"""Who gets what: invitations, which are for the invited person alone. Here charlie is invited to things of alice's."""
+
+from __future__ import annotations
+
+from tests.factories import make_suite
+from tests.permissions.rooms import Row
+
+THINGS = ("page-accept", "page-decline", "api-accept", "api-decline", "taken-back")
+PAGE = ("in", 302, 404, 404, 404, 404)
+
+ROWS: list[Row] = [
+    ("GET", "api-invitations", [], (401, 200, 200, 200, 200, 200)),
+    ("GET", "suite-detail", ["page-accept"], (404, 404, 404, 404, 200, 200)),
+    ("GET", "api-people", ["page-accept"], (401, 404, 404, 404, 200, 200)),
+]
+LAST: list[Row] = [
+    ("POST", "invitation-accept", ["page-accept-offer"], PAGE),
+    ("POST", "invitation-decline", ["page-decline-offer"], PAGE),
+    ("POST", "api-invitation-accept", ["api-accept-offer"], (401, 200, 404, 404, 404, 404)),
+    ("DELETE", "api-invitation", ["api-decline-offer"], (401, 204, 404, 404, 404, 404)),
+    (
+        "POST",
+        "suite-invitation-withdraw",
+        ["taken-back", "taken-back-offer"],
+        ("in", 404, 404, 404, 302, 302),
+    ),
+]
+
+
+def furnish(people, world) -> None:
+    for name in THINGS:
+        suite = make_suite(people.alice, name=name, visibility="private")
+        offer = suite.invitations.create(
+            invited=people.charlie, inviter=people.alice, owner=people.alice, role="edit"
+        )
+        world[f"{name}-offer"] = offer.pk

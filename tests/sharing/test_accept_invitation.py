@@ -1,0 +1,116 @@
+"""The invited person sees an invitation on the profile, and accepts it there or by the API."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from gym.conflicts import Conflict
+from gym.sharing import invitations
+from gym.sharing.selectors import invitations_of
+from tests.factories import make_suite
+from tests.sharing.worlds import MAKERS, ROOMS, asked, status_of
+
+
+def accept_page(offer) -> str:
+    return reverse("invitation-accept", args=[offer.pk])
+
+
+@ROOMS
+def test_the_profile_and_the_front_page_tell_of_it_and_do_not_open_the_thing(client, people, prefix):
+    thing = MAKERS[prefix](people.alice)
+    offer = asked(people, thing)
+    client.force_login(people.bob)
+    assert "1 open invitation." in client.get("/").content.decode()
+    page = client.get(reverse("profile")).content.decode()
+    assert str(thing) in page
+    assert accept_page(offer) in page
+    assert thing.get_absolute_url() not in page
+    client.force_login(people.charlie)
+    assert "open invitation" not in client.get("/").content.decode()
+    assert accept_page(offer) not in client.get(reverse("profile")).content.decode()
+
+
+@ROOMS
+@pytest.mark.parametrize("role", ["edit", "view"])
+def test_who_accepts_on_the_page_has_the_role(client, people, prefix, role):
+    thing = MAKERS[prefix](people.alice)
+    offer = asked(people, thing, role)
+    client.force_login(people.bob)
+    assert client.post(accept_page(offer)).url == thing.get_absolute_url()
+    assert [(row.user, row.role) for row in thing.collaborations.all()] == [(people.bob, role)]
+    assert status_of(client, people.bob, thing.get_absolute_url()) == 200
+    assert not invitations_of(people.bob)
+
+
+@ROOMS
+def test_the_api_lists_it_and_accepts_it(client, people, prefix):
+    thing = MAKERS[prefix](people.alice)
+    offer = asked(people, thing, "view")
+    client.force_login(people.bob)
+    [row] = client.get(reverse("api-invitations")).json()["results"]
+    assert row.pop("created")
+    kind = str(thing._meta.verbose_name)
+    assert row == {"id": offer.pk, "kind": kind, "title": str(thing), "role": "view", "invited_by": "alice"}
+    found = client.post(reverse("api-invitation-accept", args=[offer.pk]))
+    assert found.json() == {"kind": kind, "slug": thing.slug, "title": str(thing), "role": "view"}
+    assert thing.collaborations.get().user == people.bob
+    assert client.get(reverse("api-invitations")).json()["results"] == []
+
+
+def test_nobody_accepts_for_another(client, people):
+    offer = asked(people, make_suite(people.alice))
+    for person in (people.alice, people.charlie, people.staff):
+        client.force_login(person)
+        assert client.post(accept_page(offer)).status_code == 404
+        assert client.post(reverse("api-invitation-accept", args=[offer.pk])).status_code == 404
+        with pytest.raises(Conflict):
+            invitations.accept(offer, actor=person)
+
+
+def lose_the_suite(people, suite):
+    type(suite).objects.update(owner=people.charlie)
+
+
+def close_the_account(people, suite):
+    people.alice.is_active = False
+    people.alice.save()
+
+
+def withdraw(people, suite):
+    invitations.withdraw(suite, suite.invitations.get(), actor=people.alice)
+
+
+def decline(people, suite):
+    invitations.decline(suite.invitations.get(), actor=people.bob)
+
+
+@pytest.mark.parametrize("end", [lose_the_suite, close_the_account, withdraw, decline])
+def test_an_invitation_that_no_longer_stands_cannot_be_accepted(client, people, end):
+    suite = make_suite(people.alice, visibility="private")
+    offer = asked(people, suite)
+    end(people, suite)
+    assert not invitations_of(people.bob)
+    with pytest.raises(Conflict):
+        invitations.accept(offer, actor=people.bob)
+    client.force_login(people.bob)
+    assert client.post(accept_page(offer)).status_code in {404, 409}
+    assert client.post(reverse("api-invitation-accept", args=[offer.pk])).status_code in {404, 409}
+    assert not suite.collaborations.exists()
+
+
+def test_staffs_invitation_ends_with_their_office(people):
+    suite = make_suite(people.alice, visibility="private")
+    offer = invitations.invite(suite, "bob", "edit", actor=people.staff)
+    people.staff.is_staff = False
+    people.staff.save()
+    with pytest.raises(Conflict):
+        invitations.accept(offer, actor=people.bob)
+
+
+def test_whom_staff_let_in_meanwhile_keeps_that_role(people):
+    suite = make_suite(people.alice)
+    offer = asked(people, suite, "view")
+    suite.collaborations.create(user=people.bob, role="edit")
+    invitations.accept(offer, actor=people.bob)
+    assert suite.collaborations.get().role == "edit"
