@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.runs.read.comparisons import on_both
+from gym.runs.read.comparison.selectors import on_both
 from gym.runs.work.services import queue_run
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by

@@ -15,7 +15,7 @@ from gym.lib.text import MOST_CHARACTERS
 from gym.runs.core.rules import RULES, rule_of
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import models_figure, regions_figure
-from gym.runs.read.comparisons import on_another
+from gym.runs.read.comparison.selectors import on_another
 from gym.runs.read.leaderboard.home import field_scores
 from gym.runs.read.scored import Scored, scored_runs
 from gym.runs.read.selectors import newest_and_unfinished

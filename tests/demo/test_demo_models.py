@@ -10,7 +10,7 @@ import pytest
 
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES, MODELS_DIR
 from gym.demo.measure import Measured, chance, measure, table
-from gym.runs.read.modified import MODIFIED
+from gym.runs.read.modifier_pairs import MODIFIED
 from models_registry.backends import Backend, check_config, load_backend, probe
 from models_registry.backends.ngram import NgramBackend
 from models_registry.engine.policy import ScoringPolicy

@@ -13,8 +13,8 @@ from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
 from gym.agents.site import selectors
 from gym.agents.site.selectors import Column, Row
-from gym.lib.charts.heat import heat_chart
-from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.heatmap import heat_chart
+from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.svg import Markup
 from gym.lib.charts.xy import Point, xy_chart
 from gym.runs.pages.figures import Figure

@@ -180,8 +180,13 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
         "passes": Count("pk", filter=Q(outcome="pass")),
         "others": Count("pk", filter=~Q(outcome="pass")),
     }
-    mixed = rows.values("case").alias(**both).filter(passes__gt=0, others__gt=0)
-    made = _latest(rows.filter(case__in=mixed.values("case")), by, HISTORY)
+    mixed = set(
+        rows.values("case").alias(**both).filter(passes__gt=0, others__gt=0).values_list("case", flat=True)
+    )
+    if not mixed:
+        return set()
+    # The cases by number: while its tables have no statistics, PostgreSQL asks a subquery again for every row.
+    made = _latest(rows.filter(case__in=mixed), by, HISTORY)
     groups = (
         CaseRun.objects.filter(pk__in=made.values("pk"))
         .order_by()

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gym.lib.charts.small import margin_strip, rate_bar
+from gym.lib.charts.inline import margin_strip, rate_bar
 from gym.lib.charts.svg import (
     Markup,
     Pen,

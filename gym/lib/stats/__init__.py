@@ -1,7 +1,15 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
-from .many import CORRECTIONS, HOLM, Correction, benjamini_hochberg, correction_of, holm, holm_of_known
 from .margins import MarginSummary, margin_summary
+from .multiple_comparisons import (
+    CORRECTIONS,
+    HOLM,
+    Correction,
+    benjamini_hochberg,
+    correction_of,
+    holm,
+    holm_of_known,
+)
 from .paired import (
     Difference,
     McNemar,

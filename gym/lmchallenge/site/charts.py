@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from gym.lib.charts.heat import heat_chart
+from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.xy import Point, xy_chart
 from gym.lmchallenge.models import Game
 from gym.runs.pages.figures import Figure

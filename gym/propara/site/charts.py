@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from gym.lib.charts.heat import heat_chart
-from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.heatmap import heat_chart
+from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.propara.core.grid import ACTIONS
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site.selectors import number_at

@@ -30,9 +30,9 @@ from gym.runs.api.query_parameters import (
     numbers_of,
 )
 from gym.runs.core.rules import RULES, Rule
-from gym.runs.read import comparisons
-from gym.runs.read.compare import MAX_SIDES, Pair, tests_in_words
-from gym.runs.read.comparisons import OnASuite
+from gym.runs.read.comparison import selectors
+from gym.runs.read.comparison.model import MAX_SIDES, Pair, tests_in_words
+from gym.runs.read.comparison.selectors import OnASuite
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
@@ -53,7 +53,7 @@ class Models(HeadedList):
         if len(models) < 2:
             raise invalid(FieldError("?model", "This compares two to five models.", "Write a,b"))
         rule, correction = _choices(self.query)
-        found = comparisons.on_all_suites(
+        found = selectors.on_all_suites(
             request.user,
             models,
             rule,
@@ -120,7 +120,7 @@ def _models(request: Request, query: dict[str, Any]) -> tuple[list[RegisteredMod
     base = query.get("base")
     if base and base not in names:
         raise invalid(FieldError("?base", f"“{base}” is none of the models.", "Name it in ?model, too."))
-    models = comparisons.models_named(request.user, sorted(names, key=lambda name: name != base))
+    models = selectors.models_named(request.user, sorted(names, key=lambda name: name != base))
     missing = [name for name in names if name not in {model.slug for model in models}]
     if missing:
         raise not_there(("model", name) for name in missing)
@@ -134,12 +134,12 @@ def _choices(query: dict[str, Any]) -> tuple[Rule, Correction]:
 def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Suite, OnASuite]:
     suite = get_or_404(visible_suites(request.user), slug=slug)
     (models, baseline), numbers = _models(request, query), numbers_of(query)
-    revisions = comparisons.chosen_revisions(suite, numbers)
+    revisions = selectors.chosen_revisions(suite, numbers)
     if missing := set(numbers) - {row.number for row in revisions}:
         raise not_there(("r", str(number)) for number in sorted(missing))
     if not revisions:
         raise invalid(FieldError("?r", "This suite has no frozen revision, and so no results."))
-    found = comparisons.on_a_suite(request.user, revisions, models, *_choices(query), baseline=baseline)
+    found = selectors.on_a_suite(request.user, revisions, models, *_choices(query), baseline=baseline)
     if found.left_out:
         n = len(found.sides) + len(found.left_out)
         hint = f"Without {'; '.join(found.left_out)} it fits."

@@ -7,9 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from gym.runs.api.paging import PageSerializer
-from gym.runs.core.gaps import Gap
+from gym.runs.core.missing_rates import Gap
 from gym.runs.read.comparability import FACTS
-from gym.runs.read.compare import Pair
+from gym.runs.read.comparison.model import Pair
 from gym.runs.read.leaderboard.export import mean_json
 from gym.runs.read.leaderboard.model import Mean
 from gym.runs.read.report import OUTCOME_NAMES

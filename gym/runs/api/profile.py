@@ -16,7 +16,7 @@ from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.export import note
 from gym.runs.read.leaderboard.model import Board
 from gym.runs.read.leaderboard.options import Options
-from gym.runs.read.profile import (
+from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
     robust_pairs,

@@ -13,7 +13,7 @@ from gym.api.requests import Query
 from gym.lib.stats import CORRECTIONS, HOLM
 from gym.runs.api.paging import PagesQuery
 from gym.runs.core.rules import EACH, RULES
-from gym.runs.read.compare import MAX_SIDES
+from gym.runs.read.comparison.model import MAX_SIDES
 from gym.runs.read.leaderboard.options import MAX_NAMES, MAX_WEIGHT, Options
 
 SORTS = ("sg", "name", "parameters", "missing")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.xy import Point, xy_chart
 from gym.runs.pages.figures import Figure
 from gym.runs.read.comparability import counted, in_words
-from gym.runs.read.compare import Pair, SuiteRow
-from gym.runs.read.compare_choices import Choices
-from gym.runs.read.comparisons import OnAllSuites, OnASuite
+from gym.runs.read.comparison.choices import Choices
+from gym.runs.read.comparison.model import Pair, SuiteRow
+from gym.runs.read.comparison.selectors import OnAllSuites, OnASuite
 
 
 def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:

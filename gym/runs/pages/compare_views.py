@@ -15,11 +15,11 @@ from gym.runs.core.rules import RULES
 from gym.runs.pages.compare_figures import items_figure, suites_figure
 from gym.runs.pages.figures import Figure
 from gym.runs.pages.run_figures import item_figure
-from gym.runs.read import comparisons
 from gym.runs.read.comparability import counted, in_words
-from gym.runs.read.compare import Side, tests_in_words
-from gym.runs.read.compare_choices import Choices, read_choices
-from gym.runs.read.comparisons import OnAllSuites, OnASuite
+from gym.runs.read.comparison import selectors
+from gym.runs.read.comparison.choices import Choices, read_choices
+from gym.runs.read.comparison.model import Side, tests_in_words
+from gym.runs.read.comparison.selectors import OnAllSuites, OnASuite
 from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, shown_sentence
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
@@ -76,7 +76,7 @@ def suites_per_page(choices: Choices) -> int:
 
 
 def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
-    return comparisons.on_all_suites(
+    return selectors.on_all_suites(
         request.user,
         choices.models,
         choices.options.rule,
@@ -128,7 +128,7 @@ def _require_all(*left_out: Sequence[str]) -> None:
 def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision]) -> OnASuite:
     if not revisions:
         raise Http404("This suite has no frozen revision, and so no results.")
-    return comparisons.on_a_suite(
+    return selectors.on_a_suite(
         request.user,
         revisions,
         choices.models,
@@ -151,7 +151,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
         "revision": revisions[0],
         "revisions": revisions,
         "wrong_revisions": wrong,
-        "all_revisions": comparisons.frozen_of(suite),
+        "all_revisions": selectors.frozen_of(suite),
         "found": found,
         "sides": found.sides,
         "pairs": found.pairs,

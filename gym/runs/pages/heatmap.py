@@ -7,7 +7,7 @@ from django.urls import reverse
 from gym.lib.charts.colour_steps import rate_step
 from gym.lib.charts.svg import Markup, element
 from gym.lib.number_format import percent
-from gym.runs.core.gaps import Gap, by_model
+from gym.runs.core.missing_rates import Gap, by_model
 from gym.runs.read.leaderboard.model import Board, Cell, Mean, Row
 
 DENSE = 400

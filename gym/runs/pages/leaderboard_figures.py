@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from gym.lib.charts.heat import heat_chart
-from gym.lib.charts.rows import RowMark, interval_rows
+from gym.lib.charts.heatmap import heat_chart
+from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.svg import Markup
 from gym.lib.charts.xy import Point, xy_chart
 from gym.lib.stats.intervals import Interval
@@ -26,7 +26,7 @@ from gym.runs.read.leaderboard.export import (
 )
 from gym.runs.read.leaderboard.model import Board, Mean
 from gym.runs.read.leaderboard.options import Options
-from gym.runs.read.profile import (
+from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
     robust_pairs,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.regions import Markup, Series, margin_strip, region_chart
-from gym.lib.charts.rows import RowMark, interval_rows
-from gym.lib.charts.strip import StripRow, StripToken, token_strip
+from gym.lib.charts.token_strip import StripRow, StripToken, token_strip
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.pages.figures import Figure

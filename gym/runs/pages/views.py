@@ -25,7 +25,7 @@ from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
 from gym.runs.read import report
-from gym.runs.read.comparisons import others_on
+from gym.runs.read.comparison.selectors import others_on
 from gym.runs.read.presenters import bare_sentences, has_tokens, result_context, shown_sentence
 from gym.runs.read.scored import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at

@@ -11,7 +11,7 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 
 from gym.lib.stats import weighted_mean
 from gym.lib.stats.intervals import Interval
-from gym.runs.core.gaps import Gap
+from gym.runs.core.missing_rates import Gap
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures

@@ -6,7 +6,7 @@ from typing import Any
 
 from gym.lib.paper_tables import Table
 from gym.lib.stats import Spread
-from gym.runs.core.gaps import by_model, in_words, some
+from gym.runs.core.missing_rates import by_model, in_words, some
 from gym.runs.core.rules import rule_json
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from gym.runs.read.presenters import MASKED_WORDS

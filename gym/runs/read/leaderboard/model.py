@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gym.lib.stats import Spread, holm_of_known
-from gym.runs.core.gaps import Gap
+from gym.runs.core.missing_rates import Gap
 from gym.runs.read.leaderboard.options import Options
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteRevision

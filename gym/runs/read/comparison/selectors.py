@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Prefetch, prefetch_related_objects
 
 from gym.lib.stats import Correction
-from gym.runs.core.gaps import Gap, by_model
+from gym.runs.core.missing_rates import Gap, by_model
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.comparability import BITS, RunDifference, run_differences
-from gym.runs.read.compare import (
+from gym.runs.read.comparison.model import (
     MAX_SIDES,
     ItemRow,
     Pair,

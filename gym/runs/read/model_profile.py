@@ -11,7 +11,7 @@ from gym.lib.stats import rate_difference, weighted_mean
 from gym.lib.stats.intervals import Interval
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from gym.runs.read.leaderboard.rows import group_of, tagged
-from gym.runs.read.modified import pairs_of
+from gym.runs.read.modifier_pairs import pairs_of
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 

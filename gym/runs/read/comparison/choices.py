@@ -10,8 +10,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from gym.lib.stats import Correction, correction_of
-from gym.runs.read import comparisons
-from gym.runs.read.compare import MAX_SIDES
+from gym.runs.read.comparison import selectors
+from gym.runs.read.comparison.model import MAX_SIDES
 from gym.runs.read.leaderboard.options import Options, read_options
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteRevision
@@ -44,7 +44,7 @@ class Choices:
         """Those of `r=`, the newest frozen one without; and what of `r=` is no frozen revision or too much."""
         wanted = self.numbers[:MAX_REVISIONS]
         numbers = [int(text) for text in wanted if text.isascii() and text.isdecimal() and len(text) < 9]
-        revisions = comparisons.chosen_revisions(suite, numbers)
+        revisions = selectors.chosen_revisions(suite, numbers)
         found = {row.number for row in revisions}
         wrong = [
             text for text in wanted if not text.isascii() or not text.isdecimal() or int(text) not in found
@@ -70,7 +70,7 @@ def read_choices(request: HttpRequest) -> Choices:
     options = read_options(request.GET)
     named = request.GET.get("base", "").replace("\0", "")[:80]
     names = tuple(dict.fromkeys([named, *options.models] if named else options.models))
-    models = comparisons.models_named(request.user, names)
+    models = selectors.models_named(request.user, names)
     return Choices(
         options=options,
         correction=correction_of(request.GET.get("correction", "")),
