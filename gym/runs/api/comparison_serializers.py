@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gym.runs.api.paging import PageSerializer
-from gym.runs.core.missing_rates import Gap
+from gym.runs.core.missing_rates import MissingRate
 from gym.runs.read.comparability import FACTS
 from gym.runs.read.comparison.model import Pair
 from gym.runs.read.leaderboard.export import mean_json
@@ -104,7 +104,7 @@ class BoardCellSerializer(serializers.Serializer):
     range_of_seeds = LimitsField("[least, greatest]; null where the row is one model")
 
 
-class GapSerializer(serializers.Serializer):
+class MissingRateSerializer(serializers.Serializer):
     """A model without a pass rate on a suite, and why."""
 
     model = serializers.CharField()
@@ -114,7 +114,7 @@ class GapSerializer(serializers.Serializer):
     predictions_held = serializers.IntegerField(allow_null=True)
     predictions = serializers.IntegerField(allow_null=True, help_text="of the suite")
 
-    def to_representation(self, gap: Gap) -> dict[str, Any]:
+    def to_representation(self, gap: MissingRate) -> dict[str, Any]:
         return gap.as_json()
 
 
@@ -128,7 +128,7 @@ class BoardRowSerializer(serializers.Serializer):
     score = MeanSerializer(allow_null=True, help_text="the SG score")
     tags = serializers.DictField(child=MeanSerializer(allow_null=True))
     suites = serializers.DictField(child=BoardCellSerializer(allow_null=True))
-    missing = GapSerializer(many=True, help_text="what is null in `suites`, and so not in the means")
+    missing = MissingRateSerializer(many=True, help_text="what is null in `suites`, and so not in the means")
 
 
 class BoardSerializer(PageSerializer):
@@ -225,7 +225,7 @@ class ComparedModelsHead(serializers.Serializer):
     correction = serializers.CharField(help_text="for many comparisons, by name")
     models = NamedModelSerializer(many=True, help_text="the baseline first")
     totals = TotalSerializer(many=True, help_text="of the other models, over all pages")
-    missing = GapSerializer(
+    missing = MissingRateSerializer(
         many=True, help_text="of suites that one of the models has run, over all pages: no pass rate"
     )
 
@@ -272,7 +272,7 @@ class ComparisonSerializer(serializers.Serializer):
     sides = SideSerializer(source="found.sides", many=True)
     unlike = RunDifferenceSerializer(source="found.unlike", many=True)
     not_run = serializers.ListField(source="found.not_run", child=serializers.CharField())
-    missing = GapSerializer(
+    missing = MissingRateSerializer(
         source="found.gaps", many=True, help_text="runs without a pass rate under the rule"
     )
     pairs = PairSerializer(source="found.pairs", many=True)
@@ -370,7 +370,7 @@ class ProfileSerializer(serializers.Serializer):
     rule = RuleSerializer()
     note = serializers.CharField()
     score = MeanSerializer(allow_null=True)
-    missing = GapSerializer(many=True, help_text="suites that are not in the score")
+    missing = MissingRateSerializer(many=True, help_text="suites that are not in the score")
     tags = TagRowSerializer(many=True)
     suites = AgainstFieldSerializer(many=True, help_text="that others have run too, greatest advantage first")
     strengths = serializers.ListField(child=serializers.CharField())

@@ -14,7 +14,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Gap:
+class MissingRate:
     """A model without a rate on a suite. `run`: the one that counts, if there is any; it holds `held` of the suite's
     `of` predictions, and the rule needs others. `suite`: its key in the table."""
 
@@ -52,7 +52,7 @@ def some(names: Sequence[str], most: int = MOST_NAMED) -> str:
     return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
-def grouped_gaps(gaps: Iterable[Gap], most: int = MOST_NAMED) -> list[str]:
+def grouped_gaps(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> list[str]:
     """ "a, b (not run)", the suites with the same reason together; what was run comes first."""
     by_why: dict[str, list[str]] = {}
     for gap in sorted(gaps, key=lambda gap: not gap.run):
@@ -60,15 +60,15 @@ def grouped_gaps(gaps: Iterable[Gap], most: int = MOST_NAMED) -> list[str]:
     return [f"{some(list(dict.fromkeys(names)), most)} ({why})" for why, names in by_why.items()]
 
 
-def by_model(gaps: Iterable[Gap], most: int = MOST_NAMED) -> Mapping[str, str]:
+def by_model(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> Mapping[str, str]:
     """Label of the model -> its gaps in words."""
-    found: dict[str, list[Gap]] = {}
+    found: dict[str, list[MissingRate]] = {}
     for gap in gaps:
         found.setdefault(gap.label, []).append(gap)
     return {label: "; ".join(grouped_gaps(rows, most)) for label, rows in found.items()}
 
 
-def in_words(gaps: Sequence[Gap]) -> str:
+def in_words(gaps: Sequence[MissingRate]) -> str:
     """For a note: first what was run and has no rate, then what was not run."""
     lacking, not_run = [gap for gap in gaps if gap.run], [gap for gap in gaps if not gap.run]
     parts = []

@@ -7,7 +7,7 @@ from django.urls import reverse
 from gym.lib.charts.colour_steps import rate_step
 from gym.lib.charts.svg import Markup, element
 from gym.lib.number_format import percent
-from gym.runs.core.missing_rates import Gap, by_model
+from gym.runs.core.missing_rates import MissingRate, by_model
 from gym.runs.read.leaderboard.model import Board, Cell, Mean, Row
 
 DENSE = 400
@@ -133,7 +133,7 @@ def _policy(cell: Cell) -> str:
     return f", not the default policy: {cell.policy}" if cell.policy else ""
 
 
-def _missing(gap: Gap | None, link: str) -> Markup:
+def _missing(gap: MissingRate | None, link: str) -> Markup:
     """`gap`: of what was run and has no rate; None for what was not run."""
     if gap is not None:
         words = f"no pass rate under this rule: {gap.why}"

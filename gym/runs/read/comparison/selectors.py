@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Prefetch, prefetch_related_objects
 
 from gym.lib.stats import Correction
-from gym.runs.core.missing_rates import Gap, by_model
+from gym.runs.core.missing_rates import MissingRate, by_model
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read.comparability import BITS, RunDifference, run_differences
@@ -55,7 +55,7 @@ class OnAllSuites:
     rows: list[SuiteRow]
     totals: list[Total]
     unknown: list[str]
-    gaps: list[Gap]
+    gaps: list[MissingRate]
 
     @cached_property
     def missing(self) -> Mapping[str, str]:
@@ -78,7 +78,7 @@ class OnASuite:
     left_out: list[str]
     pairs: list[Pair]
     items: list[ItemRow]
-    gaps: list[Gap]
+    gaps: list[MissingRate]
 
     @property
     def n_items(self) -> int:
@@ -141,19 +141,19 @@ def _gaps(
     runs: dict[tuple[int, int], SuiteRun],
     rule: Rule,
     expected: dict[int, int],
-) -> list[Gap]:
+) -> list[MissingRate]:
     """Models without a rate on revisions that one of them has run."""
     ran = {revision for revision, _ in runs}
     found = []
     for revision, model in [(row, model) for row in revisions if row.pk in ran for model in models]:
         run = runs.get((revision.pk, model.pk))
         if run is None:
-            found.append(Gap(model.slug, model.label, revision.suite.slug, rule))
+            found.append(MissingRate(model.slug, model.label, revision.suite.slug, rule))
         elif scored(run, rule).rate is None:
             held = len(run.prediction_results.all())
             of = expected.get(revision.pk, 0)
             key = revision.suite.slug
-            found.append(Gap(model.slug, model.label, key, rule, run.key, run.is_uploaded, held, of))
+            found.append(MissingRate(model.slug, model.label, key, rule, run.key, run.is_uploaded, held, of))
     return found
 
 

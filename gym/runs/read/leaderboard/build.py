@@ -11,7 +11,7 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, Whe
 
 from gym.lib.stats import weighted_mean
 from gym.lib.stats.intervals import Interval
-from gym.runs.core.missing_rates import Gap
+from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
@@ -46,7 +46,7 @@ def leaderboard(
     found, lacking = _scores(chosen, models, options)
     shown = _shown_models(found if options.common else {**found, **lacking}, models, options)
     tell_apart(shown)
-    dropped: tuple[Gap, ...] = ()
+    dropped: tuple[MissingRate, ...] = ()
     if options.common:
         common = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
         dropped = _dropped([row for row in chosen if row not in common], shown, lacking)
@@ -112,7 +112,7 @@ _OTHER_POLICY = Case(
 
 def _scores(
     revisions: Sequence[SuiteRevision], models: dict[int, RegisteredModel], options: Options
-) -> tuple[dict[tuple[int, int], Cell], dict[tuple[int, int], Gap]]:
+) -> tuple[dict[tuple[int, int], Cell], dict[tuple[int, int], MissingRate]]:
     """(revision, model) -> the run that counts (evaluations.policies), if it has a rate under the rule; and the gaps
     where it has none."""
     by_pk = {row.pk: row for row in revisions}
@@ -150,7 +150,7 @@ def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
 
 def _lacking(
     rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
-) -> dict[tuple[int, int], Gap]:
+) -> dict[tuple[int, int], MissingRate]:
     """Of runs without a rate: how many of the suite's predictions they hold. Asks nothing where there are none."""
     if not rows:
         return {}
@@ -162,7 +162,7 @@ def _lacking(
         )
     )
     return {
-        (revision, model): Gap(
+        (revision, model): MissingRate(
             models[model].slug, "", "", options.rule, row[0], row[-2] == SuiteRun.Source.UPLOADED,
             held[row[0]], expected[revision],
         )
@@ -173,8 +173,8 @@ def _lacking(
 def _dropped(
     revisions: Sequence[SuiteRevision],
     models: Sequence[RegisteredModel],
-    lacking: dict[tuple[int, int], Gap],
-) -> tuple[Gap, ...]:
+    lacking: dict[tuple[int, int], MissingRate],
+) -> tuple[MissingRate, ...]:
     return tuple(
         replace(lacking[row.pk, model.pk], label=model.label, suite=row.suite.slug)
         for row in revisions
@@ -220,14 +220,14 @@ def _row(
     columns: Sequence[Column],
     tags: Sequence[str],
     found: dict[tuple[int, int], Cell],
-    lacking: dict[tuple[int, int], Gap],
+    lacking: dict[tuple[int, int], MissingRate],
     rule: Rule,
 ) -> Row:
     cells = tuple(found.get((column.revision.pk, model.pk)) for column in columns)
     gaps = tuple(
         replace(gap, label=model.label, suite=column.key)
         if (gap := lacking.get((column.revision.pk, model.pk)))
-        else Gap(model.slug, model.label, column.key, rule)
+        else MissingRate(model.slug, model.label, column.key, rule)
         for column, cell in zip(columns, cells, strict=True)
         if cell is None
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gym.lib.stats import Spread, holm_of_known
-from gym.runs.core.missing_rates import Gap
+from gym.runs.core.missing_rates import MissingRate
 from gym.runs.read.leaderboard.options import Options
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteRevision
@@ -94,7 +94,7 @@ class Row:
     cells: tuple[Cell | None, ...]
     score: Mean | None
     tags: tuple[Mean | None, ...]
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[MissingRate, ...] = ()
     label: str = ""
 
     @property
@@ -121,7 +121,7 @@ class Board:
     all_models: tuple[RegisteredModel, ...] = ()
     unknown: tuple[str, ...] = ()
     has_groups: bool = False
-    dropped: tuple[Gap, ...] = ()
+    dropped: tuple[MissingRate, ...] = ()
     """Why `common` leaves out suites that its models have run."""
 
     @property
@@ -147,12 +147,12 @@ class Board:
         ]
 
     @cached_property
-    def gaps(self) -> list[Gap]:
+    def gaps(self) -> list[MissingRate]:
         """Everything that has no rate here."""
         return [gap for row in self.rows for gap in row.gaps]
 
     @cached_property
-    def lacking(self) -> list[Gap]:
+    def lacking(self) -> list[MissingRate]:
         """What was run and has no rate under the rule."""
         return [gap for gap in self.gaps if gap.run]
 
