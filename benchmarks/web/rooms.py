@@ -112,6 +112,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
         "api-compare-items": ([suite], api),
         "api-diff": (["edited", 1, 2], {}),
         "api-lint": ([suite], {}),
+        "api-invitations": ([], {}),
         "api-people": ([suite], {}),
         "api-collection-people": (["in-the-making"], {}),
         "api-model-people": ([models[0].slug], {}),

@@ -93,7 +93,7 @@ class Invitation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.inviter} invites {self.invited} to {self.thing}: {self.get_role_display()}"
+        return f"{self.inviter} invites {self.invited}: {self.get_role_display().lower()}"
 
     @property
     def user(self) -> Any:
