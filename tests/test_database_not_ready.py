@@ -22,6 +22,7 @@ from tests.test_house import ROOT, own_commands
 SUITE = str(ROOT / "gym" / "demo" / "data" / "suites" / "npi.json")
 OF_THEIR_OWN = {
     "serve": "migrates by itself (tests/jobs/test_serve.py)",
+    "migrate": "makes the tables",
     "doctor": "reports it among what else it finds",
     "lmc": "uses the database for models of the site only",
 }

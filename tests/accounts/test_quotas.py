@@ -103,14 +103,15 @@ def test_what_a_collaborator_adds_counts_for_the_owner_who_is_not_told_as_you(pe
 
 
 def test_nobody_is_handed_more_than_they_may_keep(people, settings):
-    from gym.sharing import services
+    from gym.sharing import invitations
 
     settings.GYM_QUOTA_MODELS = (1, 0)
     register(people.bob)
     model = register(people.alice)
     row = model.collaborations.create(user=people.bob)
+    offer = invitations.offer_ownership(model, row, actor=people.alice)
     with pytest.raises(OverQuota, match="bob may not keep more models"):
-        services.hand_over(model, row, actor=people.alice)
+        invitations.accept(offer, actor=people.bob)
     model.refresh_from_db()
     assert model.owner == people.alice
 

@@ -196,14 +196,21 @@ def test_results_computed_elsewhere_are_looked_at_kept_and_taken_back(client, pe
     assert (bad.status_code, bad.json()["code"]) == (400, "unreadable")
 
 
+def accept(send):
+    [invitation] = ok(send("get", "invitations/", who="dora"))["results"]
+    ok(send("post", f"invitations/{invitation['id']}/accept/", who="dora"))
+
+
 def test_people_of_a_suite_come_and_go(send, people, world):
     people_of = "suites/public-suite/people/"
     assert ok(send("post", people_of, {"username": "dora", "role": "view"}), 201)["role"] == "view"
     again = send("post", people_of, {"username": "dora", "role": "view"})
     assert "already" in again.json()["detail"]
     assert ok(send("patch", f"{people_of}dora/", {"role": "edit"}))["role"] == "edit"
+    accept(send)
     assert [row["username"] for row in ok(send("get", people_of, who="dora"))["results"]] == ["dora"]
     assert ok(send("patch", f"{people_of}dora/", {"role": "owner"}))["role"] == "owner"
+    accept(send)
     assert ok(send("get", "suites/public-suite/"))["owner"] == "dora"
     ok(send("delete", f"{people_of}alice/", who="alice"), 204)
     assert send("get", people_of, who="alice").status_code == 403

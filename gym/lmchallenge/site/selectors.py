@@ -72,7 +72,7 @@ def game_at(user: User | AnonymousUser, key: str) -> QuerySet[Game]:
     if not user.is_authenticated:
         before &= Q(pk=None)
     elif not user.is_staff:
-        before &= Q(owner=user) | worked_on_by(user, "corpus", "corpus__")
+        before &= Q(owner=user) | worked_on_by(user, Corpus, "corpus__")
     return games_for(user).filter(Q(key=key) | before)
 
 

@@ -76,7 +76,7 @@ def submission_at(user: User | AnonymousUser, key: str) -> QuerySet[Submission]:
     if not user.is_authenticated:
         before &= Q(pk=None)
     elif not user.is_staff:
-        before &= Q(owner=user) | worked_on_by(user, "answer_set", "version__answer_set__")
+        before &= Q(owner=user) | worked_on_by(user, AnswerSet, "version__answer_set__")
     return submissions_for(user).filter(Q(key=key) | before)
 
 
