@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,21 @@ def test_templates_switch_escaping_off_nowhere():
         text = path.read_text(encoding="utf-8")
         for word in ("|safe", "autoescape off", "safeseq", "<style", " style=", "onclick=", "hx-on"):
             assert word not in text, (path.name, word)
+
+
+def test_every_file_and_module_that_the_docs_name_is_there():
+    missing = []
+    for page in (*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        text = page.read_text(encoding="utf-8")
+        files = r"`((?:gym|suites|models_registry|tests|benchmarks)/[\w./]+\.(?:py|js|json|html))\b"
+        for name in re.findall(files, text):
+            if not (ROOT / name).exists():
+                missing.append(f"{page.name}: {name}")
+        for name in re.findall(r"`((?!gym\.example)(?:gym|suites|models_registry)(?:\.[a-z_]+)+)", text):
+            folder = ROOT.joinpath(*name.split(".")[:2])
+            if not (folder.is_dir() or folder.with_suffix(".py").exists()):
+                missing.append(f"{page.name}: {name}")
+    assert missing == []
 
 
 def own_commands() -> list[str]:

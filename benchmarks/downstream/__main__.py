@@ -19,7 +19,7 @@ import time
 import numpy as np
 
 from gym.runs.core.compute import Measured, joined_sentences
-from gym.runs.core.outcomes import Grid, judge_all
+from gym.runs.core.outcomes import Grid, evaluate_predictions
 from gym.runs.core.token_arrays import align_all, columns_of, share_prefixes, values_of
 from models_registry.engine import ScoringPolicy, TokenScores, share_prefix_scores
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
@@ -79,7 +79,7 @@ def at_once(
     aligned = align_all(joined, columns, 6)
     values = values_of(columns, aligned, 6)
     grid = Measured(document, joined, scores, POLICY, columns, aligned, values).grid()
-    return [row.outcomes for row in judge_all(document, grid, 5e-4)]
+    return [row.outcomes for row in evaluate_predictions(document, grid, 5e-4)]
 
 
 def one_by_one(
@@ -95,7 +95,7 @@ def one_by_one(
         for region, value in enumerate(values.values, start=1):
             bits[sentence.condition, region][place[sentence.item]] = value
         bits[sentence.condition, "*"][place[sentence.item]] = values.total
-    return [row.outcomes for row in judge_all(document, Grid(items, bits, tokens), 5e-4)]
+    return [row.outcomes for row in evaluate_predictions(document, Grid(items, bits, tokens), 5e-4)]
 
 
 def main() -> None:

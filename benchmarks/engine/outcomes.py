@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.engine.workload import suite_files
 from gym.runs.core.compute import measure
-from gym.runs.core.outcomes import judge_all
+from gym.runs.core.outcomes import evaluate_predictions
 from models_registry.engine import ERROR_BITS, ScoringPolicy, TokenScores, margin_bound
 from suites.formats import SuiteDocument, read_suite
 
@@ -62,7 +62,7 @@ def _margins(scores: Sequence[TokenScores]) -> NDArray[np.float64]:
 
 def _judged(document: SuiteDocument, scores: Sequence[TokenScores], left_to_right: bool) -> list[Judged]:
     grid = measure(document, scores, ScoringPolicy(), left_to_right=left_to_right).grid()
-    return [(one.outcomes, one.close) for one in judge_all(document, grid, ERROR_BITS["float32"])]
+    return [(one.outcomes, one.close) for one in evaluate_predictions(document, grid, ERROR_BITS["float32"])]
 
 
 def _counted(pairs: Iterable[tuple[Judged, Judged]]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, waited_for, workers
 from gym.runs.core.rules import RULES, rule_of
-from gym.runs.read.leaderboard.home import front_table
+from gym.runs.read.leaderboard.home import home_table
 from gym.runs.read.selectors import listed_runs, under_way
 from gym.sharing.selectors import invitations_of
 
@@ -28,11 +28,11 @@ MOST_SUITES, MOST_MODELS = 25, 12
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: table (results.front.FrontTable), rule, rules, active_runs (queued or running, newest first),
+    """Context: table (HomeTable), rule, rules, active_runs (queued or running, newest first),
     invitations (open ones of who reads)."""
     rule = rule_of(request.GET.get("rule", ""))
     context = {
-        "table": front_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
+        "table": home_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
         "rule": rule,
         "rules": list(RULES.values()),
         "active_runs": under_way(listed_runs(request.user))[:10],

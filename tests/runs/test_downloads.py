@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
-from gym.runs.core.uploaded import apply, read_results
+from gym.runs.core.uploaded import fit_part, read_results
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
 from suites.selectors import document_of
@@ -89,7 +89,7 @@ def test_the_api_has_the_same_tables(client, run, what):
 def test_what_was_downloaded_can_be_uploaded_again(client, run, what):
     uploaded = read_results(get(client, run, f"{what}.csv").encode())
     assert uploaded.kind == what
-    result = apply(uploaded.parts[0], document_of(run.revision)).result
+    result = fit_part(uploaded.parts[0], document_of(run.revision)).result
     stored = run.prediction_results.get()
     assert [code == 1 for code in result.predictions[0].outcomes] == [code == 1 for code in stored.outcomes]
     if what != "outcomes":

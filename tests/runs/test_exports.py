@@ -16,7 +16,7 @@ from scipy.stats import binomtest, t
 from statsmodels.stats.proportion import proportion_confint
 
 from gym.jobs.testing import run_pending
-from gym.runs.core.uploaded import apply
+from gym.runs.core.uploaded import fit_part
 from gym.runs.work import services
 from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision
@@ -223,7 +223,7 @@ def test_evaluated_json_is_read_back_as_results(client, run):
 
     response = client.get(reverse("export-evaluated", args=[run.key]))
     uploaded = read_results(response.content)
-    result = apply(uploaded.parts[0], document_of(run.revision)).result
+    result = fit_part(uploaded.parts[0], document_of(run.revision)).result
     ours = list(run.prediction_results.order_by("position"))
     assert [row.outcomes for row in result.predictions] == [row.outcomes for row in ours]
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from gym.downloads import csv_text
 from gym.lib.bibtex import bibtex
 from gym.lib.problems import FormatError
-from gym.runs.core.uploaded import apply, read_results
+from gym.runs.core.uploaded import fit_part, read_results
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from suites.formats import read_suite
 from suites.selectors import document_of
@@ -115,13 +115,13 @@ def test_a_prediction_that_cannot_be_told_is_named(rows, said):
     document = read_suite(suite_bytes(items=1, predictions=predictions))
     [part] = read_results(rows.encode()).parts
     with pytest.raises(FormatError, match=said):
-        apply(part, document)
+        fit_part(part, document)
 
 
 def test_a_number_alone_says_which_prediction_it_is():
     document = read_suite(suite_bytes(items=2, formulas=(AGREEMENT, OTHER)))
     [part] = read_results(b"prediction_number,item,held\n2,1,1\n2,2,0\n").parts
-    [found] = apply(part, document).result.predictions
+    [found] = fit_part(part, document).result.predictions
     assert (found.position, found.outcomes) == (1, [1, 0])
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from gym.runs.core.rules import ALL, EACH, FIRST
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.home import field_scores, front_table
+from gym.runs.read.leaderboard.home import field_scores, home_table
 from gym.runs.read.leaderboard.options import Options
 from suites import services as suites
 from suites.formats import read_suite
@@ -27,7 +27,7 @@ def run(people):
 
 
 def front(user, rule=EACH):
-    return front_table(user, rule, most_suites=25, most_models=12)
+    return home_table(user, rule, most_suites=25, most_models=12)
 
 
 @pytest.mark.parametrize("rule", [EACH, ALL, FIRST])

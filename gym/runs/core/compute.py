@@ -14,7 +14,14 @@ import numpy as np
 
 from gym.lib.stats.intervals import mean_interval
 from gym.runs.core.needed import needed_cells
-from gym.runs.core.outcomes import ASSUMED_ERROR_BITS, Grid, PredictionOutcome, Reference, judge_all, listed
+from gym.runs.core.outcomes import (
+    ASSUMED_ERROR_BITS,
+    Grid,
+    PredictionOutcome,
+    Reference,
+    evaluate_predictions,
+    listed,
+)
 from gym.runs.core.token_arrays import (
     Aligned,
     Bools,
@@ -186,7 +193,9 @@ def evaluate_document(
     `left_to_right` as `ModelFacts` has it."""
     measured = measure(document, scores, policy, left_to_right=left_to_right)
     grid = measured.grid()
-    return RunResult(grid.items, measured.rows(), judge_all(document, grid, error_bits), measured.summary())
+    return RunResult(
+        grid.items, measured.rows(), evaluate_predictions(document, grid, error_bits), measured.summary()
+    )
 
 
 def result_of_rows(
@@ -202,7 +211,7 @@ def result_of_rows(
     tokens = tokens.reshape(n, width)
     grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
     summary = _summarise(document, regions, np.zeros(regions.shape, np.bool_), rows)
-    return RunResult(grid.items, rows, judge_all(document, grid, error_bits), summary)
+    return RunResult(grid.items, rows, evaluate_predictions(document, grid, error_bits), summary)
 
 
 def _grid(

@@ -92,12 +92,12 @@ def outcomes_alone(position: int, prediction: PredictionDoc, held: Sequence[bool
     )
 
 
-def judge_all(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
+def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
     """Every prediction of the document over all items."""
-    return [judge(number, one, grid, error_bits) for number, one in enumerate(document.predictions)]
+    return [evaluate_prediction(number, one, grid, error_bits) for number, one in enumerate(document.predictions)]
 
 
-def judge(
+def evaluate_prediction(
     position: int, prediction: PredictionDoc, grid: Grid, error_bits: float = ASSUMED_ERROR_BITS
 ) -> PredictionOutcome:
     """Outcome of one formula for every item."""

@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.lib.problems import FormatError, Notice, Problem
 from gym.lib.text import listing
-from gym.runs.core.uploaded import KINDS, Applied, Part, Uploaded, apply, has_text, read_results
+from gym.runs.core.uploaded import KINDS, FittedPart, Part, Uploaded, fit_part, has_text, read_results
 from models_registry.models import RegisteredModel
 from suites import permissions as suite_permissions
 from suites.formats import SuiteDocument
@@ -41,7 +41,7 @@ class PlannedRun:
 
     part: Part
     revision: SuiteRevision
-    applied: Applied | None = None
+    applied: FittedPart | None = None
     problems: list[Problem] = field(default_factory=list)
     model: RegisteredModel | None = None
 
@@ -160,7 +160,7 @@ def _fitting(
 def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) -> PlannedRun:
     """A part on a revision. One that calls its suite something else has to have the suite's sentences."""
     try:
-        applied = apply(part, document)
+        applied = fit_part(part, document)
     except FormatError as error:
         return PlannedRun(part, revision, problems=error.problems)
     if part.suite and part.suite not in _names(revision):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gym.downloads import csv_text
 from gym.lib.problems import FormatError
 from gym.runs.core.compute import RunResult
-from gym.runs.core.uploaded import KINDS, apply, read_results
+from gym.runs.core.uploaded import KINDS, fit_part, read_results
 from gym.runs.read import report
 from tests.runs.uploaded.worlds import document, golden
 
@@ -21,7 +21,7 @@ HELD = [1, 0, 1]
 
 def applied(data: bytes, doc=None, **options):
     [part] = read_results(data, **options).parts
-    return apply(part, doc or document())
+    return fit_part(part, doc or document())
 
 
 def problems(data: bytes, doc=None, **options) -> str:
@@ -108,7 +108,7 @@ def test_the_table_of_the_command_line_comes_back_as_it_was():
     text = csv_text(report.REGION_HEADER, report.region_rows(doc, result, "agreement", "m"))
     uploaded = read_results(text.encode())
     assert uploaded.kind == "regions"
-    found = apply(uploaded.parts[0], doc).result
+    found = fit_part(uploaded.parts[0], doc).result
     assert found.predictions[0].outcomes == HELD
     assert [row.regions for row in found.sentences] == [row.regions for row in result.sentences]
     assert found.predictions[0].margins == result.predictions[0].margins
@@ -193,7 +193,7 @@ def test_no_bytes_raise_anything_else(data, kind):
     for prefix in (b"", b"{", b"item,correct\n", b"sentence_id\ttoken_id\ttoken\tsurprisal\n"):
         try:
             for part in read_results(prefix + data, kind=kind).parts:
-                apply(part, document())
+                fit_part(part, document())
         except FormatError as error:
             assert error.problems
 
@@ -214,6 +214,6 @@ def test_no_json_raises_anything_else(value):
             given_data = golden("lmzoo.tsv") if options else data
             try:
                 for part in read_results(given_data, **options).parts:
-                    apply(part, document())
+                    fit_part(part, document())
             except FormatError as error:
                 assert error.problems

@@ -1,26 +1,26 @@
 """Results that were computed elsewhere: reading the files and fitting them to a suite. Pure: no Django, no torch.
 
 `read_results` takes the bytes of one file (and of an LM Zoo spec) and gives parts, each about one model on one suite;
-`apply` fits a part to a suite document and judges it. Both raise `FormatError` with every problem found.
+`fit_part` fits a part to a suite document and judges it. Both raise `FormatError` with every problem found.
 docs/uploading-results.md describes the files.
 """
 
 from __future__ import annotations
 
 from .contents import KINDS, MAX_BYTES, UNITS, OutcomePart, Part, ScorePart, Uploaded, has_text
-from .fit import Applied, apply
+from .fit import FittedPart, fit_part
 from .reader import read_results
 
 __all__ = [
     "KINDS",
     "MAX_BYTES",
     "UNITS",
-    "Applied",
+    "FittedPart",
     "OutcomePart",
     "Part",
     "ScorePart",
     "Uploaded",
-    "apply",
+    "fit_part",
     "has_text",
     "read_results",
 ]

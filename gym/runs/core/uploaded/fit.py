@@ -11,7 +11,7 @@ from gym.runs.core.compute import RunResult, SentenceResult, metric_of, result_o
 from gym.runs.core.outcomes import outcomes_alone
 from gym.runs.core.uploaded.contents import FileSentence, OutcomePart, OutcomeRow, Part, ScorePart
 from gym.runs.core.uploaded.outcome_tables import numbering
-from gym.runs.core.uploaded.token_alignment import lay_sentences
+from gym.runs.core.uploaded.token_alignment import align_sentences
 from suites.formats import SentenceDoc, SuiteDocument
 from suites.formats.documents import METRICS
 
@@ -19,7 +19,7 @@ LISTED = 12
 
 
 @dataclass(frozen=True)
-class Applied:
+class FittedPart:
     """A part as results of a suite. `missing` says in words what the file could not give.
 
     `metric` is empty for outcomes; `end_scored`: some end token has bits; `shift` was added to the file's item numbers.
@@ -37,7 +37,7 @@ class Applied:
         return [row for row in self.result.sentences if row.failure]
 
 
-def apply(part: Part, document: SuiteDocument) -> Applied:
+def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
     """Raises `FormatError` when the part does not fit the suite."""
     report = Report()
     if isinstance(part, OutcomePart):
@@ -52,7 +52,7 @@ def apply(part: Part, document: SuiteDocument) -> Applied:
     if part.kind in {"lmzoo", "tokens"}:
         found = _by_number(part, document, report) if part.numbered else _by_name(part, document, report)
         report.raise_problems()
-        rows, end_scored = lay_sentences(part, document, found, metric, report)
+        rows, end_scored = align_sentences(part, document, found, metric, report)
         if any(not token.number >= 0 for sentence in part.sentences for token in sentence.tokens):
             missing.append("token ids")
     else:
@@ -61,7 +61,7 @@ def apply(part: Part, document: SuiteDocument) -> Applied:
     _refuse_if_nothing_fits(rows, report)
     report.raise_problems()
     result = result_of_rows(document, rows)
-    return Applied(result, tuple(missing), tuple(report.notices), metric, end_scored)
+    return FittedPart(result, tuple(missing), tuple(report.notices), metric, end_scored)
 
 
 def _check_signs(part: ScorePart, report: Report) -> None:
@@ -168,7 +168,7 @@ def _refuse_if_nothing_fits(rows: Sequence[SentenceResult], report: Report) -> N
         report.problem("file", f"none of the {len(rows)} sentences could be read", "Is this the right suite?")
 
 
-def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Applied:
+def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> FittedPart:
     if not document.predictions:
         report.problem(
             "file", "the suite makes no prediction, so there is nothing these outcomes could be of"
@@ -196,7 +196,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> App
             message = f"one outcome per item: taken as that of the first prediction, “{labels[0]}”"
             report.notice("file", message)
     result = RunResult(list(document.items), [], predictions, [])
-    return Applied(result, tuple(missing), tuple(report.notices), shift=shift or 0)
+    return FittedPart(result, tuple(missing), tuple(report.notices), shift=shift or 0)
 
 
 def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> dict[int, list[OutcomeRow]]:

@@ -1,4 +1,4 @@
-"""Tokens of a file laid on the sentences of a suite."""
+"""Tokens of a file aligned with the sentences of a suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suites.formats import SuiteDocument
 from suites.regions import JOIN_POLICIES, AlignmentError, JoinedSentence, align, join
 
 
-def lay_sentences(
+def align_sentences(
     part: ScorePart,
     document: SuiteDocument,
     found: Sequence[FileSentence | None],
@@ -27,7 +27,7 @@ def lay_sentences(
     policy = ScoringPolicy(metric=metric)
     rules = part.rules or TokenRules()
     budget = SearchBudget()
-    laid: list[JoinedSentence] = []
+    aligned: list[JoinedSentence] = []
     scored: list[Scores] = []
     free = unknown = 0
     end_scored = False
@@ -38,7 +38,7 @@ def lay_sentences(
             scores = ScoringFailure("it is not in the file")
         else:
             try:
-                joined, steps = _laid(sentence.contents, given.tokens, rules, budget)
+                joined, steps = _align_tokens(sentence.contents, given.tokens, rules, budget)
             except TokenAlignmentError as error:
                 scores = ScoringFailure(str(error))
             else:
@@ -49,18 +49,18 @@ def lay_sentences(
                     step.special and token.bits is not None
                     for step, token in zip(steps[1:], given.tokens[1:], strict=True)
                 )
-        laid.append(joined)
+        aligned.append(joined)
         scored.append(scores)
     if free:
         message = f"{count(free, 'sentence')} whose first token has 0 bits: taken as not scored"
         report.notice("file", f"{message}, so its region has no value")
     if unknown:
         report.notice("file", f"{count(unknown, 'sentence')} with words that the model's vocabulary lacks")
-    measured = measure(document, scored, policy, left_to_right=False, joined=laid)
+    measured = measure(document, scored, policy, left_to_right=False, joined=aligned)
     return measured.rows(), end_scored
 
 
-def _laid(
+def _align_tokens(
     contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
 ) -> tuple[JoinedSentence, list[TokenSpan]]:
     """The sentence as joined, and a step per token: by the file's own offsets where they fit, else by a walk."""

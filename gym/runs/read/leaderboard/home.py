@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FrontTable:
+class HomeTable:
     """Suites x models, cut to a page's size; `n_suites` and `n_models` say how many there are."""
 
     columns: tuple[Column, ...]
@@ -44,7 +44,7 @@ class FrontTable:
         return [(column, [row.cells[k] for row in self.models]) for k, column in enumerate(self.columns)]
 
 
-def front_table(user: User | AnonymousUser, rule: Rule, *, most_suites: int, most_models: int) -> FrontTable:
+def home_table(user: User | AnonymousUser, rule: Rule, *, most_suites: int, most_models: int) -> HomeTable:
     """The suites changed last, and the models that ran on most of those."""
     judged = Prediction.objects.filter(revision=OuterRef("pk"))
     frozen = SuiteRevision.objects.filter(Exists(judged), suite=OuterRef("pk"), state="frozen")
@@ -52,7 +52,7 @@ def front_table(user: User | AnonymousUser, rule: Rule, *, most_suites: int, mos
     newest = list(suites.order_by("-updated", "-pk")[:most_suites])
     board = _board(user, rule, newest)
     often = sorted(board.rows, key=lambda row: (row.missing, row.name.lower()))[:most_models]
-    return FrontTable(
+    return HomeTable(
         board.columns,
         tuple(sorted(often, key=lambda row: row.name.lower())),
         suites.count() if len(newest) == most_suites else len(board.columns),
