@@ -11,7 +11,7 @@ import pytest
 
 PROGRAM = """
 import resource, sys
-from gym.lmchallenge import corpus, gzip_reader, logs
+from gym.lmchallenge.core import corpus, gzip_reader, logs
 from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.lint import Watch
 from gym.lmchallenge.core.play import play
@@ -74,7 +74,7 @@ def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_m
 
 LINE = """
 import resource, sys
-from gym.lmchallenge import corpus
+from gym.lmchallenge.core import corpus
 from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.play import play
 
