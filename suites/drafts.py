@@ -93,14 +93,17 @@ def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, 
     if not permissions.can_edit(actor, suite):
         raise PermissionDenied("you may not edit this suite")
     batch = _checked(edits)
-    with SUITES.growing(suite.owner, actor=actor):
+    with transaction.atomic():
         Suite.objects.select_for_update().get(pk=suite.pk)
         draft = suite.draft
         if draft is None:
             return Outcome(last_version(suite), [], [_refused(key, GONE, "") for key in batch])
-        outcome = _Session(suite, draft, version, batch, actor).run()
+        size = draft.size
+        session = _Session(suite, draft, version, batch, actor)
+        outcome = session.run()
         if outcome.applied:
             Suite.objects.filter(pk=suite.pk).update(updated=timezone.now())
+            SUITES.require_bytes(suite.owner, draft.size - size + session.logged, actor=actor)
     return outcome
 
 
@@ -130,6 +133,8 @@ class _Session:
         self.outcome = Outcome(draft.edits)
         self.known = {entry.edit_id: entry for entry in suite.edits.filter(edit_id__in=batch)}
         self.blocked = False
+        self.logged = 0
+        """Bytes that the log of edits has grown by."""
 
     def run(self) -> Outcome:
         for key, ops in self.batch.items():
@@ -173,6 +178,8 @@ class _Session:
         version = self.draft.edits + 1
         structure = version if is_structural(ops) else self.draft.structure
         SuiteRevision.objects.filter(pk=self.draft.pk).update(edits=version, structure=structure)
+        size = bytes_of_edit(ops, conflicts)
+        self.logged += size
         DraftEdit.objects.create(
             suite=self.suite,
             edit_id=key,
@@ -180,7 +187,7 @@ class _Session:
             actor=self.actor,
             ops=list(ops),
             conflicts=conflicts,
-            size=bytes_of_edit(ops, conflicts),
+            size=size,
         )
         self.draft.edits, self.draft.structure = version, structure
         if version % 100 == 0:

@@ -139,6 +139,15 @@ class Kind:
             self._check_number(limit, before.number, after.number - before.number)
             self._check_bytes(limit, before.bytes, after.bytes, owner, actor or owner)
 
+    def require_bytes(self, owner: User, grown: int, *, actor: User) -> None:
+        """Raise OverQuota if the account keeps too many bytes now that what it keeps has grown by so many. For what is
+        changed all the time and knows by how much: it counts once, and `growing` twice. Call it in the transaction."""
+        limit = self.limit_of(owner)
+        if grown <= 0 or not limit.bytes or _is_exempt(owner) or actor.is_staff:
+            return
+        kept = self.kept_by(owner).bytes
+        self._check_bytes(limit, kept - grown, kept, owner, actor)
+
     def _check_number(self, limit: Limit, kept: int, more: int) -> None:
         if more <= 0 or not limit.number or kept + more <= limit.number:
             return

@@ -94,7 +94,9 @@ def outcomes_alone(position: int, prediction: PredictionDoc, held: Sequence[bool
 
 def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
     """Every prediction of the document over all items."""
-    return [evaluate_prediction(number, one, grid, error_bits) for number, one in enumerate(document.predictions)]
+    return [
+        evaluate_prediction(number, one, grid, error_bits) for number, one in enumerate(document.predictions)
+    ]
 
 
 def evaluate_prediction(
