@@ -99,7 +99,6 @@ def invitations_of(user: User | AnonymousUser) -> list[Invitation]:
 
 
 def stands(invitation: Invitation, thing: Any) -> bool:
-    """Is it still in the power of who sent it? Not after the thing got another owner or an account was closed."""
-    inviter, owner = invitation.inviter, invitation.owner
-    same = thing.owner_id == owner.pk
-    return same and owner.is_active and inviter.is_active and owns(inviter, thing)
+    """Is it still in the power of who sent it? Not after the thing got another owner or their account was closed."""
+    inviter = invitation.inviter
+    return thing.owner_id == invitation.owner_id and inviter.is_active and owns(inviter, thing)

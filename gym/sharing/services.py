@@ -54,7 +54,7 @@ def hand_over(thing: Any, heir: User) -> None:
     thing.save(update_fields=changed)
     forget_secrets(thing)
     if before.is_active:
-        thing.collaborations.create(user=before, role=Role.EDIT)
+        thing.collaborations.update_or_create(user=before, defaults={"role": Role.EDIT})
 
 
 def _forget_offers(thing: Any, collaboration: Any) -> None:

@@ -144,3 +144,24 @@ def test_who_is_only_invited_does_not_keep_a_thing(people):
     asked(people, suite)
     delete_account(people.alice)
     assert not type(suite).objects.exists()
+
+
+def test_an_owner_who_is_also_a_collaborator_can_be_followed(people):
+    suite = make_suite(people.alice, collaborator=people.bob)
+    suite.collaborations.create(user=people.alice)
+    offer = invitations.offer_ownership(suite, suite.collaborations.get(user=people.bob), actor=people.alice)
+    invitations.accept(offer, actor=people.bob)
+    suite.refresh_from_db()
+    assert suite.owner == people.bob
+    assert [row.user for row in suite.collaborations.all()] == [people.alice]
+
+
+def test_staff_finds_an_heir_for_what_a_closed_account_left(people):
+    suite = make_suite(people.alice, collaborator=people.bob)
+    people.alice.is_active = False
+    people.alice.save()
+    offer = invitations.offer_ownership(suite, suite.collaborations.get(), actor=people.staff)
+    invitations.accept(offer, actor=people.bob)
+    suite.refresh_from_db()
+    assert suite.owner == people.bob
+    assert not suite.collaborations.exists()

@@ -38,7 +38,7 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 
 def board_context(request: HttpRequest, board: Board, address: str, **of: str) -> dict[str, Any]:
-    """What templates/results/_board.html needs; `address` is the page's own, without query; `of` says to figures which
+    """What templates/runs/_board.html needs; `address` is the page's own, without query; `of` says to figures which
     collection it is."""
     options = board.options
     return {
