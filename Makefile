@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTEST_ARGS ?=
+# A file stays in one process, which builds what its tests share once.
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: run test test-all lint format bench bench-engine bench-edit clean help
 help:
@@ -18,11 +20,11 @@ run: $(VENV)/.runtime
 	$(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not (browser or service or process or foreign)" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign)" $(PYTEST_ARGS)
 
 test-all: $(VENV)/.dev
 	@sh tests/install_browser.sh
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -10,12 +10,11 @@ from django.core.exceptions import FieldDoesNotExist
 from django.http import HttpRequest
 
 from gym.lib.text import MOST_CHARACTERS
-from gym.secrets import forget_secrets
 
 
 class SiteAdmin(admin.ModelAdmin):
     """Lists are filtered by what they show and by nothing else: a filter such as `?text__startswith=` reads a hidden
-    text letter by letter. A new owner gets none of the secrets, as when a thing is handed over."""
+    text letter by letter."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return _path_of(self.model, lookup) in self._filtered_by()
@@ -27,11 +26,6 @@ class SiteAdmin(admin.ModelAdmin):
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return super().get_search_results(request, queryset, search_term[:MOST_CHARACTERS])
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        if change and "owner" in form.changed_data:
-            forget_secrets(obj)
 
 
 def _path_of(model: Any, lookup: str) -> str:

@@ -6,8 +6,8 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, OperationalError
 
 SAID = "Somebody changed this at the same moment. Look at it and try again."
-_SERIALIZATION = {"40001", "40P01"}
-"""PostgreSQL: serialization failure, deadlock."""
+_CONCURRENT = {"40001", "40P01", "55P03"}
+"""PostgreSQL: serialization failure, deadlock, a lock that could not be had in time."""
 
 
 class Conflict(Exception):
@@ -20,6 +20,6 @@ class Conflict(Exception):
 def is_conflict(error: Exception, *, changes: bool) -> bool:
     """Is this error caused by a concurrent change? `changes`: in a request that writes, a missing row counts too."""
     if isinstance(error, OperationalError):
-        return getattr(error.__cause__, "sqlstate", None) in _SERIALIZATION
+        return getattr(error.__cause__, "sqlstate", None) in _CONCURRENT
     gone = changes and isinstance(error, ObjectDoesNotExist)
     return gone or isinstance(error, Conflict | IntegrityError)

@@ -52,7 +52,7 @@ def rooms(path: str) -> list[dict[str, Any]]:
 
 def demo_accounts(request: HttpRequest) -> list[dict[str, str]]:
     """username, password and what the account may do; empty where they open nothing."""
-    from gym.accounts.published import ACCOUNTS, accounts_open
+    from gym.accounts.backends import ACCOUNTS, accounts_open
 
     if not accounts_open(request):
         return []

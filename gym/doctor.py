@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.utils import DatabaseError
 
-from gym import env
+from gym import env, secrets
 from gym.jobs.selectors import queue_summary, workers
 from gym.net.rules import parse_rule
 from gym.reachability import only_here
@@ -31,6 +31,7 @@ def findings() -> list[Finding]:
         *_python(),
         *_packages(),
         *_database(),
+        *_secrets(),
         *_queue(),
         *_models(),
         *_way_out(),
@@ -82,6 +83,25 @@ def _database() -> list[Finding]:
                 (WARN, f"SQLite journal is {mode}, not wal: is the file on a network disk? Move GYM_VAR_DIR.")
             )
     return lines
+
+
+def _secrets() -> list[Finding]:
+    """Keys of servers and models are unreadable after a backup was restored without the key of the site."""
+    try:
+        found = list(secrets.stored())
+    except DatabaseError as error:
+        return [(BAD, f"stored secrets cannot be looked for: {error}")]
+    lost = [row for row, readable in found if not readable]
+    if not lost:
+        return [(OK, f"{len(found)} rows with stored secrets, all readable")] if found else []
+    kinds = ", ".join(sorted({f"{row._meta.verbose_name} {row.pk}" for row in lost})[:5])
+    return [
+        (
+            BAD,
+            f"the secrets of {len(lost)} of {len(found)} rows cannot be read ({kinds}): GYM_SECRETS_KEY, or without it "
+            "GYM_SECRET_KEY, is another one than when they were stored. Set the old one, or give the secrets again.",
+        )
+    ]
 
 
 def _queue() -> list[Finding]:

@@ -104,6 +104,15 @@ SQLITE_OPTIONS = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
 }
 
+POSTGRESQL_OPTIONS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+}
+"""A server that cannot be reached any more is noticed within half a minute. Parameters of the address win."""
+
 
 def database(name: str, default_path: Path) -> dict[str, Any]:
     """Django DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`."""
@@ -131,7 +140,7 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": query.pop("host", "") or parts.hostname or "",
             "PORT": str(port or ""),
-            "OPTIONS": query,
+            "OPTIONS": POSTGRESQL_OPTIONS | query,
             "CONN_MAX_AGE": 0,
         }
     raise EnvError(f"{name} starts with {parts.scheme!r}; use sqlite:/// or postgresql://")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -26,6 +27,16 @@ class StaticFiles(WhiteNoiseMiddleware):
     def add_files(self, root: str | Path, prefix: str | None = None) -> None:
         if Path(root).is_dir():
             super().add_files(root, prefix)
+
+
+class Compressed(GZipMiddleware):
+    """Text goes out compressed to whoever takes it that way. Archives, Parquet and pictures are compressed already."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        kind = response.get("Content-Type", "").partition(";")[0]
+        if kind.startswith("text/") or kind.endswith(("json", "xml", "javascript")):
+            return super().process_response(request, response)
+        return response
 
 
 class SignOfLife(MiddlewareMixin):

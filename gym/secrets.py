@@ -13,12 +13,13 @@ one encrypts, all of them decrypt, so that a key can be changed.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 
@@ -71,6 +72,24 @@ class SecretsField(models.JSONField):
         kwargs.setdefault("blank", True)
         kwargs["editable"] = False
         super().__init__(*args, **kwargs)
+
+
+def stored() -> Iterator[tuple[models.Model, bool]]:
+    """Every row that holds secrets, and whether this site's key opens all of them."""
+    for model in apps.get_models():
+        names = [field.name for field in model._meta.fields if isinstance(field, SecretsField)]
+        for row in model._default_manager.only("pk", *names).iterator() if names else ():
+            tokens = [token for name in names for token in getattr(row, name).values()]
+            if tokens:
+                yield row, all(map(_opens, tokens))
+
+
+def _opens(token: str) -> bool:
+    try:
+        decrypt(token)
+    except SecretError:
+        return False
+    return True
 
 
 def _box() -> MultiFernet:

@@ -1,25 +1,47 @@
-"""Background work on models: the check."""
+"""Background work on models: the check.
+
+A model that reads files is loaded in a child process: what a file makes a library do there ends with the child, and the
+worker goes on. Nothing else can end a thread that is building a model.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.utils import timezone
 
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
+from gym.jobs.reaper import describe_exit
 from gym.jobs.registry import handler
+from models_registry.backends import BACKENDS, BackendError, ModelFacts, probe
 from models_registry.models import RegisteredModel
+from models_registry.warm import (
+    MEGABYTE,
+    effective_config,
+    forget,
+    load_registered,
+    process_bytes,
+    thread_count,
+)
 
-if TYPE_CHECKING:
-    from models_registry.backends import ModelFacts
+LOOK_SECONDS = 0.1
+SHARE_OF_RAM = 0.8
+MAX_SAID = 2_000
 
 
 def _seconds() -> float:
-    """The check ends itself, see trials; this is for one that does not."""
+    """The check ends itself, see `_wait`; this is for one that does not."""
     return float(settings.GYM_MODEL_CHECK_SECONDS) + 60
 
 
@@ -48,9 +70,6 @@ def inspect(
     the hub is resolved to its newest commit; otherwise the commit that was approved stays. `tick` is called several
     times a second while files are loaded, and may raise.
     """
-    from models_registry.backends import BackendError
-    from models_registry.warm import forget
-
     model.facts = {}
     if repin:
         model.source_revision = ""
@@ -78,15 +97,95 @@ def inspect(
 
 
 def _try_out(model: RegisteredModel, tick: Callable[[], None]) -> tuple[ModelFacts, dict[str, Any], float]:
-    """Facts, what the probe saw, seconds of loading. Files are loaded in a child that can be ended. Raises
-    BackendError."""
-    from models_registry import trials
-    from models_registry.backends import probe
-    from models_registry.warm import load_registered
-
-    if trials.has_trial(model):
-        return trials.try_out(model, tick)
+    """Facts, what the probe saw, seconds of loading. Files are loaded in a child that can be ended; what answers from
+    elsewhere has time limits of its own, and the rest loads nothing. Raises BackendError."""
+    spec = BACKENDS[model.backend]
+    if spec.needs_files and not spec.needs_external_access:
+        return _try_out_in_child(model, tick)
     started = perf_counter()
     backend = load_registered(model)
     loading = perf_counter() - started
     return backend.facts, probe(backend), loading
+
+
+def _try_out_in_child(
+    model: RegisteredModel, tick: Callable[[], None]
+) -> tuple[ModelFacts, dict[str, Any], float]:
+    """`tick` is called several times a second and may raise, which ends the child."""
+    request = {
+        "kind": model.backend,
+        "config": effective_config(model),
+        "model_dir": str(settings.GYM_MODEL_DIR),
+        "hub_allowed": settings.GYM_HUB_ALLOWED,
+        "parent": os.getpid(),
+    }
+    with (
+        tempfile.TemporaryFile() as asked,
+        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as errors,
+    ):
+        asked.write(json.dumps(request).encode())
+        asked.seek(0)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "models_registry.backends.trial"],
+            stdin=asked,
+            stdout=said,
+            stderr=errors,
+            cwd=settings.BASE_DIR,
+            env=os.environ | {"OMP_NUM_THREADS": str(thread_count())},
+        )
+        try:
+            _wait(child, tick)
+        finally:
+            child.kill()
+            child.wait()
+        found = _answer(child, said, errors)
+    return ModelFacts.from_dict(found["facts"]), found["probe"], found["seconds"]
+
+
+def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
+    """Until it ends. Raises BackendError when it takes more time or memory than a check may."""
+    until = time.monotonic() + settings.GYM_MODEL_CHECK_SECONDS
+    most = memory_limit()
+    while child.poll() is None:
+        tick()
+        if time.monotonic() >= until:
+            raise BackendError(
+                f"Loading the model and trying it out took longer than {settings.GYM_MODEL_CHECK_SECONDS:,} seconds "
+                "and was ended.",
+                "If the model is in order, staff can allow more (GYM_MODEL_CHECK_SECONDS).",
+            )
+        if process_bytes(child.pid) > most:
+            raise BackendError(
+                f"Loading the model and trying it out took more than {most // MEGABYTE:,} MB of memory and was ended.",
+                "Use a smaller model; or staff can allow more (GYM_MODEL_CHECK_MEMORY_MB).",
+            )
+        time.sleep(LOOK_SECONDS)
+
+
+def memory_limit() -> int:
+    """Bytes that a check may take, files that are only mapped left out."""
+    if settings.GYM_MODEL_CHECK_MEMORY_MB:
+        return int(settings.GYM_MODEL_CHECK_MEMORY_MB) * MEGABYTE
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE_OF_RAM)
+
+
+def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) -> dict[str, Any]:
+    if child.returncode < 0:
+        raise BackendError(f"The process that tried the model out died: {describe_exit(child.returncode)}.")
+    if child.returncode:
+        raise RuntimeError(f"the process that tried the model out failed\n{_end_of(errors)}")
+    said.seek(0)
+    found: dict[str, Any] = json.load(said)
+    if "problem" in found:
+        raise BackendError(found["problem"])
+    return found
+
+
+def _end_of(stream: IO[bytes]) -> str:
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - MAX_SAID))
+    return (
+        stream.read()
+        .decode(errors="replace")
+        .replace(str(Path(settings.GYM_MODEL_DIR)), "the model directory")
+    )

@@ -2,13 +2,13 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 
 from gym.accounts.errors import TooManyJobs
-from gym.admin import SiteAdmin
+from gym.sharing.admin import ThingAdmin
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
 
 
 @admin.register(RegisteredModel)
-class RegisteredModelAdmin(SiteAdmin):
+class RegisteredModelAdmin(ThingAdmin):
     """What people say about a model can be changed here; what it is stays as registered and checked."""
 
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]
@@ -31,9 +31,6 @@ class RegisteredModelAdmin(SiteAdmin):
         "check_job",
     ]
     actions = ["approve"]
-
-    def has_add_permission(self, request) -> bool:
-        return False
 
     @admin.action(description="Approve and check")
     def approve(self, request, queryset) -> None:

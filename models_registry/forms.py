@@ -1,29 +1,140 @@
-"""Forms of registered models. The fields of a configuration come from the backends' JSON schemas (schema_forms.py)."""
+"""Forms of registered models, whose fields of a configuration are made from the JSON schemas of the backends.
+
+Each way to register a model (`Source`) is a backend with one branch of its schema. Its properties become fields: titles
+are labels, descriptions help texts, enumerations choices, `writeOnly` properties password fields that never show a
+value. Properties that several sources define alike share a field.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
+from gym.accounts.models import User
 from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
-from models_registry.schema_forms import Source, config_of, fields_of, secret_field, sources
 from models_registry.selectors import refused_of
-from models_registry.services import config_problems, split_secrets
+from models_registry.services import config_problems
 
-if TYPE_CHECKING:
-    from gym.accounts.models import User
+Choices = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One entry of the list "Where it comes from"."""
+
+    key: str
+    label: str
+    backend: str
+    schema: dict[str, Any]
+    fixed: dict[str, Any] = field(default_factory=dict)
+    """Properties that the choice of the source already says."""
+
+    @property
+    def asked(self) -> dict[str, dict[str, Any]]:
+        """Properties that are asked for, with their schemas."""
+        return {name: kind for name, kind in self.schema["properties"].items() if name not in self.fixed}
+
+
+def sources() -> Iterator[Source]:
+    """Every way to register a model that is hosted here."""
+    for spec in BACKENDS.values():
+        branches = spec.schema.get("oneOf")
+        if not branches:
+            yield Source(spec.kind, spec.label, spec.kind, spec.schema)
+            continue
+        for branch in branches:
+            where = branch["properties"]["source"]["const"]
+            key = where if spec.kind == "causal" else f"{spec.kind}-{where}"
+            yield Source(key, branch["title"], spec.kind, branch, {"source": where})
+
+
+@dataclass
+class AskedField:
+    """A field, and the sources that ask for it (`for_sources`, by key) under the property `name`."""
+
+    field: forms.Field
+    schema: dict[str, Any]
+    name: str
+    for_sources: list[str]
+    is_main: bool
+    """Whether it is always in view; the others are folded away until somebody looks for them."""
+
+
+def fields_of(found: Sequence[Source], taken: Sequence[str], choices: Choices) -> dict[str, AskedField]:
+    """Field names and fields for these sources. A name that is `taken`, or means something else for an earlier
+    source, gets the source before it. `choices` are for properties whose values only this site knows."""
+    fields: dict[str, AskedField] = {}
+    for source in found:
+        for prop, schema in source.asked.items():
+            name = prop
+            if name in taken or (name in fields and fields[name].schema != schema):
+                name = f"{source.key}-{prop}"
+            if name in fields:
+                fields[name].for_sources.append(source.key)
+                continue
+            main = prop in source.schema["required"] or bool(schema.get("writeOnly") or schema.get("x-main"))
+            made = form_field(prop, schema, choices.get(prop))
+            fields[name] = AskedField(made, schema, prop, [source.key], main)
+    return fields
+
+
+def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None = None) -> forms.Field:
+    """A form field for one property. None is required: that depends on the source and is checked with the schema."""
+    more: dict[str, Any] = {
+        "required": False,
+        "label": schema.get("title") or name.replace("_", " ").capitalize(),
+        "help_text": schema.get("description", ""),
+        "initial": schema.get("default"),
+    }
+    options = schema.get("enum") or choices
+    if options is not None:
+        empty = [] if "default" in schema else [("", "–")]
+        return forms.ChoiceField(
+            choices=[*empty, *((str(option), str(option)) for option in options)], **more
+        )
+    if schema.get("type") == "boolean":
+        return forms.BooleanField(**more)
+    if schema.get("type") == "integer":
+        return forms.IntegerField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **more)
+    if schema.get("writeOnly"):
+        return secret_field(more["label"], more["help_text"], schema.get("maxLength"))
+    return forms.CharField(max_length=schema.get("maxLength"), **more)
+
+
+def secret_field(label: str, help_text: str, max_length: int | None) -> forms.CharField:
+    """A field that takes a secret and never shows one, not even the one just typed."""
+    widget = forms.PasswordInput(render_value=False, attrs={"autocomplete": "off", "spellcheck": "false"})
+    return forms.CharField(
+        required=False, label=label, help_text=help_text, max_length=max_length, widget=widget
+    )
+
+
+def config_of(source: Source, given: Mapping[str, Any], names: Mapping[str, AskedField]) -> dict[str, Any]:
+    """The configuration that cleaned form data describe. What is empty or as by default is left out, but for the
+    choices that are always in view: those are written down."""
+    config = dict(source.fixed)
+    for name, asked in names.items():
+        if source.key not in asked.for_sources:
+            continue
+        value, default = given.get(name), asked.schema.get("default")
+        if asked.is_main and "enum" in asked.schema:
+            value = value or default
+        elif value == default:
+            continue
+        if value in (None, ""):
+            continue
+        config[asked.name] = value
+    return config
+
 
 CARD = ["description", "authorship", "licence", "corpus", "perplexity", "url", "bibtex"]
-CARD_WIDGETS = {
-    "description": forms.Textarea(attrs={"rows": 3}),
-    "bibtex": forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-}
 
 
 class TagNames(forms.CharField):
@@ -47,7 +158,7 @@ class TagNames(forms.CharField):
 
 
 class SourceForm(forms.Form):
-    """Where a model comes from. Cleaned data have `backend`, `config` and `secrets`."""
+    """Where a model comes from."""
 
     kind = forms.ChoiceField(initial="hub", label="Where it comes from")
 
@@ -90,9 +201,13 @@ class SourceForm(forms.Form):
         problems = config_problems(source.backend, whole)
         if problems:
             raise ValidationError(problems)
-        config, secrets = split_secrets(source.backend, whole)
-        cleaned |= {"backend": source.backend, "config": config, "secrets": secrets}
+        cleaned["source"] = {"backend": source.backend, "config": whole}
         return cleaned
+
+    def source(self) -> dict[str, Any]:
+        """What the services take: backend and configuration, secrets included."""
+        found: dict[str, Any] = self.cleaned_data["source"]
+        return found
 
     def main_fields(self) -> Iterator[tuple[str, BoundField]]:
         """(keys of the kinds that ask for it, field), for the template."""
@@ -114,14 +229,27 @@ class SourceForm(forms.Form):
                 yield " ".join(asked.for_sources), self[name]
 
 
-class RegisterForm(SourceForm, forms.ModelForm):
+class _CardFields(forms.ModelForm):
     url = forms.URLField(required=False, label="Home page", assume_scheme="https")
     tag_names = TagNames()
 
     class Meta:
         model = RegisteredModel
-        fields = ["name", "slug", "visibility", *CARD]
-        widgets = CARD_WIDGETS
+        fields = ["name", "visibility", *CARD]
+        widgets = {
+            "description": forms.Textarea(attrs={"rows": 3}),
+            "bibtex": forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        }
+
+    def card(self) -> dict[str, Any]:
+        """What the services take."""
+        card = {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.fields}
+        return card | {"tags": self.cleaned_data["tag_names"]}
+
+
+class RegisterForm(SourceForm, _CardFields):
+    class Meta(_CardFields.Meta):
+        fields = ["slug", *_CardFields.Meta.fields]
 
     def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -133,21 +261,9 @@ class RegisterForm(SourceForm, forms.ModelForm):
         self.instance = refused_of(self._owner).filter(slug=slug).first() or self.instance
         return slug
 
-    def card(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        return {name: given[name] for name in [*CARD, "visibility"]} | {"tags": given["tag_names"]}
 
-
-class CardForm(forms.ModelForm):
+class CardForm(_CardFields):
     """What a model's people may say about it; what it is stays as registered. Secrets can be replaced."""
-
-    url = forms.URLField(required=False, label="Home page", assume_scheme="https")
-    tag_names = TagNames()
-
-    class Meta:
-        model = RegisteredModel
-        fields = ["name", "visibility", *CARD]
-        widgets = CARD_WIDGETS
 
     def __init__(self, *args: Any, may_manage: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -169,10 +285,6 @@ class CardForm(forms.ModelForm):
                 self.fields[f"forget-{name}"] = forms.BooleanField(
                     required=False, label=f"Forget the stored {title}"
                 )
-
-    def card(self) -> dict[str, Any]:
-        card = {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.fields}
-        return card | {"tags": self.cleaned_data["tag_names"]}
 
     def secrets(self) -> dict[str, str | None]:
         """What was given: "" keeps, None forgets; see gym.secrets.sealed."""

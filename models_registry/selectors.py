@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db.models import CASCADE, Q, QuerySet
 
+from gym.accounts.models import AnyUser, User
 from gym.sharing.models import Role, Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
 
-    from gym.accounts.models import User
-
-
-def visible_to(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+def visible_to(user: AnyUser) -> QuerySet[RegisteredModel]:
     models = RegisteredModel.objects.select_related("owner", "check_job")
     if not user.is_authenticated:
         return models.filter(visibility=Visibility.PUBLIC)
@@ -43,14 +37,14 @@ def used_in(model: RegisteredModel) -> list[str]:
     return found
 
 
-def runnable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
     """Models this user can start a run with now."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend__in=[UPLOADED, AGENT])
 
 
-def uploadable_by(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
     """Models that are known by uploaded results alone, and to which this user may add some."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()

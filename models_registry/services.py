@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
@@ -11,17 +11,16 @@ from django.utils.text import slugify
 from jsonschema import Draft202012Validator
 
 from gym.accounts.mail import in_background, send_refused
+from gym.accounts.models import User
 from gym.addresses import at_free_slug
 from gym.jobs.services import enqueue
 from gym.secrets import sealed
+from gym.sharing.services import hold
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.quotas import MODELS
 from models_registry.selectors import refused_of, used_in
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 Status = RegisteredModel.Status
 MAX_REASON = 2_000
@@ -39,13 +38,6 @@ PINNED: dict[str, Any] = {
 
 class InUse(ValidationError):
     """Something rests on this model; the message says what, and what to do."""
-
-
-def split_secrets(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The configuration that may be shown, and its secrets (the `writeOnly` properties of the schema), apart."""
-    names = BACKENDS[backend].secret_names if backend in BACKENDS else ()
-    shown = {key: value for key, value in config.items() if key not in names}
-    return shown, {key: value for key, value in config.items() if key in names}
 
 
 def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
@@ -79,20 +71,15 @@ def register_model(
     name: str,
     backend: str,
     config: dict[str, Any],
-    secrets: Mapping[str, str] | None = None,
     **card: Any,
 ) -> RegisteredModel:
     """Register a model. Staff's are checked at once; other people's wait until staff approves loading them. It takes
     the place of a refused one of theirs with the same address.
 
-    Secrets may be given apart or within `config`; either way they are stored encrypted and not in `config`."""
+    Secrets are given within `config`, and stored encrypted and not in `config`."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
-    config, inside = split_secrets(backend, config)
-    given = {**inside, **(secrets or {})}
-    problems = config_problems(backend, {**config, **given})
-    if problems:
-        raise ValidationError(problems)
+    config, given = _fitting(backend, config)
     with transaction.atomic():
         refused_of(actor).filter(slug=slug).delete()
         with MODELS.growing(actor, new=True):
@@ -102,25 +89,14 @@ def register_model(
     return model
 
 
-def correct_model(
-    model: RegisteredModel,
-    *,
-    actor: User,
-    backend: str,
-    config: dict[str, Any],
-    secrets: Mapping[str, str] | None = None,
-) -> None:
+def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: dict[str, Any]) -> None:
     """Change what a model is, as long as nothing rests on it. It is checked, and approved where that is needed, like a
     new one. Secrets that are not given stay while they are for the same address."""
     _require_manage(actor, model)
     _require_hosted(model)
-    config, inside = split_secrets(backend, config)
-    given = {**inside, **(secrets or {})}
-    problems = config_problems(backend, {**config, **given})
-    if problems:
-        raise ValidationError(problems)
+    config, given = _fitting(backend, config)
     with MODELS.growing(model.owner, actor=actor):
-        RegisteredModel.objects.select_for_update().get(pk=model.pk)
+        hold(model)
         _require_unused(model, "What it is stays as registered. Register a new model instead.")
         same_address = (backend, config.get("base_url")) == (model.backend, model.config.get("base_url"))
         model.secrets = sealed(model.secrets if same_address else {}, given)
@@ -128,6 +104,16 @@ def correct_model(
         for name, value in PINNED.items():
             setattr(model, name, value)
         _admit(model, actor)
+
+
+def _fitting(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The configuration that may be shown, and its secrets (the `writeOnly` properties of the schema), apart.
+    ValidationError where they do not fit the schema."""
+    if problems := config_problems(backend, config):
+        raise ValidationError(problems)
+    names = BACKENDS[backend].secret_names
+    shown = {key: value for key, value in config.items() if key not in names}
+    return shown, {key: value for key, value in config.items() if key in names}
 
 
 def delete_model(model: RegisteredModel, *, actor: User) -> None:
@@ -189,8 +175,10 @@ def change_secrets(model: RegisteredModel, given: Mapping[str, str | None], *, a
     names = BACKENDS[model.backend].secret_names if model.backend in BACKENDS else ()
     if set(given) - set(names):
         raise ValidationError(f"{model.name} has no such secret.")
-    model.secrets = sealed(model.secrets, given)
-    model.save(update_fields=["secrets"])
+    with transaction.atomic():
+        hold(model)
+        model.secrets = sealed(model.secrets, given)
+        model.save(update_fields=["secrets"])
 
 
 def approve_model(model: RegisteredModel, *, actor: User) -> bool:
@@ -281,7 +269,6 @@ def _require_hosted(model: RegisteredModel) -> None:
 def _queue_check(model: RegisteredModel, actor: User) -> None:
     with transaction.atomic():
         model.status, model.status_reason = Status.UNCHECKED, ""
-        model.save()
         model.check_job = enqueue(
             "check_model",
             {"model": model.pk, "repin": permissions.can_approve(actor)},
@@ -289,4 +276,4 @@ def _queue_check(model: RegisteredModel, actor: User) -> None:
             title=f"Check {model.slug}",
             total=1,
         )
-        model.save(update_fields=["check_job"])
+        model.save(update_fields=["status", "status_reason", "check_job"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
+from gym.jobs.pages import act
 from gym.sharing.rooms import Room
 from models_registry import permissions, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm
@@ -32,19 +33,10 @@ def model_register(request: HttpRequest) -> HttpResponse:
     """Context: form, may_approve (staff's registrations are checked at once), model_dir."""
     form = RegisterForm(request.POST or None, owner=request.user)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
         try:
-            model = services.register_model(
-                actor=request.user,
-                slug=given["slug"],
-                name=given["name"],
-                backend=given["backend"],
-                config=given["config"],
-                secrets=given["secrets"],
-                **form.card(),
-            )
+            model = services.register_model(actor=request.user, **form.source(), **form.card())
         except (ValidationError, TooManyJobs) as error:
-            form.add_error(None, error.messages if isinstance(error, ValidationError) else str(error))
+            form.add_error(None, _said(error))
         else:
             messages.success(request, _what_now(model, "Registered"))
             return redirect(model)
@@ -89,11 +81,10 @@ def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(model)
     form = SourceForm(request.POST or None, model=model)
     if request.method == "POST" and form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("backend", "config", "secrets")}
         try:
-            services.correct_model(model, actor=request.user, **given)
+            services.correct_model(model, actor=request.user, **form.source())
         except (ValidationError, TooManyJobs) as error:
-            form.add_error(None, error.messages if isinstance(error, ValidationError) else str(error))
+            form.add_error(None, _said(error))
         else:
             messages.success(request, _what_now(model, "Corrected"))
             return redirect(model)
@@ -110,55 +101,28 @@ def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def model_delete(request: HttpRequest, slug: str) -> HttpResponse:
     model = _managed(request, slug)
-    try:
-        services.delete_model(model, actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-        return redirect(model)
-    messages.success(request, f"{model.name} is deleted.")
-    return redirect("model-list")
+    return act(request, model, services.delete_model, f"{model.name} is deleted.", to="model-list")
 
 
 @login_required
 @require_POST
 def model_check(request: HttpRequest, slug: str) -> HttpResponse:
-    model = _visible(request, slug)
-    return _queue_check(request, model, services.check_model, "The check is queued.")
+    return act(request, _visible(request, slug), services.check_model, "The check is queued.")
 
 
 @login_required
 @require_POST
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
-    model = _visible(request, slug)
-    return _queue_check(request, model, services.approve_model, "Approved. The check is queued.")
+    done = "Approved. The check is queued."
+    return act(request, _visible(request, slug), services.approve_model, done)
 
 
 @login_required
 @require_POST
 def model_refuse(request: HttpRequest, slug: str) -> HttpResponse:
     """POST reason."""
-    model = _visible(request, slug)
-    try:
-        services.refuse_model(model, request.POST.get("reason", ""), actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    else:
-        messages.success(request, "Refused. Its owner reads why on this page.")
-    return redirect(model)
-
-
-def _queue_check(
-    request: HttpRequest, model: RegisteredModel, act: Callable[..., None], done: str
-) -> HttpResponse:
-    try:
-        act(model, actor=request.user)
-    except (ValidationError, TooManyJobs) as error:
-        messages.error(
-            request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-        )
-    else:
-        messages.success(request, done)
-    return redirect(model)
+    refuse = partial(services.refuse_model, reason=request.POST.get("reason", ""))
+    return act(request, _visible(request, slug), refuse, "Refused. Its owner reads why on this page.")
 
 
 def _visible(request: HttpRequest, slug: str) -> RegisteredModel:
@@ -176,6 +140,10 @@ def _what_now(model: RegisteredModel, done: str) -> str:
     if model.status == RegisteredModel.Status.UNAPPROVED:
         return f"{done}. Staff has to approve it before it is loaded."
     return f"{done}. The check is queued."
+
+
+def _said(error: ValidationError | TooManyJobs) -> list[str]:
+    return error.messages if isinstance(error, ValidationError) else [str(error)]
 
 
 def _form_status(request: HttpRequest) -> int:

@@ -22,8 +22,9 @@ from typing import Any
 from django.conf import settings
 
 from gym.jobs.worker import report, worker_threads
-from models_registry.backends import BACKENDS, Backend, BackendError, load_backend
-from models_registry.external_access import external_access_of
+from gym.secrets import SecretError, reveal
+from gym.way_out import net_policy
+from models_registry.backends import BACKENDS, Backend, BackendError, ExternalAccess, load_backend
 from models_registry.models import RegisteredModel
 
 logger = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
             config,
             model_dir=settings.GYM_MODEL_DIR,
             hub_allowed=settings.GYM_HUB_ALLOWED,
-            external_access=external_access_of(model),
+            external_access=_external_access(model),
         )
     except BaseException:
         with _lock:
@@ -288,7 +289,7 @@ def _report() -> None:
 def effective_config(model: RegisteredModel) -> dict[str, object]:
     """The configuration with the hub commit and the kernels that the check pinned."""
     config = _own_config(model)
-    if model.backend == "causal" and model.facts.get("kernels"):
+    if model.facts.get("kernels"):
         config.setdefault(
             "kernels", model.facts["kernels"]
         )  # timed by the check; another worker must not differ
@@ -302,3 +303,13 @@ def _own_config(model: RegisteredModel) -> dict[str, object]:
     if model.backend in {"causal", "masked"} and "device" not in config:
         config["device"] = settings.GYM_DEVICE
     return config
+
+
+def _external_access(model: RegisteredModel) -> ExternalAccess:
+    """What a model that answers from elsewhere may use: the network, its stored secrets, the administrator's commands.
+    Raises BackendError when a stored secret cannot be read."""
+    try:
+        secrets = {name: reveal(model.secrets, name) for name in model.secrets}
+    except SecretError as error:
+        raise BackendError(str(error)) from error
+    return ExternalAccess(net=net_policy(), secrets=secrets, commands=settings.GYM_LMZOO_COMMANDS)

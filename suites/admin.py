@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from gym.admin import SiteAdmin
-from suites import services
+from gym.sharing.admin import ThingAdmin
 from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
 
 
@@ -12,7 +12,7 @@ class CollaboratorInline(admin.TabularInline):
 
 
 @admin.register(Suite)
-class SuiteAdmin(SiteAdmin):
+class SuiteAdmin(ThingAdmin):
     """A suite begins with a revision, so it is made on the site's own pages."""
 
     list_display = ["slug", "title", "owner", "visibility", "updated"]
@@ -23,15 +23,6 @@ class SuiteAdmin(SiteAdmin):
     autocomplete_fields = ["owner", "without_modifier"]
     filter_horizontal = ["tags"]
     readonly_fields = ["slug"]
-
-    def has_add_permission(self, request) -> bool:
-        return False
-
-    def save_model(self, request, obj, form, change) -> None:
-        """An unlisted suite gets its secret address here, too."""
-        wanted, obj.visibility = obj.visibility, form.initial["visibility"]
-        super().save_model(request, obj, form, change)
-        services.set_visibility(obj, wanted, actor=request.user)
 
 
 class PredictionInline(admin.TabularInline):

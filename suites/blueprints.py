@@ -46,15 +46,13 @@ def guided(
     name: str,
     conditions: Sequence[str],
     regions: Sequence[str],
-    first: Mapping[str, Sequence[str]] | None = None,
-    formulas: Sequence[str] = (),
+    first: Mapping[str, Sequence[str]],
 ) -> SuiteDocument:
     """A suite with these conditions and regions and one item, whose missing cells are empty."""
     names = [tidy(region) for region in regions]
-    given = first or {}
     sentences = []
     for condition in conditions:
-        cells = [tidy(cell) for cell in given.get(condition, ())][: len(names)]
+        cells = [tidy(cell) for cell in first.get(condition, ())][: len(names)]
         sentences.append(SentenceDoc(1, condition, (*cells, *[""] * (len(names) - len(cells)))))
     return SuiteDocument(
         name=name,
@@ -63,7 +61,6 @@ def guided(
         region_names=tuple(names),
         conditions=tuple(conditions),
         sentences=tuple(sentences),
-        predictions=tuple(PredictionDoc(formula) for formula in formulas if formula.strip()),
     )
 
 

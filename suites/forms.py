@@ -1,4 +1,4 @@
-"""Forms of suites."""
+"""Forms of suites: those that begin one, its card, its versions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from django.core.exceptions import ValidationError
 from gym.lib.problems import FormatError
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
-from suites.formats import MAX_BYTES, SuiteDocument, inherit, read_suite
+from suites.blueprints import BLUEPRINTS, guided
+from suites.editing import EditError
+from suites.editing import clean_name as clean_part
+from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument, inherit, read_suite
 from suites.models import JoinPolicy, Suite, SuiteRevision
-from suites.selectors import document_of, pairable
+from suites.selectors import document_of, pairable, revisions_for
+from suites.sheets import Reading, read_sheet
 
 
 class DocumentForm(forms.Form):
@@ -131,6 +135,12 @@ class SuiteForm(forms.ModelForm):
     def clean_tag_names(self) -> list[str]:
         return split_tags(self.cleaned_data["tag_names"])
 
+    def card(self) -> dict[str, Any]:
+        """What `services.edit_card` takes."""
+        card = {name: self.cleaned_data[name] for name in self.Meta.fields}
+        plain = card["without_modifier"]
+        return card | {"without_modifier": plain and plain.slug, "tags": self.cleaned_data["tag_names"]}
+
 
 class ErrataForm(forms.Form):
     errata = forms.CharField(
@@ -152,3 +162,187 @@ class FreezeForm(forms.Form):
 
 def split_tags(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+# ---- beginning a suite ----
+
+
+def named(text: str = "") -> forms.CharField:
+    return forms.CharField(max_length=200, label="Name", help_text=text)
+
+
+def parts_of(text: str, what: str, most: int) -> list[str]:
+    """Names, one per line or separated by commas; ValidationError when one is empty, double or not usable."""
+    if max(text.count(","), text.count("\n")) > 10 * most:
+        raise ValidationError(f"More than {10 * most} {what}s; a suite has at most {most}.")
+    lines = [line for line in text.splitlines() if line.strip()]
+    given = lines if len(lines) > 1 else text.split(",")
+    try:
+        names = [clean_part(name, what) for name in given if name.strip()]
+    except EditError as error:
+        raise ValidationError(f"{error.message[0].upper()}{error.message[1:]}.") from error
+    doubled = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if doubled and what == "condition":
+        raise ValidationError(f"“{doubled}” is there twice.")
+    if len(names) > most:
+        raise ValidationError(f"{len(names)} {what}s; a suite has at most {most}.")
+    return names
+
+
+class GuidedForm(forms.Form):
+    """From nothing: a name, conditions, regions, and if one likes the first item."""
+
+    name = named("What lists show. The suite's address is made of it.")
+    conditions = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One per line, e.g. match, mismatch. Every item gets one sentence in each.",
+    )
+    regions = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One per line, in the order of the sentence, e.g. Subject, Verb, Rest.",
+    )
+    first = forms.CharField(
+        required=False,
+        label="First item",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="One line per condition, regions separated by |, e.g. The woman | plays | all day.",
+    )
+
+    def clean_conditions(self) -> list[str]:
+        return parts_of(self.cleaned_data["conditions"], "condition", MAX_CONDITIONS)
+
+    def clean_regions(self) -> list[str]:
+        return parts_of(self.cleaned_data["regions"], "region", MAX_REGIONS)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        names, regions = cleaned.get("conditions"), cleaned.get("regions")
+        lines = [line for line in (cleaned.get("first") or "").splitlines() if line.strip()]
+        if not names or not regions:
+            return cleaned
+        if len(lines) > len(names):
+            self.add_error("first", f"{len(lines)} lines, but {len(names)} conditions.")
+            return cleaned
+        rows = [line.split("|" if "|" in line else "\t") for line in lines]
+        for place, row in enumerate(rows, start=1):
+            if len(row) > len(regions):
+                self.add_error(
+                    "first", f"Line {place} has {len(row)} parts, but there are {len(regions)} regions."
+                )
+        cleaned["document"] = guided(
+            cleaned.get("name", ""), names, regions, dict(zip(names, rows, strict=False))
+        )
+        return cleaned
+
+
+class TemplateForm(forms.Form):
+    """From a design that the field knows."""
+
+    name = named()
+    template = forms.ChoiceField(
+        choices=[(one.slug, one.title) for one in BLUEPRINTS.values()],
+        widget=forms.RadioSelect,
+        label="Design",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "template" in cleaned and "name" in cleaned:
+            cleaned["document"] = BLUEPRINTS[cleaned["template"]].document(cleaned["name"])
+        return cleaned
+
+
+class _ReadingForm(forms.Form):
+    """A form that reads a sheet: `reading` says what was understood and what is wrong with it."""
+
+    reading: Reading | None = None
+
+    def take(self, cleaned: dict[str, Any], reading: Reading) -> None:
+        self.reading = reading
+        if reading.document is None:
+            raise ValidationError("This cannot be read as a suite yet; nothing was saved.", code="format")
+        cleaned["document"] = reading.document
+
+
+class PasteForm(_ReadingForm):
+    """Cells copied from a spreadsheet."""
+
+    text = forms.CharField(
+        strip=False,
+        label="Cells from your sheet",
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "wrap": "off"}),
+        help_text="Copy the whole table with its header row and paste it here: wide (item, condition, one column per "
+        "region) or long (one row per region).",
+    )
+    name = named()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("text", "").strip():
+            self.take(cleaned, read_sheet(cleaned["text"].replace("\r\n", "\n"), cleaned.get("name", "")))
+        return cleaned
+
+
+class FileForm(_ReadingForm):
+    """A file in any of the formats."""
+
+    file = OneFileField(
+        label="Suite file",
+        help_text="JSON (any SyntaxGym dialect), long CSV, a wide table as TSV or CSV, or minimal pairs as JSONL "
+        "(sentence_good, sentence_bad). At most 5 MB.",
+    )
+    name = forms.CharField(max_length=200, required=False, help_text="Empty: the name in the file.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        upload = cleaned.get("file")
+        if upload is not None:
+            self.take(cleaned, read_file(read_upload(upload, MAX_BYTES), upload.name))
+        return cleaned
+
+
+def read_file(data: bytes, filename: str) -> Reading:
+    """As the file readers have it; a table that they refuse is looked at again as a spreadsheet, cell by cell."""
+    try:
+        document = read_suite(data, filename)
+    except FormatError as error:
+        refused = Reading("file", problems=list(error.problems))
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return refused
+        looks_like_json = text.lstrip()[:1] in ("{", "[") or filename.lower().endswith((".json", ".jsonl"))
+        if looks_like_json or any(problem.where == "file" for problem in error.problems):
+            return refused
+        return read_sheet(text.replace("\r\n", "\n"), filename.rpartition(".")[0])
+    return Reading("file", document, understood=[str(notice) for notice in document.notices])
+
+
+class ChooseSuiteForm(forms.Form):
+    """A copy of a suite that this person can see."""
+
+    suite = forms.ModelChoiceField(queryset=Suite.objects.none(), empty_label="Choose a suite")
+    name = forms.CharField(
+        max_length=200, required=False, help_text="Empty: the suite's own name with “copy”."
+    )
+
+    def __init__(self, *args: Any, suites: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["suite"].queryset = suites  # type: ignore[attr-defined]
+
+
+class CopyForm(forms.Form):
+    """A copy of one suite, from one of its revisions."""
+
+    name = named("The copy is yours, a draft, with its own address.")
+    revision = forms.ModelChoiceField(queryset=SuiteRevision.objects.none(), empty_label=None)
+    visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
+
+    def __init__(self, *args: Any, suite: Suite, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        revisions = revisions_for(user, suite).order_by("-number")
+        field: Any = self.fields["revision"]
+        field.queryset = revisions
+        field.label_from_instance = lambda row: f"r{row.number} ({row.get_state_display()})"
+        field.initial = suite.latest_frozen or revisions.first()

@@ -6,7 +6,7 @@ taken for the plan, and an item that does otherwise is pointed out with the cell
 
 from __future__ import annotations
 
-from suites._lint import patterns, texts, ties, wording
+from suites._lint import patterns, texts, ties
 from suites._lint.findings import Cell, Design, Finding, Severity
 from suites.formats.documents import SuiteDocument
 
@@ -61,7 +61,7 @@ def lint(doc: SuiteDocument) -> list[Finding]:
         *odd,
         *patterns.check_marks(design),
         *texts.check_words(design),
-        *wording.check_wording(design),
+        *texts.check_wording(design),
         *texts.check_repeats(design),
         *texts.check_joins(design),
         *texts.check_characters(design),

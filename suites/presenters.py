@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from suites.formulas import Formula, FormulaError, parse
+from gym.accounts.models import AnyUser
+from suites.formulas import FormulaError, parse
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.permissions import may_know_owner
 from suites.selectors import document_of, without_author
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
     from suites.formats import SuiteDocument
 
 ANONYMOUS = "Anonymous (under review)"
 """Stands for the owner of an unlisted suite."""
 
 
-def owner_name(suite: Suite, user: User | AnonymousUser) -> str:
+def owner_name(suite: Suite, user: AnyUser) -> str:
     """The owner's name, as far as this user may know it."""
     return suite.owner.display_name if may_know_owner(user, suite) else ANONYMOUS
 
 
-def author_name(suite: Suite, user: User | AnonymousUser) -> str:
+def author_name(suite: Suite, user: AnyUser) -> str:
     """Whom the suite names as its author, as far as this user may know it; "" when nobody."""
     return suite.author if may_know_owner(user, suite) else ""
 
 
-def document_for(revision: SuiteRevision, user: User | AnonymousUser) -> SuiteDocument:
+def document_for(revision: SuiteRevision, user: AnyUser) -> SuiteDocument:
     """The revision's document, as far as this user may know who made it."""
     document = document_of(revision)
     return document if may_know_owner(user, revision.suite) else without_author(document)
@@ -61,14 +60,6 @@ def critical_regions(revision: SuiteRevision) -> set[int]:
     """Numbers of the regions that some formula looks at; "*" marks none."""
     found: set[int] = set()
     for prediction in revision.predictions.all():
-        formula = _parsed(prediction)
-        if formula:
-            found |= {region for _, region in formula.references if isinstance(region, int)}
+        with suppress(FormulaError):
+            found |= parse(prediction.formula).regions
     return found
-
-
-def _parsed(prediction: Prediction) -> Formula | None:
-    try:
-        return parse(prediction.formula)
-    except FormulaError:
-        return None

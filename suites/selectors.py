@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import django_filters
 from django.core.cache import cache
+from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.text import slugify
 
+from gym.accounts.models import AnyUser
+from gym.api.filters import Filters, WordsFilter
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
 
-    from gym.accounts.models import User
-
-
-def visible_to(user: User | AnonymousUser) -> QuerySet[Suite]:
+def visible_to(user: AnyUser) -> QuerySet[Suite]:
     """Suites whose page this user may open."""
     suites = Suite.objects.all()
     if user.is_authenticated and user.is_staff:
@@ -36,7 +35,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Suite]:
     return suites.filter(open_to_all | mine)
 
 
-def listed_for(user: User | AnonymousUser) -> QuerySet[Suite]:
+def listed_for(user: AnyUser) -> QuerySet[Suite]:
     """Suites that belong in this user's lists: visible ones, less the unlisted suites of other people."""
     suites = visible_to(user)
     if user.is_authenticated:
@@ -45,26 +44,26 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[Suite]:
     return suites.exclude(visibility=Visibility.UNLISTED)
 
 
-def known_to(user: User | AnonymousUser) -> QuerySet[Suite]:
+def known_to(user: AnyUser) -> QuerySet[Suite]:
     """Suites whose address this user may be told: listed ones, and for staff all. Other unlisted suites are visible to
     those who know the address already."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
-def pairable(user: User | AnonymousUser, suite: Suite) -> QuerySet[Suite]:
+def pairable(user: AnyUser, suite: Suite) -> QuerySet[Suite]:
     """Suites that this user can name as the one without the modifier: listed ones, and the one that is named now."""
     rows = Suite.objects.filter(Q(pk__in=listed_for(user)) | Q(pk=suite.without_modifier_id))
     return rows.exclude(pk=suite.pk).select_related("owner").order_by("title", "pk")
 
 
-def revisions_for(user: User | AnonymousUser, suite: Suite | None = None) -> QuerySet[SuiteRevision]:
+def revisions_for(user: AnyUser, suite: Suite | None = None) -> QuerySet[SuiteRevision]:
     """Revisions this user may read, of one suite or of all visible ones. A draft is for the people who work on the
     suite; everybody else who may see the suite reads it only as long as nothing is frozen."""
     rows = SuiteRevision.objects.filter(_readable(user), suite__in=visible_to(user))
     return rows if suite is None else rows.filter(suite=suite)
 
 
-def _readable(user: User | AnonymousUser) -> Q:
+def _readable(user: AnyUser) -> Q:
     """Which revisions of suites that this user may see."""
     if user.is_authenticated and user.is_staff:
         return Q()
@@ -75,7 +74,7 @@ def _readable(user: User | AnonymousUser) -> Q:
     return readable
 
 
-def with_shape(suites: QuerySet[Suite], user: User | AnonymousUser) -> QuerySet[Suite]:
+def with_shape(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[Suite]:
     """Annotates `n_items`, `n_conditions`, `n_sentences`, `n_predictions`, `last_revision` and `last_state`,
     all of the newest revision that this user may read."""
     newest = SuiteRevision.objects.filter(_readable(user), suite=OuterRef("pk")).order_by("-number")
@@ -101,20 +100,32 @@ def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
     return list(counted.order_by("name").values("name", "n"))
 
 
+READINGS = 3
+"""Of a draft that changes while it is read."""
+
+
 def document_of(revision: SuiteRevision) -> SuiteDocument:
     """The revision as the pure document that formats, lint and the evaluator work on.
 
     Its row and its sentences come by different queries. A draft that was edited between them is read again, and
-    `revision` then says what the database says: old conditions with new sentences would be no document at all.
+    `revision` then says what the database says: old conditions with new sentences would be no document at all. Where
+    edits keep coming, the draft is locked for the last reading.
     """
-    while True:
-        document = document_from(revision, revision.sentences.all(), revision.predictions.all())
+    for _ in range(READINGS):
+        document = _document_as_it_is(revision)
         if revision.is_frozen:
             return document
         version = SuiteRevision.objects.filter(pk=revision.pk).values_list("edits", flat=True).first()
         if version in (revision.edits, None):
             return document
         revision.refresh_from_db()
+    with transaction.atomic():
+        revision.refresh_from_db(from_queryset=SuiteRevision.objects.select_for_update())
+        return _document_as_it_is(revision)
+
+
+def _document_as_it_is(revision: SuiteRevision) -> SuiteDocument:
+    return document_from(revision, revision.sentences.all(), revision.predictions.all())
 
 
 def document_from(
@@ -215,3 +226,25 @@ def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
         return []
     reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
     return [{**row, "ignored": reasons.get((row["code"], row["where"][:500]), "")} for row in rows]
+
+
+class SuiteFilter(Filters):
+    """Search, filter and sort of the suite list, for the page and the API."""
+
+    q = WordsFilter("title", "slug", "description", "author", "reference", "tags__name", label="Search")
+    tag = django_filters.CharFilter(field_name="tags__name", label="Tag")
+    language = django_filters.CharFilter(field_name="language", lookup_expr="iexact", label="Language")
+    sort = django_filters.OrderingFilter(
+        fields=[
+            ("title", "title"),
+            ("updated", "updated"),
+            ("created", "created"),
+            ("n_items", "items"),
+            ("n_predictions", "predictions"),
+        ],
+        label="Sort",
+    )
+
+    class Meta:
+        model = Suite
+        fields: list[str] = []

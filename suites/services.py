@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
@@ -12,19 +12,16 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.text import slugify
 
+from gym.accounts.models import User
 from gym.sharing import addresses
 from gym.sharing.models import Visibility
 from suites import drafts, permissions
-from suites.draft_rows import prediction_row, sentence_row
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
 from suites.lint import CODES
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.quotas import SUITES, bytes_of
 from suites.selectors import authors_in_files, document_of, lint_rows, meta_text, pairable, revisions_for
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 FROM_META = ("author", "reference", "description", "comment")
 """What the card takes over from a file's meta block."""
@@ -68,7 +65,7 @@ def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None
 ) -> SuiteRevision:
     """Put the document into the suite's draft; a draft is opened when there is none. Frozen revisions stay."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         newest = suite.revisions.order_by("-number").first()
@@ -87,7 +84,7 @@ def replace_draft(
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
     """The suite's draft; when there is none, a copy of the newest frozen revision becomes the draft."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         draft, frozen = suite.draft, suite.latest_frozen
@@ -107,7 +104,7 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
     """Make the draft immutable and give it its sha256. From then on models can be run on it."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
         draft = suite.draft
@@ -141,7 +138,7 @@ def what_stops_freezing(document: SuiteDocument) -> list[str]:
 
 def discard_draft(suite: Suite, *, actor: User) -> None:
     """Delete the draft, keeping the frozen revisions. The last revision of a suite is not discarded."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
         if suite.latest_frozen is None:
@@ -154,7 +151,7 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
     """What turned out to be wrong with a frozen revision. It is shown with it; its content stays as it is."""
-    _require_edit(actor, revision.suite)
+    permissions.require_edit(actor, revision.suite)
     with SUITES.growing(revision.suite.owner, actor=actor):
         SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
 
@@ -163,7 +160,7 @@ def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
     """Change who sees a suite. An unlisted one gets an address that cannot be guessed; leaving that gives it a plain
     one again, the one it had when it was public, and the secret address stops working. An address that was public is
     kept (FormerAddress). Raises InUse for a suite in a published collection."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     addresses.set_visibility(suite, visibility, _base(suite))
 
 
@@ -206,7 +203,7 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
 
 def ignore_finding(suite: Suite, *, actor: User, code: str, where: str, reason: str) -> None:
     """Keep why a finding of the linter is accepted; an empty reason takes it back."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     if not reason.strip():
         suite.lint_ignores.filter(code=code, where=where).delete()
         return
@@ -224,7 +221,7 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
     """Change what a suite says about itself: any of CARD, `tags`, `visibility` and `without_modifier` (a slug or None).
     Checked before anything is saved."""
-    _require_edit(actor, suite)
+    permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
         for name in fields:
@@ -308,17 +305,12 @@ def _write_revision(
         created_by=actor,
         size=bytes_of(document),
     )
-    rows = [sentence_row(revision, position, row) for position, row in enumerate(document.sentences)]
+    rows = [drafts.sentence_row(revision, position, row) for position, row in enumerate(document.sentences)]
     Sentence.objects.bulk_create(rows, batch_size=500)
     Prediction.objects.bulk_create(
-        [prediction_row(revision, position, row) for position, row in enumerate(document.predictions)]
+        [drafts.prediction_row(revision, position, row) for position, row in enumerate(document.predictions)]
     )
     return revision
-
-
-def _require_edit(actor: User, suite: Suite) -> None:
-    if not permissions.can_edit(actor, suite):
-        raise PermissionDenied("you may not edit this suite")
 
 
 def _meta_tags(meta: dict[str, object]) -> list[str]:

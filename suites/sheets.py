@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from gym.lib.problems import MAX_PROBLEMS, FormatError, Notice, Problem, Report
 from gym.lib.text import CONTROL, SURROGATE, count, listing, unguard
+from suites.formats import read_suite
 from suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
@@ -23,7 +24,6 @@ from suites.formats.documents import (
     SentenceDoc,
     SuiteDocument,
 )
-from suites.formats.reader import read_suite
 from suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
 
 _HEADERS = {

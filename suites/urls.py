@@ -1,19 +1,19 @@
 from django.urls import path
 
 from gym.sharing.views import people_urls
-from suites import editor_views, new_views, sharing_views, views
+from suites import views
 
 urlpatterns = [
     path("import/", views.suite_import, name="suite-import"),
-    path("new/", new_views.suite_new, name="suite-new"),
-    path("<slug:slug>/editor/", editor_views.suite_editor, name="suite-editor"),
+    path("new/", views.suite_new, name="suite-new"),
+    path("<slug:slug>/editor/", views.suite_editor, name="suite-editor"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),
     path("<slug:slug>/upload/", views.suite_upload, name="suite-upload"),
-    path("<slug:slug>/copy/", new_views.suite_copy, name="suite-copy"),
+    path("<slug:slug>/copy/", views.suite_copy, name="suite-copy"),
     path("<slug:slug>/discard-draft/", views.suite_discard_draft, name="suite-discard-draft"),
     path("<slug:slug>/delete/", views.suite_delete, name="suite-delete"),
-    *people_urls(sharing_views.ROOM),
-    path("<slug:slug>/new-address/", sharing_views.suite_new_address, name="suite-new-address"),
+    *people_urls(views.ROOM),
+    path("<slug:slug>/new-address/", views.suite_new_address, name="suite-new-address"),
     path("<slug:slug>/r<int:number>/items/", views.suite_items, name="suite-items"),
     path("<slug:slug>/r<int:number>/errata/", views.suite_errata, name="suite-errata"),
     path("<slug:slug>/r<int:number>/<str:form>/", views.suite_download, name="suite-download"),

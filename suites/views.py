@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db.models import Case, F, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
 from gym.downloads import download
+from gym.lib.text import count
 from gym.sharing.models import Visibility
-from suites import permissions, services
+from gym.sharing.permissions import may_read
+from gym.sharing.rooms import Room
+from models_registry.selectors import runnable_by
+from suites import drafts, permissions, services
+from suites.blueprints import BLUEPRINTS
 from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
-from suites.forms import DocumentForm, ErrataForm, ImportForm, SuiteForm
+from suites.forms import (
+    ChooseSuiteForm,
+    CopyForm,
+    DocumentForm,
+    ErrataForm,
+    FileForm,
+    GuidedForm,
+    ImportForm,
+    PasteForm,
+    SuiteForm,
+    TemplateForm,
+)
 from suites.models import Sentence, Suite, SuiteRevision
 from suites.presenters import critical_regions
-from suites.quotas import SUITES
 from suites.selectors import (
+    document_of,
     export_document,
+    listed_for,
     revisions_for,
     visible_to,
 )
+from suites.sheets import shape
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
-
-PER_PAGE = 50
+ROOM = Room("suite", "api", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40
 STALE = (
     "Somebody changed the draft since you opened this page; nothing was saved. Look at the draft, and upload the file "
@@ -82,18 +101,14 @@ def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """What a suite says about itself; its sentences live in revisions. Context: suite, form; where a public address
     would be left and `confirmed` is not sent, the page that asks has also wanted (visibility)."""
-    suite = _editable(request, slug)
-    form = SuiteForm(request.POST or None, instance=suite, user=request.user)
+    suite = editable(request, slug)
+    form = SuiteForm(request.POST or None, instance=copy(suite), user=request.user)
     if request.method == "POST" and form.is_valid():
-        before = Suite.objects.get(pk=suite.pk)
-        wanted, suite.visibility = suite.visibility, before.visibility
-        if before.visibility == Visibility.PUBLIC != wanted and "confirmed" not in request.POST:
-            context = {"suite": before, "form": form, "wanted": wanted}
+        wanted = form.cleaned_data["visibility"]
+        if suite.visibility == Visibility.PUBLIC != wanted and "confirmed" not in request.POST:
+            context = {"suite": suite, "form": form, "wanted": wanted}
             return render(request, "suites/confirm_visibility.html", context)
-        with SUITES.growing(before.owner, actor=request.user):
-            form.save()
-        services.set_tags(suite, form.cleaned_data["tag_names"])
-        services.set_visibility(suite, wanted, actor=request.user)
+        services.edit_card(suite, actor=request.user, **form.card())
         moved = f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
         messages.success(request, f"Saved.{moved}")
         return redirect(suite)
@@ -104,7 +119,7 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
 def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
     """A new version from a file: it becomes the draft, frozen revisions stay. Context: suite, form, problems, version
     (of the draft that the file would replace)."""
-    suite = _editable(request, slug)
+    suite = editable(request, slug)
     draft = suite.draft
     version = str(draft.edits) if draft else ""
     newest = suite.revisions.order_by("-number").first()
@@ -129,7 +144,7 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Say what turned out to be wrong with a revision. Context: suite, revision, form."""
-    suite = _editable(request, slug)
+    suite = editable(request, slug)
     revision = revision_or_404(request, suite, number)
     form = ErrataForm(request.POST if request.method == "POST" else None, initial={"errata": revision.errata})
     if request.method == "POST" and form.is_valid():
@@ -143,7 +158,7 @@ def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @login_required
 @require_POST
 def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
-    suite = _editable(request, slug)
+    suite = editable(request, slug)
     try:
         services.discard_draft(suite, actor=request.user)
     except ValidationError as error:
@@ -166,13 +181,19 @@ def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("suite-list")
 
 
-DOWNLOADS = {
-    "json": ("JSON", "json", "application/json"),
-    "json-trimmed": ("JSON, blanks trimmed", "json", "application/json"),
-    "json-early": ("JSON, early dialect", "json", "application/json"),
-    "csv": ("long CSV", "csv", "text/csv"),
-    "tsv": ("wide TSV", "tsv", "text/tab-separated-values"),
+DOWNLOADS: dict[str, tuple[str, str, str, Callable[[SuiteDocument], str]]] = {
+    "json": ("JSON", "json", "application/json", write_json),
+    "json-trimmed": (
+        "JSON, blanks trimmed",
+        "json",
+        "application/json",
+        partial(write_json, whitespace="trimmed"),
+    ),
+    "json-early": ("JSON, early dialect", "json", "application/json", partial(write_json, dialect="early")),
+    "csv": ("long CSV", "csv", "text/csv", write_long_csv),
+    "tsv": ("wide TSV", "tsv", "text/tab-separated-values", write_wide_tsv),
 }
+"""Label, extension, type and writer."""
 
 
 @require_safe
@@ -184,30 +205,163 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     return export_text(revision, form, request.user)
 
 
-def export_text(revision: SuiteRevision, form: str, user: User | AnonymousUser) -> HttpResponse:
+def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpResponse:
     """A revision as a download for this reader, in one of DOWNLOADS."""
-    _, extension, content_type = DOWNLOADS[form]
+    _, extension, content_type, write = DOWNLOADS[form]
     document = export_document(revision, names_author=permissions.may_know_owner(user, revision.suite))
-    text = {
-        "json": lambda: write_json(document),
-        "json-trimmed": lambda: write_json(document, whitespace="trimmed"),
-        "json-early": lambda: write_json(document, dialect="early"),
-        "csv": lambda: write_long_csv(document),
-        "tsv": lambda: write_wide_tsv(document),
-    }[form]()
-    return download(text, f"{revision.suite.slug}-r{revision.number}.{extension}", content_type)
+    return download(write(document), f"{revision.suite.slug}-r{revision.number}.{extension}", content_type)
+
+
+# ---- beginning a suite: from nothing, a design, a sheet, a file, or another suite ----
+
+WAYS = {
+    "guided": "From nothing",
+    "template": "From a design",
+    "paste": "Paste a sheet",
+    "file": "From a file",
+    "copy": "Copy a suite",
+}
+
+
+@login_required
+def suite_new(request: HttpRequest) -> HttpResponse:
+    """Context: way, ways [(key, label)], form, reading (what was understood of a pasted sheet), blueprints.
+    A new suite is a private draft and opens in the editor."""
+    way = request.POST.get("by") or request.GET.get("by") or "guided"
+    way = way if way in WAYS else "guided"
+    form = _new_form(request, way)
+    if request.method == "POST" and form.is_valid() and request.POST.get("step") != "look":
+        try:
+            suite = _create(request, way, form)
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"{suite.title} is a draft now. It is private until you share it.")
+            return redirect("suite-editor", suite.slug)
+    refused = request.method == "POST" and bool(form.errors)
+    context = {
+        "way": way,
+        "ways": list(WAYS.items()),
+        "form": form,
+        "reading": getattr(form, "reading", None),
+        "blueprints": BLUEPRINTS.values(),
+    }
+    return render(request, "suites/new.html", context, status=400 if refused else 200)
+
+
+def _new_form(request: HttpRequest, way: str) -> Any:
+    data = request.POST if request.method == "POST" else None
+    if way == "template":
+        first = request.GET.get("template", "agreement")
+        return TemplateForm(data, initial={"template": first if first in BLUEPRINTS else "agreement"})
+    if way == "copy":
+        return ChooseSuiteForm(data, suites=listed_for(request.user).order_by("title"))
+    if way == "file":
+        return FileForm(data, request.FILES or None)
+    return {"guided": GuidedForm, "paste": PasteForm}[way](data)
+
+
+def _create(request: HttpRequest, way: str, form: Any) -> Suite:
+    given = form.cleaned_data
+    if way == "copy":
+        source = given["suite"]
+        title = given["name"] or f"{source.title[:190]} copy"
+        return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
+    return services.import_suite(given["document"], actor=request.user, title=given["name"])
+
+
+def _copy(request: HttpRequest, suite: Suite, revision: Any, title: str, visibility: str) -> Suite:
+    revision.suite = suite
+    return services.copy_suite(revision, actor=request.user, title=title, visibility=visibility)
+
+
+@login_required
+def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
+    """Whoever may see a suite may take a copy. Context: suite, form."""
+    suite = _visible(request, slug)
+    form = CopyForm(
+        request.POST if request.method == "POST" else None,
+        suite=suite,
+        user=request.user,
+        initial={"name": f"{suite.title[:190]} copy"},
+    )
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            made = _copy(request, suite, given["revision"], given["name"], given["visibility"])
+        except OverQuota as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"{made.title} is yours: {shape(document_of(made.draft))}.")
+            return redirect("suite-editor", made.slug)
+    return render(request, "suites/copy.html", {"suite": suite, "form": form}, status=_form_status(request))
+
+
+# ---- the page of the grid editor, which speaks the REST API; see docs/grid.md ----
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
+    """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
+    suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, freeze}, models
+    [{slug, name, parameters}] (small ones first), may_freeze."""
+    suite = editable(request, slug)
+    if request.method == "POST":
+        services.open_draft(suite, actor=request.user)
+        return redirect("suite-editor", slug)
+    draft = suite.draft
+    if draft is None:
+        return render(request, "suites/open_draft.html", {"suite": suite, "frozen": suite.latest_frozen})
+    draft.suite = suite
+    says_little = Case(When(backend="uniform", then=Value(1)), default=Value(0))
+    models = runnable_by(request.user).order_by(says_little, F("parameters").asc(nulls_last=True), "name")
+    context = {
+        "suite": suite,
+        "draft": draft,
+        "card": drafts.card(draft),
+        "endpoints": {
+            "draft": reverse("api-draft", args=[slug]),
+            "cells": reverse("api-draft-cells", args=[slug]),
+            "preview": reverse("api-preview", args=[slug]),
+            "lint": reverse("api-lint", args=[slug]),
+            "formula": reverse("api-formula-explain"),
+            "freeze": reverse("suite-freeze", args=[slug]),
+        },
+        "models": list(models.values("slug", "name", "parameters")),
+        "may_freeze": True,
+    }
+    return render(request, "suites/editor.html", context)
+
+
+# ---- the address of an unlisted suite ----
+
+
+@login_required
+@require_POST
+def suite_new_address(request: HttpRequest, slug: str) -> HttpResponse:
+    suite = _visible(request, slug)
+    try:
+        services.new_secret_address(suite, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "The suite has a new address. Links to the old one stopped working.")
+    suite.refresh_from_db()
+    return redirect("suite-people", suite.slug) if may_read(request.user, suite) else redirect(suite)
+
+
+# ---- what they share ----
 
 
 def _visible(request: HttpRequest, slug: str) -> Suite:
-    return get_object_or_404(
-        visible_to(request.user).select_related("owner").prefetch_related("tags"), slug=slug
-    )
+    return get_object_or_404(visible_to(request.user).select_related("owner"), slug=slug)
 
 
-def _editable(request: HttpRequest, slug: str) -> Suite:
+def editable(request: HttpRequest, slug: str) -> Suite:
+    """404 for what this person may not see, 403 for what they may only read."""
     suite = _visible(request, slug)
-    if not permissions.can_edit(request.user, suite):
-        raise PermissionDenied("you may not edit this suite")
+    permissions.require_edit(request.user, suite)
     return suite
 
 
@@ -222,15 +376,4 @@ def _form_status(request: HttpRequest) -> int:
 
 
 def _shape(document: SuiteDocument) -> str:
-    items = len({row.item for row in document.sentences})
-    counts = [
-        ("item", items),
-        ("condition", len(document.conditions)),
-        ("region", len(document.region_names)),
-    ]
-    shape = " × ".join(_counted(number, noun) for noun, number in counts)
-    return f"{shape}, {_counted(len(document.predictions), 'prediction')}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{shape(document)}, {count(len(document.predictions), 'prediction')}"

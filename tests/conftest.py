@@ -23,7 +23,7 @@ os.environ.setdefault("GYM_TORCH_THREADS", "1")
 
 # How long the property tests search; pytest's --hypothesis-profile chooses, and CI=true takes the longer one.
 hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
-hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("ci"), max_examples=200)
+hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("ci"), max_examples=100)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "quick")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -107,8 +107,14 @@ def test_two_databases_do_not_share_their_options(put):
             {"NAME": "gym", "USER": "me", "PASSWORD": "p@ss/word", "HOST": "db.example.org", "PORT": "5433"},
         ),
         ("postgresql://me@[::1]:5432/gym", {"HOST": "::1", "PORT": "5432", "USER": "me"}),
-        ("postgresql:///gym?host=/run/postgresql", {"NAME": "gym", "HOST": "/run/postgresql", "OPTIONS": {}}),
-        ("postgresql://db/gym?sslmode=require", {"HOST": "db", "OPTIONS": {"sslmode": "require"}}),
+        (
+            "postgresql:///gym?host=/run/postgresql",
+            {"NAME": "gym", "HOST": "/run/postgresql", "OPTIONS": env.POSTGRESQL_OPTIONS},
+        ),
+        (
+            "postgresql://db/gym?sslmode=require",
+            {"HOST": "db", "OPTIONS": env.POSTGRESQL_OPTIONS | {"sslmode": "require"}},
+        ),
     ],
 )
 def test_postgresql(put, url, expected):

@@ -9,23 +9,23 @@ from django.conf import settings
 
 from gym.accounts import throttle, tokens
 from gym.agents.core import archives, hocon, protocol
-from gym.agents.core.cases.model import MAX_ITERATIONS
+from gym.agents.core.cases import MAX_ITERATIONS
 from gym.agents.site import services as agents
 from gym.api import filters, paging, parsers
-from gym.api.throttles import Requests
-from gym.jobs import conf, waiting, web_server
+from gym.api.authentication import Requests
+from gym.jobs import conf, services, web_server
 from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
 from gym.lib import bounded
 from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
-from gym.propara.core import submission_files
+from gym.propara.core import uploads
 from gym.runs.core.uploaded import contents as results
 from gym.runs.work import score_requests as scoring
 from gym.sharing import invitations
 from gym.sharing import services as sharing
-from models_registry import trials
-from models_registry.backends import hub, lmzoo_commands, openai, remote_schemas
+from models_registry import actors
+from models_registry.backends import BACKENDS, hub, lmzoo, openai
 from suites.formats import documents as suite_files
 from suites.formulas import parser as formulas
 from tests.test_house import ROOT
@@ -82,7 +82,7 @@ def limits() -> dict[str, list[object]]:
         "web process with all threads busy and no request ended": [hang],
         "one database statement of a web request": [statements],
         "large downloads made while they are sent": [usual_threads()],
-        "requests that wait for a worker": [waiting.MOST, waiting.WAIT_SECONDS],
+        "requests that wait for a worker": [services.MOST_WAIT, services.WAIT_SECONDS],
         "search in the list of suites, filters of lists in the API": [
             filters.MOST_CHARACTERS,
             filters.MOST_WORDS,
@@ -136,7 +136,7 @@ def limits() -> dict[str, list[object]]:
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
         "file of results": [results.MAX_BYTES, results.MAX_ROWS],
-        "ProPara file": [submission_files.MAX_BYTES, submission_files.MAX_CELLS, submission_files.MAX_STEPS],
+        "ProPara file": [uploads.MAX_BYTES, uploads.MAX_CELLS, uploads.MAX_STEPS],
         "corpus, unpacked": [lmc.MAX_BYTES, lmc.MAX_LINES, lmc.LINE_BYTES, lmc.SECONDS],
         "log of a game": [
             game_views.MAX_UPLOAD,
@@ -161,7 +161,7 @@ def limits() -> dict[str, list[object]]:
         ],
         "run of agent tests, all attempts together": [default("GYM_AGENT_RUN_SECONDS")],
         "check of a model": [default("GYM_MODEL_CHECK_SECONDS")],
-        "memory of that check": [100 * trials.SHARE_OF_RAM],
+        "memory of that check": [100 * actors.SHARE_OF_RAM],
         "one attempt at a run of a suite": [time_limit("suite_run")],
         "one attempt at naming failures, or at sentences on demand": [
             same(time_limit("agent_naming"), time_limit("score"))
@@ -175,9 +175,9 @@ def limits() -> dict[str, list[object]]:
         "worker that gives no sign of life": [default("GYM_JOB_LEASE_SECONDS")],
         "attempts at a job that get it no further": [conf.get("GYM_JOB_MAX_ATTEMPTS")],
         "model fetched from the Hugging Face hub": [hub.MAX_BYTES],
-        "answer of a completion server": [openai._MOST_BYTES, most_seconds(remote_schemas.OPENAI_SCHEMA)],
+        "answer of a completion server": [openai._MOST_BYTES, most_seconds(BACKENDS["openai"].schema)],
         "answer of an agent server": [protocol.MAX_BYTES, protocol.MAX_LINE],
-        "one LM Zoo command": [lmzoo_commands.MOST_OUTPUT, most_seconds(remote_schemas.LMZOO_SCHEMA)],
+        "one LM Zoo command": [lmzoo.MOST_OUTPUT, most_seconds(BACKENDS["lmzoo"].schema)],
     }
 
 

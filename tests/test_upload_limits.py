@@ -10,7 +10,7 @@ from gym.agents.core.archives import MAX_TOTAL
 from gym.jobs.web_server import MAX_BODY, MAX_HEADER
 from gym.lmchallenge.site.game_views import MAX_UPLOAD
 from gym.lmchallenge.site.services import MAX_BYTES as CORPUS
-from gym.propara.core.submission_files import MAX_BYTES as PROPARA
+from gym.propara.core.uploads import MAX_BYTES as PROPARA
 from gym.runs.core.uploaded import MAX_BYTES as RESULTS
 from suites.formats import MAX_BYTES as SUITE
 from tests.test_house import ROOT

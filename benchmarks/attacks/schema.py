@@ -226,7 +226,7 @@ def site() -> Iterator[Undone]:
     worker = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: run_pending("preview"))
     with ExitStack() as stack:
         stack.enter_context(override_settings(**NO_LIMITS, GYM_NET_ALLOW=[]))
-        for waits in ("gym.jobs.waiting", "gym.runs.work.preview"):
+        for waits in ("gym.jobs.services", "gym.runs.work.preview"):
             stack.enter_context(mock.patch(f"{waits}.time", worker))
         stack.enter_context(mock.patch.object(WSGITransport, "send", _send))
         for signal in (

@@ -141,7 +141,7 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
     contexts from all over the lines."""
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
-    from gym.lmchallenge.core.causal import CausalPlayer
+    from gym.lmchallenge.core.backend_players import CausalPlayer
     from gym.lmchallenge.core.player import Request
     from gym.lmchallenge.core.tokens import tokens
     from models_registry.backends import load_backend

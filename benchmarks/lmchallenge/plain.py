@@ -18,8 +18,8 @@ from unittest.mock import patch
 import numpy as np
 
 from gym.lmchallenge.core import beam_search
+from gym.lmchallenge.core.backend_players import CausalPlayer
 from gym.lmchallenge.core.candidate_scoring import NONE, CandidateScorer
-from gym.lmchallenge.core.causal import CausalPlayer
 from gym.lmchallenge.core.player import Reply, Request
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
@@ -12,11 +11,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from gym.accounts.errors import TooManyJobs
-from gym.accounts.models import SentenceCharge
+from gym.accounts.models import SentenceCharge, User
 from gym.accounts.quotas import Part
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 DAY = timedelta(hours=24)
 

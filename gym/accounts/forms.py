@@ -11,8 +11,8 @@ from django.contrib.auth.forms import UserCreationForm
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from gym.accounts.backends import ACCOUNTS, DEMO_USER
 from gym.accounts.models import Scope, User
-from gym.accounts.published import ACCOUNTS, DEMO_USER
 from gym.accounts.throttle import account_key
 
 RESERVED = frozenset(

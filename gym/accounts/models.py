@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 from django.utils import timezone
 
@@ -53,6 +53,10 @@ class User(AbstractUser):
     def author_name(self) -> str:
         """For citations."""
         return self.get_full_name() or self.username
+
+
+AnyUser: TypeAlias = User | AnonymousUser
+"""Who asks, signed in or not."""
 
 
 class Scope(models.TextChoices):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -25,8 +25,7 @@ from django.db import models, transaction
 from django.db.models import Aggregate, BigIntegerField, Count, F, Func, OuterRef, Q, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 
-if TYPE_CHECKING:
-    from gym.accounts.models import User
+from gym.accounts.models import User
 
 ROW = 100
 """Bytes that a row takes beside its texts, about."""
@@ -246,7 +245,8 @@ def _kept_in(row: Mapping[str, Any], kind: Kind) -> Kept:
 
 def require_room_for(thing: models.Model, owner: User) -> None:
     """Raise OverQuota if this account may not become the owner of one more such thing, because of their number or
-    because the bytes are used up. Its own bytes are not counted: it may exceed the limit by itself."""
+    because the bytes are used up. Its own bytes are not counted: it may exceed the limit by itself. Lock the account
+    first (`owner.hold()`), so that the number holds for simultaneous requests, too."""
     for kind in kinds():
         if kind.parts[0].rows is not type(thing) or _is_exempt(owner):
             continue

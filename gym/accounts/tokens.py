@@ -5,17 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from gym.accounts.models import ApiToken, Scope
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
+from gym.accounts.models import ApiToken, Scope, User
 
 MAX_LIVE = 50
 USED_EVERY = timedelta(minutes=1)

@@ -2,6 +2,7 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite
+from gym.sharing.admin import ThingAdmin
 
 
 class ChangeOnly(SiteAdmin):
@@ -25,7 +26,7 @@ class AgentServerAdmin(ChangeOnly):
 
 
 @admin.register(AgentSuite)
-class AgentSuiteAdmin(ChangeOnly):
+class AgentSuiteAdmin(ThingAdmin):
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility"]
     list_select_related = ["owner"]

@@ -11,8 +11,10 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 
-from gym.agents.core.cases import Problem, Ratio, Reading, TestCase, look_at
+from gym.agents.core.case_reader import look_at
+from gym.agents.core.cases import Problem, Ratio, Reading, TestCase
 from gym.agents.core.results import CaseResult, IterationResult, add_up
+from gym.jobs.models import HasJob
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
@@ -131,7 +133,7 @@ class AgentCase(models.Model):
         return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
 
-class AgentRun(models.Model):
+class AgentRun(HasJob, models.Model):
     """Cases of a suite on one server. `completed_at` is set when the job ends."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
@@ -162,16 +164,6 @@ class AgentRun(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("agent-run", args=[self.key])
-
-    @property
-    def state(self) -> str:
-        if self.completed_at is not None:
-            return "done"
-        return self.job.state if self.job is not None else "failed"
-
-    @property
-    def is_done(self) -> bool:
-        return self.completed_at is not None
 
     @property
     def reading(self) -> Reading:
@@ -299,7 +291,7 @@ class FailureMode(models.Model):
         return self.name or self.proposed
 
 
-class Naming(models.Model):
+class Naming(HasJob, models.Model):
     """How a model sorts the failures of a case run, written as it answers. `completed_at` is set when the job ends."""
 
     case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
@@ -318,12 +310,6 @@ class Naming(models.Model):
 
     def __str__(self) -> str:
         return f"{self.case_run} by {self.server}"
-
-    @property
-    def state(self) -> str:
-        if self.completed_at is not None:
-            return "done"
-        return self.job.state if self.job is not None else "failed"
 
     @property
     def unnamed(self) -> int:

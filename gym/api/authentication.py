@@ -1,13 +1,20 @@
-"""Who sends an API request: the bearer of a token, or somebody signed in on the pages."""
+"""Who sends an API request (the bearer of a token, or somebody signed in on the pages), and how many they may send."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
 
 from gym.accounts import throttle, tokens
 from gym.accounts.models import ApiToken, User
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -33,3 +40,19 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return f'{self.keyword} realm="LM Gym"'
+
+
+class Requests(SimpleRateThrottle):
+    """GYM_API_REQUESTS_PER_MINUTE from the tokens of an account, or from an address without one.
+
+    They are counted in the memory of the process: a row in the database would make each read a write. Several tokens of
+    an account share the limit. Calls of a signed-in browser are bounded as pages are."""
+
+    def get_rate(self) -> str | None:
+        limit = settings.GYM_API_REQUESTS_PER_MINUTE
+        return f"{limit}/minute" if limit else None
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        if not request.user.is_authenticated:
+            return f"api-address-{throttle.client_address(request)}"
+        return f"api-user-{request.user.pk}" if request.auth else None

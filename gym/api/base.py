@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import QuerySet
 from django.http import Http404
@@ -18,6 +19,7 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
@@ -44,6 +46,16 @@ class ApiView(APIView):
             kind = (self.request.content_type or "").partition(";")[0].strip().lower()
             takes = takes.get(kind) or next(iter(takes.values()))
         return read(takes, self.request.data)
+
+    def answer(self, found: Any, place: str = "", *args: Any, wait: int = 1) -> Response:
+        """`found` as the operation's `answers` shows it, with its `status`. `place` and `args`: where it can be read;
+        with 202 that is where to ask again after `wait` seconds."""
+        known = self.operation
+        headers = {"Location": reverse(place, args=args, request=self.request)} if place else {}
+        if known.status == 202:
+            headers["Retry-After"] = str(wait)
+        data = known.answers(found, context={"request": self.request}).data
+        return Response(data, status=known.status, headers=headers)
 
     def permission_denied(
         self, request: Request, message: str | None = None, code: str | None = None
@@ -95,11 +107,81 @@ class Filters(DjangoFilterBackend):
         return filterset.qs
 
 
+class ObjectView(ApiView):
+    """One thing, found by its address and shown as the operation `answers`. A room says which things there are:
+
+    class GameView(ObjectView):
+        lookup_field = "key"
+        def rows_at(self, address): return selectors.game_at(self.request.user, address)
+        def may_change(self, game): return permissions.can_steer(self.request.user, game)
+
+    class GameCancel(GameView):
+        token_scope = Scope.RUN
+
+        @operation("Stop a game", answers=GameDetailSerializer)
+        def post(self, request, key): return self.act(playing.cancel_game)
+    """
+
+    lookup_field = "slug"
+    not_yours = "this belongs to somebody else"
+
+    def rows_at(self, address: str) -> QuerySet[Any]:
+        """What this reader may see at the address: one row or none."""
+        raise NotImplementedError
+
+    def shown_at(self, address: str) -> QuerySet[Any]:
+        """The same with what its serializer reads."""
+        return self.rows_at(address)
+
+    def may_change(self, row: Any) -> bool:
+        """Whether this person may change what they see. By default the use cases say it."""
+        return True
+
+    def get_object(self) -> Any:
+        return get_or_404(self.rows_at(self.kwargs[self.lookup_field]))
+
+    def changeable(self) -> Any:
+        """404 for what this person may not see, 403 for what they may only read."""
+        row = self.get_object()
+        if not self.may_change(row):
+            raise PermissionDenied(self.not_yours)
+        return row
+
+    def address_of(self, row: Any) -> str:
+        return str(getattr(row, self.lookup_field))
+
+    def read(self) -> Response:
+        return self.answer(get_or_404(self.shown_at(self.kwargs[self.lookup_field])))
+
+    def again(self, row: Any, place: str = "") -> Response:
+        """The row as it is now, found once more: a change may have given it another address. `place` names the
+        address for `Location`."""
+        address = self.address_of(row)
+        return self.answer(get_or_404(self.shown_at(address)), place, *([address] if place else []))
+
+    def change(self, use_case: Callable[..., Any]) -> Response:
+        """By the fields of the body."""
+        row = self.changeable()
+        body = self.body()
+        with locked(row):
+            use_case(row, actor=self.request.user, **body)
+        return self.again(row)
+
+    def act(self, use_case: Callable[..., Any], place: str = "") -> Response:
+        row = self.changeable()
+        use_case(row, actor=self.request.user)
+        return self.again(row, place)
+
+    def remove(self, use_case: Callable[..., Any]) -> Response:
+        use_case(self.changeable(), actor=self.request.user)
+        return Response(status=204)
+
+
 class ListView(ApiView, GenericAPIView):
     """A list: `filterset_class` filters and sorts, pages come by cursor.
 
     @operation("List suites", answers=SuiteSerializer, many=True)
-    def get(self, request): return self.page(suites, SuiteSerializer)
+    def get(self, request): return self.page(suites)
     """
 
     pagination_class = Pages
@@ -112,12 +194,15 @@ class ListView(ApiView, GenericAPIView):
         filters = self.filterset_class.base_filters if self.filterset_class else ()
         return (*filters, "cursor", "limit")
 
-    def page(self, rows: Any, shown: type[BaseSerializer] | Callable[[list[Any]], Any]) -> Response:
-        """A page of a queryset (filtered) or of a sequence."""
+    def page(
+        self, rows: Any, shown: type[BaseSerializer] | Callable[[list[Any]], Any] | None = None
+    ) -> Response:
+        """A page of a queryset (filtered) or of a sequence, shown as the operation `answers`, or by `shown`."""
         if isinstance(rows, QuerySet):
             rows = self.filter_queryset(rows)
         found = self.paginate_queryset(rows)
         assert found is not None
+        shown = shown or self.operation.answers
         if isinstance(shown, type) and issubclass(shown, BaseSerializer):
             data = shown(found, many=True, context=self.get_serializer_context()).data
         else:

@@ -4,7 +4,19 @@ ROOMS; see docs/api.md."""
 from django.urls import include, path, re_path, register_converter
 
 from gym.api import views
-from gym.api.converters import UserName
+
+
+class UserName:
+    """A user name as sign-up takes it; "/" and U+0000 are none."""
+
+    regex = r"[\w.@+-]{1,150}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
 
 register_converter(UserName, "user")
 
@@ -19,12 +31,9 @@ ROOMS = [
     "gym.staff.api",
     "gym.propara.site.api.urls",
     "gym.lmchallenge.site.api.urls",
-    "gym.pages.account_api",
-    "gym.pages.figure_api",
-    "gym.pages.leaderboard_api",
+    "gym.pages.api",
     "gym.agents.site.api.urls",
-    "gym.agents.site.assess_api",
-    "gym.sharing.invitation_api",
+    "gym.sharing.api",
 ]
 
 urlpatterns = [

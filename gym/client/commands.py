@@ -129,13 +129,13 @@ def _report(client: Client, run: Run) -> None:
 def rate_text(row: Prediction) -> str:
     if row.rate is None:
         return "no items"
-    said = f"{row.rate:.1%} ({row.passed} of {row.total}"
-    if row.low is not None and row.high is not None:
-        said += f"; 95% {row.low:.1%}–{row.high:.1%}"
+    said = f"{row.rate:.1%} ({row.n_passed} of {row.n_items}"
+    if row.ci_low is not None and row.ci_high is not None:
+        said += f"; 95% {row.ci_low:.1%}–{row.ci_high:.1%}"
     if row.chance is not None:
         said += f", chance {row.chance:.1%}"
-    said += f", {row.ties} ties" if row.ties else ""
-    said += f", {row.not_evaluable} not evaluable" if row.not_evaluable else ""
+    said += f", {row.n_ties} ties" if row.n_ties else ""
+    said += f", {row.n_not_evaluable} not evaluable" if row.n_not_evaluable else ""
     return f"{said})"
 
 

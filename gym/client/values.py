@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 Raw = Mapping[str, Any]
@@ -58,33 +58,25 @@ class Model:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Pass rate of one prediction: `passed` of `total` items, 95 % interval, chance level. Ties are no passes."""
+    """A prediction over all items: `n_passed` of `n_items`, 95 % interval, chance level, mean margin in bits. Ties and
+    what is not evaluable did not pass."""
 
     name: str
     formula: str
-    passed: int
-    total: int
+    n_items: int
+    n_passed: int
     rate: float | None
-    low: float | None
-    high: float | None
+    ci_low: float | None
+    ci_high: float | None
     chance: float | None
-    ties: int
-    not_evaluable: int
+    n_ties: int
+    n_too_close: int
+    n_not_evaluable: int
+    mean_margin: float | None
 
     @classmethod
     def of(cls, raw: Raw) -> Prediction:
-        return cls(
-            name=raw["name"],
-            formula=raw["formula"],
-            passed=raw["passed"],
-            total=raw["total"],
-            rate=raw["rate"],
-            low=raw["ci_low"],
-            high=raw["ci_high"],
-            chance=raw["chance"],
-            ties=raw["ties"],
-            not_evaluable=raw["not_evaluable"],
-        )
+        return cls(**{one.name: raw[one.name] for one in fields(cls)})
 
 
 @dataclass(frozen=True)

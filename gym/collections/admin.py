@@ -1,7 +1,7 @@
 from django.contrib import admin
 
-from gym.admin import SiteAdmin
 from gym.collections.models import Collection, CollectionEntry
+from gym.sharing.admin import ThingAdmin
 
 
 class CollectionEntryInline(admin.TabularInline):
@@ -15,7 +15,7 @@ class CollectionEntryInline(admin.TabularInline):
 
 
 @admin.register(Collection)
-class CollectionAdmin(SiteAdmin):
+class CollectionAdmin(ThingAdmin):
     """Published, a collection never changes; its owner may."""
 
     list_display = ["slug", "title", "owner", "published_at"]
@@ -25,9 +25,6 @@ class CollectionAdmin(SiteAdmin):
     autocomplete_fields = ["owner"]
     readonly_fields = ["sha256", "published_at"]
     inlines = [CollectionEntryInline]
-
-    def has_add_permission(self, request) -> bool:
-        return False
 
     def has_change_permission(self, request, obj=None) -> bool:
         """Published, it is for looking at alone."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpResponse
 from django.urls import path
@@ -13,21 +12,20 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Body, Query
 from gym.collections import services, views
 from gym.collections.models import Collection
-from gym.runs.core.cannot_export import Refused
+from gym.runs.core.other_programs import Refused
 from gym.runs.core.rules import EACH, RULES, rule_of
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.options import MAX_NAMES, Options
-from gym.runs.work.missing_runs import Queued, queue_missing
+from gym.runs.read.leaderboard.model import MAX_NAMES, Options
+from gym.runs.work.services import Queued, queue_missing
 from gym.sharing.api import people_api
 from suites.models import SuiteRevision
 
@@ -154,20 +152,14 @@ def rows_of(request: Request) -> QuerySet[Collection]:
     return services.visible_collections(request.user).annotate(n_suites=Count("entries"))
 
 
-def collection_of(request: Request, slug: str) -> Collection:
-    return get_or_404(rows_of(request), slug=slug)
+class CollectionView(ObjectView):
+    not_yours = "a published collection stays as it is; others are their owner's"
 
+    def rows_at(self, address: str) -> QuerySet[Collection]:
+        return rows_of(self.request).filter(slug=address)
 
-def changeable(request: Request, slug: str) -> Collection:
-    collection = collection_of(request, slug)
-    if not services.can_change(request.user, collection):
-        raise PermissionDenied("a published collection stays as it is; others are their owner's")
-    return collection
-
-
-def shown(request: Request, slug: str) -> dict[str, Any]:
-    context = {"request": request}
-    return dict(CollectionDetailSerializer(collection_of(request, slug), context=context).data)
+    def may_change(self, collection: Collection) -> bool:
+        return services.can_change(self.request.user, collection)
 
 
 def found(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
@@ -194,13 +186,13 @@ def all_found(request: Request, entries: list[dict[str, Any]]) -> list[SuiteRevi
     return list(revisions.values())
 
 
-class CollectionList(ListView):
+class CollectionList(CollectionView, ListView):
     filterset_class = CollectionFilter
 
     @operation("List collections", answers=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Published ones, and your own."""
-        return self.page(rows_of(request).order_by("title"), CollectionSerializer)
+        return self.page(rows_of(request).order_by("title"))
 
     @operation("Make a collection", takes=NewCollection, answers=CollectionDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
@@ -214,20 +206,19 @@ class CollectionList(ListView):
             reference=body.get("reference", ""),
             revisions=all_found(request, body.get("suites", [])),
         )
-        place = reverse("api-collection", args=[made.slug], request=request)
-        return Response(shown(request, made.slug), status=201, headers={"Location": place})
+        return self.again(made, "api-collection")
 
 
-class CollectionDetail(ApiView):
+class CollectionDetail(CollectionView):
     @operation("Read a collection", answers=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its words and those of its suites that you may see. Its leaderboard is `leaderboard/?collection=`."""
-        return Response(shown(request, slug))
+        return self.read()
 
     @operation("Change a collection", takes=CollectionCard, answers=CollectionDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed. Not once it is published."""
-        collection = changeable(request, slug)
+        collection = self.changeable()
         body = self.body()
         revisions = all_found(request, body["suites"]) if "suites" in body else None
         with locked(collection):
@@ -236,16 +227,15 @@ class CollectionDetail(ApiView):
                 for name in ("title", "description", "reference")
             }
             services.change_collection(collection, actor=request.user, revisions=revisions, **card)
-        return Response(shown(request, slug))
+        return self.again(collection)
 
     @operation("Delete a collection", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """Its suites are as they were. Not once it is published."""
-        services.delete_collection(changeable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_collection)
 
 
-class CollectionEntries(ApiView):
+class CollectionEntries(CollectionView):
     @operation(
         "Add a revision to a collection",
         takes=CollectionEntryBody,
@@ -254,33 +244,31 @@ class CollectionEntries(ApiView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """At the end; one that is there already stays where it is."""
-        collection = changeable(request, slug)
+        collection = self.changeable()
         revision = found(request, self.body(), "$.suite")
         services.add_revision(collection, revision, actor=request.user)
-        place = reverse("api-collection", args=[slug], request=request)
-        return Response(shown(request, slug), status=201, headers={"Location": place})
+        return self.again(collection, "api-collection")
 
 
-class CollectionEntry(ApiView):
+class CollectionEntry(CollectionView):
     @operation("Take a revision out of a collection", status=204)
     def delete(self, request: Request, slug: str, suite: str, number: int) -> Response:
         """The suite is as it was."""
-        collection = changeable(request, slug)
+        collection = self.changeable()
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
         revision = get_or_404(revisions, suite__slug=suite, number=number)
         services.remove_revision(collection, revision, actor=request.user)
         return Response(status=204)
 
 
-class CollectionPublish(ApiView):
+class CollectionPublish(CollectionView):
     @operation("Publish a collection", answers=CollectionDetailSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Everybody sees it from now on, and it never changes again; all its suites have to be public."""
-        services.publish_collection(changeable(request, slug), actor=request.user)
-        return Response(shown(request, slug))
+        return self.act(services.publish_collection)
 
 
-class CollectionFile(ApiView):
+class CollectionFile(CollectionView):
     content_negotiation_class = AddressDecides
 
     @operation(
@@ -299,7 +287,7 @@ class CollectionFile(ApiView):
     def get(self, request: Request, slug: str, form: str) -> HttpResponse:
         """`form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv, long.csv, md, tex, json.
         413 for a zip of too many rows."""
-        collection: Any = collection_of(request, slug)
+        collection = self.get_object()
         options = Options(rule=rule_of(self.query["rule"]))
         response: HttpResponse = views.file_of(request, collection, form, options)  # type: ignore[arg-type]
         return response
@@ -319,7 +307,8 @@ class RunMissing(ApiView):
         )
         revisions = None
         if "collection" in body:
-            revisions = services.revisions_of(collection_of(request, body["collection"]), request.user)
+            collection = get_or_404(rows_of(request), slug=body["collection"])
+            revisions = services.revisions_of(collection, request.user)
         board = leaderboard(request.user, options, revisions)
         if board.unknown:
             raise invalid(
@@ -330,9 +319,7 @@ class RunMissing(ApiView):
                     for name in board.unknown
                 )
             )
-        queued = MissingSerializer(queue_missing(board, actor=request.user))
-        place = reverse("api-runs", request=request)
-        return Response(queued.data, status=201, headers={"Location": place})
+        return self.answer(queue_missing(board, actor=request.user), "api-runs")
 
 
 _ONE = "collections/<slug:slug>/"

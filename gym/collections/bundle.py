@@ -14,8 +14,7 @@ from gym.downloads import csv_pieces, csv_text
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import Board
 from gym.runs.read.leaderboard.export import LONG_HEADER, long_rows, note
-from gym.runs.tables.limits import Budget
-from gym.runs.tables.registry import FRAMES, closed_on_error, rows_of
+from gym.runs.tables.registry import FRAMES, Budget, closed_on_error, rows_of
 from suites.formats import write_json
 from suites.models import SuiteRevision
 from suites.selectors import export_document

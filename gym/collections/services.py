@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from gym.accounts.models import AnyUser, User
 from gym.collections.models import Collection, CollectionEntry
 from gym.collections.quotas import COLLECTIONS
 from gym.sharing.models import Visibility
@@ -23,17 +23,12 @@ from gym.sharing.selectors import worked_on_by
 from suites.models import Suite, SuiteRevision
 from suites.selectors import known_to, listed_for, revisions_for
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
-
 MAX_ENTRIES = 500
 TAKEN = frozenset({"new"})
 """Short names that are pages of the site."""
 
 
-def visible_collections(user: User | AnonymousUser) -> QuerySet[Collection]:
+def visible_collections(user: AnyUser) -> QuerySet[Collection]:
     """Published ones, and those one works on."""
     collections = Collection.objects.select_related("owner")
     if user.is_authenticated and user.is_staff:
@@ -46,7 +41,7 @@ def visible_collections(user: User | AnonymousUser) -> QuerySet[Collection]:
     )
 
 
-def revisions_of(collection: Collection, user: User | AnonymousUser) -> list[SuiteRevision]:
+def revisions_of(collection: Collection, user: AnyUser) -> list[SuiteRevision]:
     """The collection's revisions whose suites are in this user's lists, in its order, with suite and tags. A list never
     tells the address of somebody else's unlisted suite."""
     rows = SuiteRevision.objects.filter(collection_entries__collection=collection, suite__in=listed_for(user))
@@ -54,19 +49,19 @@ def revisions_of(collection: Collection, user: User | AnonymousUser) -> list[Sui
     return list(ordered.prefetch_related("suite__tags"))
 
 
-def hidden_revisions(collection: Collection, user: User | AnonymousUser) -> dict[int, SuiteRevision]:
+def hidden_revisions(collection: Collection, user: AnyUser) -> dict[int, SuiteRevision]:
     """Place in the collection -> revision, of those that `revisions_of` does not list for this user."""
     entries = collection.entries.select_related("revision__suite").order_by("position")
     listed = {row.pk for row in revisions_of(collection, user)}
     return {k: row.revision for k, row in enumerate(entries) if row.revision_id not in listed}
 
 
-def can_change(user: User | AnonymousUser, collection: Collection) -> bool:
+def can_change(user: AnyUser, collection: Collection) -> bool:
     """Owner, staff and collaborators who may edit, until it is published."""
     return not collection.is_published and may_edit(user, collection)
 
 
-def can_manage(user: User | AnonymousUser, collection: Collection) -> bool:
+def can_manage(user: AnyUser, collection: Collection) -> bool:
     """Publish and delete: owner and staff, until it is published."""
     return not collection.is_published and owns(user, collection)
 
@@ -139,7 +134,7 @@ def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: U
         _locked(collection).entries.filter(revision=revision).delete()
 
 
-def frozen_revision(user: User | AnonymousUser, slug: str, number: int | None = None) -> SuiteRevision | None:
+def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> SuiteRevision | None:
     """A frozen revision of a suite in this user's lists, the newest one without a number."""
     rows = _listed_frozen(user).filter(suite__slug=slug)
     if number is not None:
@@ -147,7 +142,7 @@ def frozen_revision(user: User | AnonymousUser, slug: str, number: int | None = 
     return rows.order_by("-number").first()
 
 
-def why_not_found(user: User | AnonymousUser, slug: str, number: int | None = None) -> str:
+def why_not_found(user: AnyUser, slug: str, number: int | None) -> str:
     """Of a slug that `frozen_revision` finds nothing for: what there is instead, in the user's lists."""
     known = frozen_revision(user, slug)
     if known is not None:
@@ -160,9 +155,7 @@ def why_not_found(user: User | AnonymousUser, slug: str, number: int | None = No
     return f"There is no suite with the short name “{slug}” in your lists."
 
 
-def same_name(
-    user: User | AnonymousUser, revisions: Sequence[SuiteRevision]
-) -> dict[int, list[SuiteRevision]]:
+def same_name(user: AnyUser, revisions: Sequence[SuiteRevision]) -> dict[int, list[SuiteRevision]]:
     """Revision id -> the newest frozen revisions of other listed suites whose files say the same name."""
     by_name = _by_name(user, [row.name for row in revisions])
     found = {
@@ -177,7 +170,7 @@ def described(revision: SuiteRevision) -> str:
     return f"“{suite.title}” ({suite.slug} r{revision.number}), by {suite.owner.display_name}"
 
 
-def ambiguities(user: User | AnonymousUser, revisions: Sequence[SuiteRevision]) -> list[str]:
+def ambiguities(user: AnyUser, revisions: Sequence[SuiteRevision]) -> list[str]:
     """A sentence for each of these beside which there are suites of the same name."""
     others = same_name(user, revisions)
     return [
@@ -196,7 +189,7 @@ def _some(revisions: Sequence[SuiteRevision]) -> str:
     return "; ".join(described(row) for row in revisions[:NAMED]) + more
 
 
-def _by_name(user: User | AnonymousUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
+def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
     """Name in the file -> the newest frozen revision of each listed suite that has it."""
     newest: dict[tuple[str, int], SuiteRevision] = {}
     for row in _listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
@@ -207,7 +200,7 @@ def _by_name(user: User | AnonymousUser, names: Sequence[str]) -> dict[str, list
     return found
 
 
-def _listed_frozen(user: User | AnonymousUser) -> QuerySet[SuiteRevision]:
+def _listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
     rows = revisions_for(user).filter(suite__in=listed_for(user), state=SuiteRevision.State.FROZEN)
     return rows.select_related("suite__owner")
 

@@ -25,11 +25,10 @@ from gym.runs.core.rules import RULES
 from gym.runs.pages.export_views import too_much
 from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
 from gym.runs.read.leaderboard.build import Board, leaderboard
-from gym.runs.read.leaderboard.options import Options, read_options
+from gym.runs.read.leaderboard.model import Options, read_options
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
-from gym.runs.tables.limits import Budget, TooMuch, require_room, rows_at_least
-from gym.runs.tables.registry import FRAMES
+from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from suites.models import SuiteRevision

@@ -1,4 +1,4 @@
-"""The embedded demo: a small grammar, the corpus and suites it generates, and three models trained from it.
+"""The embedded demo: a small grammar, the corpus it generates, three models trained from it, and eleven suites.
 
-Nothing in here imports Django; `gym.demo.catalogue` is what a loader reads. See docs/demo.md.
+See docs/demo.md. Only the modules that put it into the database (actors, apps, loader) import Django.
 """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gym.demo.game import queue_games
-from gym.demo.loader import demo_models, demo_revisions, demo_user
+from gym.demo.loader import demo_models, demo_revisions, demo_user, queue_games
 from gym.jobs.context import JobContext
 from gym.jobs.registry import handler
 from gym.runs.models import SuiteRun

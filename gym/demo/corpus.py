@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gym.demo import suites
+from gym.demo.catalogue import DEMO_SUITES
 from gym.demo.grammar import Dice, Grammar, Sentence
+from suites.formats import read_suite
 
 SEED = 1998
 SENTENCES = 80_000
@@ -38,11 +39,12 @@ def to_text(words: Iterable[str], *, spaced: bool) -> str:
     return text if spaced else text.replace(" ,", ",").replace(" .", ".")
 
 
-def suite_prefixes(seed: int = suites.SEED) -> set[tuple[str, ...]]:
-    """Every suite sentence without its full stop."""
+def suite_prefixes() -> set[tuple[str, ...]]:
+    """The words of every suite sentence without its full stop; punctuation marks are words of their own."""
     found = set()
-    for suite in suites.build(seed).values():
-        for words in suites.sentences(suite):
+    for path in DEMO_SUITES:
+        for sentence in read_suite(path.read_bytes(), path.name).sentences:
+            words = tuple(" ".join(sentence.contents).split())
             found.add(words[:-1] if words[-1] == "." else words)
     return found
 

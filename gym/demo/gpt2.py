@@ -6,7 +6,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +157,3 @@ def save(model: Any, tokenizer: Any, directory: Path, recipe: Recipe) -> None:
     ).save_pretrained(directory)
     for path in directory.iterdir():
         path.chmod(0o644)
-
-
-def describe(recipe: Recipe) -> dict[str, Any]:
-    return asdict(recipe)

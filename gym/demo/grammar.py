@@ -53,9 +53,6 @@ class Dice:
             out[i], out[j] = out[j], out[i]
         return out
 
-    def sample(self, options: Sequence[T], n: int) -> list[T]:
-        return self.shuffled(options)[:n]
-
 
 @dataclass(frozen=True)
 class Sentence:
@@ -101,8 +98,8 @@ class Grammar:
             words.append(self.dice.pick(lex.ATTRIBUTES))
         return [*words, noun.form(number)]
 
-    def person(self, adjective: float = 0.25, nouns: Sequence[Noun] = lex.PEOPLE) -> Words:
-        return self.noun_phrase(self.dice.pick(nouns), self.number(), adjective)
+    def person(self, adjective: float = 0.25) -> Words:
+        return self.noun_phrase(self.dice.pick(lex.PEOPLE), self.number(), adjective)
 
     def thing(self) -> Words:
         return self._with_adjective(self.dice.pick(lex.THINGS), 0.15)
@@ -123,14 +120,14 @@ class Grammar:
         form = verb.present(number) if self.dice.chance(present) else verb.past
         return ["that", form, *self.person(0.2)]
 
-    def object_relative(self, *, present: float = 0.25, adjective: float = 0.35) -> Words:
+    def object_relative(self, *, present: float = 0.25) -> Words:
         inner = self.number()
         if self.dice.chance(0.2):
             verb = self.dice.pick(lex.SWAY)
         else:
             chosen = self.dice.pick(lex.TRANSITIVE)
             verb = chosen.present(inner) if self.dice.chance(present) else chosen.past
-        return ["that", *self.noun_phrase(self.dice.pick(lex.PEOPLE), inner, adjective), verb]
+        return ["that", *self.noun_phrase(self.dice.pick(lex.PEOPLE), inner, 0.35), verb]
 
     def agreeing_predicate(self, number: str) -> Words:
         dice = self.dice

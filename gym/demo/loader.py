@@ -1,28 +1,44 @@
-"""Puts the demo into the database: accounts, models, suites, and one job that runs them. Safe to repeat."""
+"""Puts the demo into the database: accounts, models, suites, an answer set, a corpus, and one job that runs the models.
+Safe to repeat."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
 
+from gym.accounts.backends import ACCOUNTS, DEMO_USER, accounts_wanted
 from gym.accounts.models import User
-from gym.accounts.published import ACCOUNTS, DEMO_USER, accounts_wanted
 from gym.agents.site.demo import load_agents
-from gym.demo.answer_set import create_answer_set
-from gym.demo.catalogue import DEMO_MODELS, DEMO_SUITES, MODELS_DIR
-from gym.demo.game import create_corpus
+from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES, LICENCE, MODELS_DIR
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
+from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.models import Corpus
+from gym.lmchallenge.site import playing
+from gym.lmchallenge.site import services as lmchallenge
+from gym.propara.models import AnswerSet
+from gym.propara.site import services as propara
 from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 from suites import services
 from suites.formats import read_suite
 from suites.models import Suite, SuiteRevision
+
+ANSWER_SET = "everyday-processes"
+PROPARA_DATA = Path(__file__).parents[1] / "propara" / "data"
+SUBMISSIONS = {
+    "careful": "Mostly right; some steps late, some places unknown. Made up to show what a page says.",
+    "hasty": "Often late, places often unknown, many moves missed. Made up to show what a page says.",
+}
+CORPUS = "demo-sentences"
+PLAYER = "demo-ngram"
+GAMES = {"wp": "5-gram, next word", "ic": "5-gram, input correction"}
 
 
 def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
@@ -33,8 +49,8 @@ def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
         owner = demo_user()
         yield from _create_models(owner)
         yield from _create_suites(owner)
-        yield from create_answer_set(owner)
-        yield from create_corpus(owner)
+        yield from _create_answer_set(owner)
+        yield from _create_corpus(owner)
         yield from load_agents(owner, run=queue_runs)
         if queue_runs and not Job.objects.filter(kind="demo_runs", state__in=ACTIVE_STATES).exists():
             enqueue("demo_runs", {}, owner=owner, title="Run the demo models", total=len(DEMO_MODELS))
@@ -94,18 +110,73 @@ def _create_models(owner: User) -> Iterator[str]:
 
 
 def _create_suites(owner: User) -> Iterator[str]:
-    for suite in DEMO_SUITES:
-        document = read_suite(suite.path.read_bytes(), filename=suite.path.name)
+    for path in DEMO_SUITES:
+        document = read_suite(path.read_bytes(), filename=path.name)
         if Suite.objects.filter(slug=services.slug_of(document.name), owner=owner).exists():
             continue
         created = services.import_suite(
             document,
             actor=owner,
-            title=suite.title,
+            title=str(document.meta["title"]),
             visibility=Visibility.PUBLIC,
-            tags=suite.tags,
         )
-        created.licence = "CC0-1.0"
+        created.licence = LICENCE
         created.save(update_fields=["licence"])
         services.freeze(created, actor=owner, note="as shipped with LM Gym")
         yield f"suite {created.slug}"
+
+
+def _create_answer_set(owner: User) -> Iterator[str]:
+    """A small ProPara answer set with two made-up submissions."""
+    if AnswerSet.objects.filter(slug=ANSWER_SET).exists():
+        return
+    made = propara.create_answer_set(
+        (PROPARA_DATA / "answers.tsv").read_bytes(),
+        (PROPARA_DATA / "sentences.tsv").read_bytes(),
+        actor=owner,
+        slug=ANSWER_SET,
+        title="Everyday processes",
+        visibility=Visibility.PUBLIC,
+        licence="CC0-1.0",
+        description="Fourteen short paragraphs about everyday processes, from making tea to printing a leaflet, "
+        "written for LM Gym. For trying things out and for tests, not for rating systems.",
+    )
+    version = made.latest
+    assert version is not None
+    for name, description in SUBMISSIONS.items():
+        about = propara.About(name.capitalize(), description, visibility=Visibility.PUBLIC)
+        data = (PROPARA_DATA / f"{name}.tsv").read_bytes()
+        propara.submit(version, data, f"{name}.tsv", about, actor=owner)
+    yield f"answer set {ANSWER_SET} with {len(SUBMISSIONS)} submissions"
+
+
+def _create_corpus(owner: User) -> Iterator[str]:
+    """A small corpus for typing games."""
+    if Corpus.objects.filter(slug=CORPUS).exists():
+        return
+    lmchallenge.create_corpus(
+        (DATA_DIR / "sentences.txt").read_bytes(),
+        actor=owner,
+        slug=CORPUS,
+        title="Sentences of the demo grammar",
+        form="text",
+        visibility=Visibility.PUBLIC,
+        language="en",
+        licence=LICENCE,
+        description="Sixty sentences that the grammar of the demo models makes from another seed. For trying games "
+        "out, not for rating models.",
+    )
+    yield f"corpus {CORPUS}"
+
+
+def queue_games(owner: User) -> None:
+    """Start the quick games of the demo 5-gram on that corpus that are not there, once the model is ready."""
+    corpus = Corpus.objects.filter(slug=CORPUS, owner=owner).first()
+    model = RegisteredModel.objects.filter(slug=PLAYER, owner=owner).first()
+    if corpus is None or model is None or not model.is_ready:
+        return
+    for game, title in GAMES.items():
+        if not corpus.games.filter(owner=owner, title=title).exists():
+            options = GameOptions(game, predictions=True)
+            wish = playing.Wish(f"model:{PLAYER}", options, title=title, visibility=Visibility.PUBLIC)
+            playing.start_game(corpus, wish, actor=owner)

@@ -1,8 +1,8 @@
-"""Makes the whole demo again: `python -m gym.demo.train` (minutes on one core).
+"""Makes the demo models again: `python -m gym.demo.train` (minutes on one core).
 
-Writes the suites, the n-gram model, the transformer, the manifest and the model cards below gym/demo/data,
-and prints the table of docs/demo.md. `--only suites,ngram,gpt2` limits it, `--out DIR` writes elsewhere,
-`--check` writes nothing and measures what is there.
+Writes the n-gram model, the transformer, the manifest and the model cards below gym/demo/data, and prints the table
+of docs/demo.md. `--only ngram,gpt2` limits it, `--out DIR` writes elsewhere, `--check` writes nothing and measures
+what is there.
 """
 
 from __future__ import annotations
@@ -14,23 +14,29 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gym.demo import corpus, gpt2, measure, suites
-from gym.demo.catalogue import DATA_DIR, DEMO_MODELS
-from models_registry.backends import load_backend
+from gym.demo import corpus, gpt2
+from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES
+from gym.runs.core.compute import evaluate_document, joined_sentences
+from gym.runs.core.outcomes import PredictionOutcome
+from models_registry.backends import Backend, load_backend
 from models_registry.backends.ngram_file import FILE_NAME, save_model
 from models_registry.backends.ngram_model import tokenize, train_ngram
-from suites.formats import read_suite
+from models_registry.engine import ScoringFailure, ScoringPolicy
+from suites.formats import SuiteDocument, read_suite
+from suites.formulas import TIE, TRUE, parse
 
 NGRAM_ORDER = 5
 CHECKPOINTS = {"demo-ngram-5k": 5_000, "demo-ngram-20k": 20_000, "demo-ngram": corpus.SENTENCES}
 """The n-gram model after so many sentences."""
-PARTS = ("suites", "ngram", "gpt2")
+PARTS = ("ngram", "gpt2")
 UNLISTED = ("manifest.json", "README.md", "sentences.txt")
 HELD_OUT_SENTENCES = 2_000
 HELD_OUT_SEED = corpus.SEED + 1_000
+DEFAULT = ScoringPolicy()
 
 
 def say(text: str) -> None:
@@ -41,9 +47,6 @@ def say(text: str) -> None:
 def make(data: Path, parts: Sequence[str]) -> None:
     """Write the parts and bring the manifest up to date."""
     manifest = _read_manifest(data)
-    if "suites" in parts:
-        written = suites.write(data / "suites")
-        say(f"{len(written)} suites")
     training = corpus.generate()
     texts = list(training.texts())
     manifest["corpus"] = {
@@ -53,7 +56,6 @@ def make(data: Path, parts: Sequence[str]) -> None:
         "seed": corpus.SEED,
         "sha256": training.sha256,
     }
-    manifest["suites"] = {"seed": suites.SEED}
     say(f"corpus of {len(texts)} sentences, sha256 {training.sha256[:16]}")
     if "ngram" in parts:
         for slug, count in CHECKPOINTS.items():
@@ -72,7 +74,7 @@ def make(data: Path, parts: Sequence[str]) -> None:
         trained, tokenizer = gpt2.train(texts, recipe, say)
         gpt2.save(trained, tokenizer, data / "models" / "demo-gpt2", recipe)
         manifest["gpt2"] = {
-            "recipe": gpt2.describe(recipe),
+            "recipe": asdict(recipe),
             "parameters": trained.num_parameters(),
             "vocabulary": tokenizer.get_vocab_size(),
             "versions": {
@@ -122,6 +124,70 @@ def _write_cards(data: Path, manifest: dict[str, Any]) -> None:
         (folder / "README.md").write_text(text + "\n", encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Measured:
+    """One suite, one model: the predictions in the suite's order."""
+
+    predictions: list[PredictionOutcome]
+
+    @property
+    def outcomes(self) -> list[list[int]]:
+        """A code per item, of each prediction."""
+        return [prediction.outcomes for prediction in self.predictions]
+
+    @property
+    def n_items(self) -> int:
+        return self.predictions[0].n_items
+
+    @property
+    def n_passed(self) -> int:
+        """Items for which every prediction is true."""
+        return sum(set(codes) == {TRUE} for codes in zip(*self.outcomes, strict=True))
+
+    @property
+    def rate(self) -> float:
+        return self.n_passed / self.n_items
+
+
+def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy = DEFAULT) -> Measured:
+    """Score a suite in memory, as a run would."""
+    scores = backend.score([sentence.text for sentence in joined_sentences(suite, policy)], policy)
+    left_to_right = backend.facts.left_to_right
+    return Measured(evaluate_document(suite, scores, policy, left_to_right=left_to_right).predictions)
+
+
+def chance(suite: SuiteDocument) -> float:
+    """How often all predictions together come true when all values are drawn alike and independently."""
+    joint = " & ".join(f"[{prediction.formula}]" for prediction in suite.predictions)
+    return float(parse(joint).chance_level().value)
+
+
+def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence[Measured]]]) -> str:
+    """A Markdown table: suite, items, chance level, and the pass rate of each model with its ties."""
+    lines = [
+        "| suite | n | chance | " + " | ".join(columns) + " |",
+        "| --- | ---: | ---: | " + " | ".join("---:" for _ in columns) + " |",
+    ]
+    for name, items, level, results in rows:
+        cells = []
+        for result in results:
+            ties = sum(TIE in codes for codes in zip(*result.outcomes, strict=True))
+            cells.append(f"{100 * result.rate:.0f} %" + (f" ({ties} ties)" if ties else ""))
+        lines.append(f"| {name} | {items} | {100 * level:.0f} % | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def total_bits(backend: Backend, texts: Sequence[str]) -> float:
+    """Bits of all texts together, without start and end tokens. Raises ValueError if one cannot be scored."""
+    total = 0.0
+    for score in backend.score(texts, ScoringPolicy()):
+        if isinstance(score, ScoringFailure):
+            raise ValueError(score.reason)
+        pairs = zip(score.bits, score.special, strict=True)
+        total += sum(value for value, special in pairs if value is not None and not special)
+    return total
+
+
 def report(data: Path) -> str:
     """The table of pass rates, and each model's bits per word on sentences that nobody trained on."""
     backends = [
@@ -129,25 +195,24 @@ def report(data: Path) -> str:
         for model in DEMO_MODELS
     ]
     rows = []
-    for path in [data / "suites" / f"{builder.__name__}.json" for builder in suites.BUILDERS]:
+    for path in DEMO_SUITES:
         suite = read_suite(path.read_bytes(), path.name)
-        results = [measure.measure(backend, suite) for backend in backends]
-        rows.append((suite.name, results[0].items, measure.chance(suite), results))
-    table = measure.table([model.slug for model in DEMO_MODELS], rows)
+        results = [measure(backend, suite) for backend in backends]
+        rows.append((suite.name, results[0].n_items, chance(suite), results))
     fresh = corpus.generate(HELD_OUT_SENTENCES, HELD_OUT_SEED)
     known = set(corpus.generate().sentences)
     texts = [corpus.to_text(s.words, spaced=False) for s in fresh.sentences if s not in known]
     words = sum(len(tokenize(text)) for text in texts)
     lines = [
-        f"{model.slug}: {measure.total_bits(backend, texts) / words:.3f} bits per word on new sentences"
+        f"{model.slug}: {total_bits(backend, texts) / words:.3f} bits per word on new sentences"
         for model, backend in zip(DEMO_MODELS, backends, strict=True)
     ]
-    return "\n".join([table, "", *lines])
+    return "\n".join([table([model.slug for model in DEMO_MODELS], rows), "", *lines])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m gym.demo.train", description=__doc__)
-    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated: suites, ngram, gpt2")
+    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated: ngram, gpt2")
     parser.add_argument("--out", type=Path, default=DATA_DIR, help="data folder (default: the shipped one)")
     parser.add_argument("--check", action="store_true", help="measure what is there, write nothing")
     options = parser.parse_args(arguments)

@@ -14,13 +14,13 @@ from rest_framework.response import Response
 
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.errors import ApiProblem, answers
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.jobs.errors import WrongState
-from gym.jobs.models import Job
+from gym.jobs.models import ACTIVE_STATES, Job, State
 from gym.jobs.selectors import WorkerView, position_in_queue, queue_summary, workers
 from gym.jobs.services import request_cancel, retry
 
@@ -101,38 +101,62 @@ class JobList(ListView):
     @operation("List jobs", answers=JobSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Your own, newest first; staff sees everybody's."""
-        return self.page(jobs_of(request.user).order_by("-created"), JobSerializer)
+        return self.page(jobs_of(request.user).order_by("-created"))
 
 
-class JobDetail(ApiView):
+class JobView(ObjectView):
     permission_classes = [IsAuthenticated, TokenScope]
+    lookup_field = "job"
 
+    def rows_at(self, address: str) -> QuerySet[Job]:
+        return jobs_of(self.request.user).filter(pk=address)
+
+    def address_of(self, job: Job) -> str:
+        return str(job.pk)
+
+
+class JobDetail(JobView):
     @operation("Read a job", answers=JobDetailSerializer)
     def get(self, request: Request, job: str) -> Response:
         """How it fares: state, progress, place in the queue, log."""
-        return Response(JobDetailSerializer(get_or_404(jobs_of(request.user), pk=job)).data)
+        return self.read()
 
 
-class JobCancel(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
+class JobCancel(JobView):
     token_scope = Scope.RUN
 
     @operation("Cancel a job", answers=JobDetailSerializer)
     def post(self, request: Request, job: str) -> Response:
         """A waiting job is cancelled at once, a running one is asked to stop; 409 when it has ended."""
-        stopped = request_cancel(get_or_404(jobs_of(request.user), pk=job), actor=request.user)
-        return Response(JobDetailSerializer(stopped).data)
+        return self.act(request_cancel)
 
 
-class JobRetry(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
+class JobRetry(JobView):
     token_scope = Scope.RUN
 
     @operation("Try a job again", answers=JobDetailSerializer)
     def post(self, request: Request, job: str) -> Response:
         """A failed or cancelled one, with fresh tries; 409 while it is under way or when it is done."""
-        again = retry(get_or_404(jobs_of(request.user), pk=job), actor=request.user)
-        return Response(JobDetailSerializer(again).data)
+        return self.act(retry)
+
+
+class WaitedForView(ApiView):
+    """What a request waits for a moment, and asks for again when that was not enough."""
+
+    permission_classes = [IsAuthenticated, TokenScope]
+    nothing: str
+    """Code of the 422."""
+
+    def answer_or_wait(self, found: dict[str, Any], job: Job | None, place: str, address: Any) -> Response:
+        """200 with what the job found, 202 while it is waited for, 422 when there will be nothing."""
+        if found["state"] not in (*ACTIVE_STATES, State.DONE):
+            reason = job.error if job is not None and job.error else "The job was cancelled."
+            raise ApiProblem(422, reason, self.nothing)
+        response = self.answer(found, place, address)
+        if found["state"] != State.DONE:
+            response.status_code = 202
+            response["Retry-After"] = "1"
+        return response
 
 
 class QueueLineSerializer(serializers.Serializer):
@@ -165,7 +189,7 @@ class Queue(ApiView):
     @operation("Read the queue", answers=QueueSerializer)
     def get(self, request: Request) -> Response:
         """Is anybody working, and how much waits."""
-        return Response(QueueSerializer({"queues": queue_summary(), "workers": workers()}).data)
+        return self.answer({"queues": queue_summary(), "workers": workers()})
 
 
 urlpatterns = [

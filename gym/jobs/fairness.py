@@ -7,15 +7,28 @@ lies longest back (in the last day) is next; jobs without an owner count as one 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from time import monotonic
 from uuid import UUID
 
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils import timezone
 
-from gym.jobs import lacking
+from gym.jobs import conf
 from gym.jobs.models import Job, State
 
 MEMORY = timedelta(days=1)
+_lacking_until: dict[str, float] = {}
+
+
+def note_lacking(what: str) -> None:
+    """This worker was found to lack something. It leaves jobs that wait for it to others for a while; then it looks
+    again."""
+    _lacking_until[what] = monotonic() + float(conf.get("GYM_JOB_LOOK_AGAIN_SECONDS"))
+
+
+def lacking() -> list[str]:
+    """What this worker lacks."""
+    return [what for what, until in list(_lacking_until.items()) if until > monotonic()]
 
 
 def ready(queue: str) -> QuerySet[Job]:
@@ -25,7 +38,7 @@ def ready(queue: str) -> QuerySet[Job]:
 
 def claimable(queue: str) -> QuerySet[Job]:
     """Those that this worker could claim: not the ones that wait for what it lacks."""
-    return ready(queue).exclude(waits_for__in=lacking.now())
+    return ready(queue).exclude(waits_for__in=lacking())
 
 
 def turns(queue: str, *, waiting: QuerySet[Job] | None = None) -> list[tuple[int | None, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -132,6 +133,24 @@ class Job(models.Model):
         if self.started is None:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds()
+
+
+class HasJob:
+    """The state of what a job works on. It is done when `completed_at` says so, and keeps that when its job is cleared
+    away; without both it is lost, and counts as failed."""
+
+    job: Any
+    completed_at: Any
+
+    @property
+    def is_done(self) -> bool:
+        return self.completed_at is not None
+
+    @property
+    def state(self) -> str:
+        if self.is_done:
+            return str(State.DONE)
+        return str(State.FAILED if self.job is None else self.job.state)
 
 
 class WorkerHeartbeat(models.Model):

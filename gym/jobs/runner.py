@@ -13,7 +13,7 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 from django.utils import timezone
 
-from gym.jobs import conf, lacking, states, text
+from gym.jobs import conf, fairness, states, text
 from gym.jobs.context import JobContext
 from gym.jobs.errors import (
     Cancelled,
@@ -104,7 +104,7 @@ def _attempt(context: JobContext, job: Job) -> str | None:
     except WorkerStopping:
         return states.end_attempt(live, "The worker was stopped.", keep_try=True)
     except NotHere as error:
-        lacking.note(error.what)
+        fairness.note_lacking(error.what)
         log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)
         return states.end_attempt(live, str(error), keep_try=True, waits_for=error.what)
     except (PermanentFailure, UnknownKind) as error:

@@ -1,7 +1,11 @@
-"""What the rest of the site calls: queue work, stop it, try it again."""
+"""What the rest of the site calls: queue work, stop it, try it again, wait for it."""
 
 from __future__ import annotations
 
+import threading
+import time
+import uuid
+from contextlib import suppress
 from typing import Any
 
 from django.db import transaction
@@ -9,37 +13,15 @@ from django.db import transaction
 from gym.accounts.errors import TooManyJobs
 from gym.jobs import conf, states, text
 from gym.jobs.broker import wake
-from gym.jobs.context import JobContext
-from gym.jobs.errors import (
-    Cancelled,
-    JobInterrupt,
-    LostLease,
-    PermanentFailure,
-    UnknownKind,
-    UnknownQueue,
-    WorkerStopping,
-    WrongState,
-)
-from gym.jobs.models import ACTIVE_STATES, Job, State
-from gym.jobs.registry import get_handler, handler
+from gym.jobs.errors import UnknownQueue, WrongState
+from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
+from gym.jobs.registry import get_handler
 from gym.jobs.rights import note_asker
 
-__all__ = [
-    "Cancelled",
-    "JobContext",
-    "JobInterrupt",
-    "LostLease",
-    "PermanentFailure",
-    "TooManyJobs",
-    "UnknownKind",
-    "UnknownQueue",
-    "WorkerStopping",
-    "WrongState",
-    "enqueue",
-    "handler",
-    "request_cancel",
-    "retry",
-]
+MOST_WAIT = 2
+WAIT_SECONDS = 3.0
+LOOK_SECONDS = 0.03
+_places = threading.BoundedSemaphore(MOST_WAIT)
 
 
 def enqueue(
@@ -101,6 +83,13 @@ def request_cancel(job: Job, *, actor: Any) -> Job:
     return job
 
 
+def stop(job: Job | None, *, actor: Any) -> None:
+    """As `request_cancel`, for work whose results are not wanted any more: nothing to do where it has ended."""
+    if job is not None and job.is_active:
+        with suppress(WrongState):  # it ended meanwhile
+            request_cancel(job, actor=actor)
+
+
 def active_limit(owner: Any) -> int:
     """Jobs this user may have queued or running; 0 = no limit. A user's own `max_active_jobs` wins."""
     own = getattr(owner, "max_active_jobs", None)
@@ -119,6 +108,23 @@ def retry(job: Job, *, actor: Any) -> Job:
         wake(job.queue)
     job.refresh_from_db()
     return job
+
+
+def wait_for_job(job_id: uuid.UUID | None, seconds: float = WAIT_SECONDS) -> None:
+    """For a request that waits a moment for the job it queued: most are done before their answer could be read. Returns
+    when the job has ended, when the time is up, or at once where enough others wait: it holds a thread of the web
+    server, so at most MOST_WAIT wait at a time in a process."""
+    if not _places.acquire(blocking=False):
+        return
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            state = Job.objects.filter(pk=job_id).values_list("state", flat=True).first()
+            if state is None or state in FINAL_STATES:
+                return
+            time.sleep(LOOK_SECONDS)
+    finally:
+        _places.release()
 
 
 def _name(actor: Any) -> str:

@@ -22,6 +22,7 @@ from django.utils import timezone
 from gym.jobs import conf, fairness, text
 from gym.jobs.broker import wake
 from gym.jobs.models import FINAL_STATES, Job, State
+from gym.jobs.sessions import wait_briefly
 
 IDLE = {"claimed_by": "", "lease_until": None}  # what every job has that is not running
 
@@ -119,9 +120,9 @@ def end_attempt(
 def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
     """An attempt ends because its worker died, `how` in words. Unless it got the job a step further, it counts as a
     try, and the next one comes as long after the last sign of life as after an error, so that other jobs go first.
-    Returns the new state."""
+    Returns the new state; None also while somebody holds the row, such as its worker, alive after all or frozen."""
     with transaction.atomic():
-        job = live.select_for_update().first()
+        job = live.select_for_update(skip_locked=True).first()
         if job is None:
             return None
         deaths = job.deaths + 1 if job.tries else 0
@@ -140,6 +141,7 @@ def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
 def cancel(job_id: UUID) -> str:
     """queued -> cancelled; running -> asked to stop. Returns the state afterwards."""
     with transaction.atomic():
+        wait_briefly()
         job = Job.objects.select_for_update().get(pk=job_id)
         if job.state == State.QUEUED:
             Job.objects.filter(pk=job_id).update(

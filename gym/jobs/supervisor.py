@@ -26,14 +26,26 @@ STOP_SECONDS = 28.0
 
 
 class Child:
-    """One supervised process. `command` makes the argument list for every start anew."""
+    """One supervised process. `command` makes the argument list for every start anew.
+
+    With `silent_seconds` it is told `--alive NUMBER`: a pipe into which it writes a byte every second or so, once it is
+    ready. When none comes for so long it is frozen, and ended."""
 
     def __init__(
-        self, name: str, command: Callable[[], list[str]], *, pass_fds: tuple[int, ...] = ()
+        self,
+        name: str,
+        command: Callable[[], list[str]],
+        *,
+        pass_fds: tuple[int, ...] = (),
+        silent_seconds: float = 0.0,
     ) -> None:
         self.name = name
         self.command = command
         self.pass_fds = pass_fds
+        self.silent_seconds = silent_seconds
+        self.was_silent = False  # it was ended for that
+        self.heard_at = 0.0
+        self._pulse: int | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
         self.start_at = 0.0  # when to start (again)
@@ -44,15 +56,18 @@ class Child:
 
     def start(self, write: Callable[[str], None]) -> None:
         command = self.command()  # it may look at how the last one ended
-        self.started_at, self.was_ready = time.monotonic(), False
+        self.started_at, self.was_ready, self.was_silent = time.monotonic(), False, False
+        pulse = self._new_pulse()
         self.process = subprocess.Popen(  # noqa: S603  our own command line, no shell
-            command,
+            [*command, *(f"--alive={end}" for end in pulse)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor only
-            pass_fds=self.pass_fds,
+            pass_fds=(*self.pass_fds, *pulse),
         )
+        for end in pulse:
+            os.close(end)
         self._reader = threading.Thread(target=self._copy_output, args=(self.process, write), daemon=True)
         self._reader.start()
 
@@ -64,6 +79,32 @@ class Child:
                 self.last_line = text or self.last_line
                 self.was_ready = self.was_ready or READY in text
                 write(f"[{self.name}] {text}")
+
+    def _new_pulse(self) -> list[int]:
+        """The end of a new pipe for the child, if it is to give signs of life."""
+        if not self.silent_seconds:
+            return []
+        if self._pulse is not None:
+            os.close(self._pulse)
+        self._pulse, theirs = os.pipe()
+        os.set_blocking(self._pulse, False)
+        return [theirs]
+
+    def end_if_silent(self, now: float) -> bool:
+        """True: it gave no sign of life for too long and is dead now."""
+        if self._pulse is None or not self.running():
+            return False
+        try:
+            heard = bool(os.read(self._pulse, 1024))
+        except BlockingIOError:
+            heard = False
+        if heard or not self.was_ready:
+            self.heard_at = now
+        if now - self.heard_at <= self.silent_seconds:
+            return False
+        self.was_silent = True
+        self.kill_group()
+        return True
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
@@ -139,6 +180,8 @@ class Supervisor:
         while not self.signals:
             now = time.monotonic()
             for child in self.children:
+                if child.end_if_silent(now):
+                    self._write(f"[serve] {child.name} gave no sign of life for {child.silent_seconds:.0f} s")
                 if child.running():
                     continue
                 if child.process is not None and not child.start_at:

@@ -11,12 +11,18 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 from django.urls import get_resolver
+from waitress.channel import HTTPChannel
+from waitress.server import create_server
+from waitress.task import ThreadedTaskDispatcher
+
+from gym.lib.counted_address import counted_address
 
 MAX_BODY = 55_000_000
 """Bytes of a request: the largest file that any page takes (50 MB, the log of a game), and what a form adds to it."""
@@ -53,10 +59,6 @@ def usual_processes() -> int:
 
 def serve_here(bound: socket.socket, threads: int) -> None:
     """Serve in this process until SystemExit."""
-    from waitress.server import create_server
-
-    from gym.jobs.turns import fair_dispatcher
-
     settings.GYM_WEB_THREADS = threads
     _allow_files(2 * CONNECTIONS + 200)
     module, _, name = settings.WSGI_APPLICATION.rpartition(".")
@@ -114,3 +116,52 @@ class Watched:
                 ended = self.ended
                 faulthandler.dump_traceback_later(seconds, exit=True)
             time.sleep(min(1.0, seconds / 4))
+
+
+# --- clients take turns at the threads ---
+
+Task = TypeVar("Task")
+
+
+class Turns(Generic[Task]):
+    """Waiting tasks. Their clients come round-robin, so each waits for one request of every other client and not for
+    all of them; the tasks of one client stay in their order.
+
+    It has the part of a deque that waitress uses, under waitress's lock."""
+
+    def __init__(self, client_of: Callable[[Task], Hashable]) -> None:
+        self._client_of = client_of
+        self._waiting: dict[Hashable, deque[Task]] = {}  # the client whose turn is next comes first
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def append(self, task: Task) -> None:
+        self._waiting.setdefault(self._client_of(task), deque()).append(task)
+
+    def popleft(self) -> Task:
+        client = next(iter(self._waiting))
+        tasks = self._waiting.pop(client)
+        task = tasks.popleft()
+        if tasks:
+            self._waiting[client] = tasks
+        return task
+
+
+def client_of(channel: HTTPChannel) -> tuple[str, ...]:
+    """Who asks: the address (that of the proxy's client behind a proxy) and the token or the cookies.
+
+    Whoever invents tokens gets more turns, and is no better off than without turns."""
+    headers = channel.requests[0].headers
+    address = counted_address(
+        str(channel.addr[0]), headers.get("X_FORWARDED_FOR", ""), behind_proxy=settings.GYM_BEHIND_PROXY
+    )
+    return address, headers.get("AUTHORIZATION", ""), headers.get("COOKIE", "")
+
+
+def fair_dispatcher(threads: int) -> ThreadedTaskDispatcher:
+    """waitress's threads, with turns for its queue."""
+    dispatcher = ThreadedTaskDispatcher()
+    dispatcher.queue = Turns(client_of)
+    dispatcher.set_thread_count(threads)
+    return dispatcher

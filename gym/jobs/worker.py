@@ -10,7 +10,9 @@ import socket
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
+from time import monotonic
 from types import FrameType
 from typing import Any
 
@@ -20,12 +22,13 @@ from django.db import connection, connections
 from django.db.models import Q
 from django.utils import timezone
 
-from gym.jobs import conf, fairness, lacking, runner
+from gym.jobs import conf, fairness, runner, states
 from gym.jobs.actors import another_broker
+from gym.jobs.context import JobContext
+from gym.jobs.errors import OutOfTime
 from gym.jobs.models import Job, State, WorkerHeartbeat
 from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
 from gym.jobs.supervisor import READY, print_line
-from gym.jobs.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +64,14 @@ class WorkerProcess:
         parent: int | None = None,
         replaces: str = "",
         exit_code: int | None = None,
+        alive: int | None = None,
     ) -> None:
         self.queues = queues
         self.threads = threads
         self.parent = parent
         self.replaces = replaces
         self.exit_code = exit_code  # of the worker that this one replaces
+        self.alive = alive  # a pipe of the supervisor's, by its number
         self.signals = 0
         self.watchdog = Watchdog()
 
@@ -139,6 +144,9 @@ class WorkerProcess:
                 self._sign()
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + LOOK_SECONDS
+                if self.alive is not None:
+                    with suppress(BrokenPipeError):  # the supervisor is gone: seen above, next time
+                        os.write(self.alive, b".")
                 if self._must_end():
                     return
 
@@ -223,5 +231,57 @@ def drain(queues: list[str], *, once: bool = False) -> int:
 
 def _is_work_left(queues: list[str], started: datetime) -> bool:
     jobs = Job.objects.filter(queue__in=queues)
-    queued = Q(state=State.QUEUED) & ~Q(waits_for__in=lacking.now())
+    queued = Q(state=State.QUEUED) & ~Q(waits_for__in=fairness.lacking())
     return jobs.filter(queued | Q(state=State.RUNNING, heartbeat_at__lt=started)).exists()
+
+
+class Watchdog:
+    """Ends the attempts whose handlers do not stop when they should: cancelled ones, and those whose time is over. One
+    thread of the worker has it look about once a second.
+
+    A handler that calls `context.check()` hears of both within a second, and this has nothing to do. One that sits in a
+    computation, a download or a kernel cannot be interrupted from outside: nothing interrupts a thread. So its attempt
+    is ended without it (what it writes afterwards matches no row), and if it still holds its thread a minute later the
+    worker ends, which gives the other jobs back and is started again."""
+
+    def __init__(self) -> None:
+        self.bit = False
+        self._should_stop: dict[JobContext, float] = {}
+        self._ended: set[JobContext] = set()
+
+    def look(self) -> bool:
+        """End the attempts whose handlers have not stopped in time. True: one of them still has not, and the worker
+        has to end."""
+        running = runner.running()
+        self._should_stop = {context: at for context, at in self._should_stop.items() if context in running}
+        self._ended &= running
+        if not running:
+            return False
+        now = monotonic()
+        for context in running & (_cancelled(running) | {one for one in running if one.is_out_of_time}):
+            self._should_stop.setdefault(context, now)
+        react, deaf = conf.get("GYM_JOB_REACT_SECONDS"), conf.get("GYM_JOB_DEAF_SECONDS")
+        for context, since in self._should_stop.items():
+            if context not in self._ended and now - since >= react:
+                self._end(context)
+            if now - since >= react + deaf:
+                log.error("job %s holds its thread and does not stop: the worker ends", context.job_id)
+                self.bit = True
+        return self.bit
+
+    def _end(self, context: JobContext) -> None:
+        """The handler's writes match no row from here on."""
+        live = states.fenced(context.job_id, context.attempt)
+        states.append_log(
+            live, "The work did not stop when it was asked to; its attempt was ended all the same."
+        )
+        state = states.end_attempt(live, str(OutOfTime(context.seconds)), permanent=True)
+        context.lose()
+        self._ended.add(context)
+        log.warning("job %s did not stop when it should; it is %s now", context.job_id, state)
+
+
+def _cancelled(running: set[JobContext]) -> set[JobContext]:
+    asked = Job.objects.filter(pk__in=[context.job_id for context in running], cancel_requested=True)
+    attempts = set(asked.values_list("pk", "attempt"))
+    return {context for context in running if (context.job_id, context.attempt) in attempts}

@@ -2,11 +2,11 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.lmchallenge.models import Corpus, Game, Guess
-from gym.sharing.addresses import save_with_visibility
+from gym.sharing.admin import ThingAdmin
 
 
 @admin.register(Corpus)
-class CorpusAdmin(SiteAdmin):
+class CorpusAdmin(ThingAdmin):
     """The text never changes: games rest on it."""
 
     list_display = ["title", "slug", "owner", "visibility", "form", "lines", "tokens", "licence", "created"]
@@ -16,12 +16,6 @@ class CorpusAdmin(SiteAdmin):
     exclude = ["packed", "shown"]
     autocomplete_fields = ["owner"]
     readonly_fields = ["slug", "form", "sha256", "size", "lines", "characters", "tokens", "users", "warnings"]
-
-    def has_add_permission(self, request) -> bool:
-        return False
-
-    def save_model(self, request, obj, form, change) -> None:
-        save_with_visibility(obj, form.initial["visibility"])
 
 
 @admin.register(Game)

@@ -142,10 +142,6 @@ class Game(models.Model):
         return "done" if self.is_counted else "lost"
 
     @property
-    def readings(self) -> str:
-        return str(self.options.get("readings", "reference"))
-
-    @property
     def headline(self) -> tuple[str, float | None] | None:
         """(name, value) of the game's main figure, counting tokens with a letter or an emoji; all tokens if the log has
         no words."""

@@ -6,7 +6,6 @@ results, passes to an account that nobody can use.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from django.db.models import ProtectedError, Q, QuerySet
 from gym.accounts.models import User
 from gym.accounts.tokens import live_tokens
 from gym.agents.models import AgentSuite
-from gym.agents.site import account_deletion as agents
+from gym.agents.site import services as agents
 from gym.collections.models import Collection, CollectionEntry
 from gym.conflicts import Conflict
 from gym.jobs import services as jobs
@@ -29,6 +28,7 @@ from gym.propara.site import services as propara
 from gym.runs.models import SuiteRun
 from gym.sharing.models import Collaborator, Visibility
 from gym.sharing.selectors import shared_by, shares_of
+from gym.sharing.services import hold_all_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
@@ -120,8 +120,10 @@ def delete_account(user: User) -> None:
             if not User.objects.select_for_update().filter(pk=user.pk).exists():
                 raise Conflict("This account is deleted already.")
             require_dispensable([user])
+            hold_all_of(user)
             what = plan(user)
-            _stop_work(what)
+            for job in what.active_jobs:
+                jobs.stop(job, actor=None)
             agents.delete_or_hand_over(user, former_member())
             _carry_out(what)
             propara.delete_or_hand_over(user, former_member())
@@ -152,12 +154,6 @@ def former_member() -> User:
         user.set_unusable_password()
         user.save()
     return user
-
-
-def _stop_work(what: DeletionPlan) -> None:
-    for job in what.active_jobs:
-        with suppress(jobs.WrongState):  # it has ended meanwhile
-            jobs.request_cancel(job, actor=None)
 
 
 def _keys(rows: QuerySet[Any]) -> list[int]:

@@ -14,7 +14,7 @@ from gym.agents.site import views as agents
 from gym.agents.site.charts import SUITE_TREND, suite_trend
 from gym.agents.site.selectors import visible_to as visible_agent_suites
 from gym.collections.services import revisions_of, visible_collections
-from gym.lmchallenge.site import compare_views as lmc
+from gym.lmchallenge.site import game_views as lmc
 from gym.propara.site import submission_views as submissions
 from gym.propara.site import views as propara
 from gym.runs.core.rules import rule_of
@@ -23,10 +23,9 @@ from gym.runs.pages import compare_views, leaderboard_figures, run_figures
 from gym.runs.pages.export_views import is_on
 from gym.runs.pages.figures import Figure, figure_file
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board
-from gym.runs.read.leaderboard.options import read_options
+from gym.runs.read.leaderboard.model import Board, read_options
 from gym.runs.read.presenters import shown_sentence
-from gym.runs.read.scored import scored_runs
+from gym.runs.read.scores import scored_runs
 from gym.runs.read.selectors import latest_done, run_at
 from gym.runs.read.selectors import visible_to as visible_runs
 from models_registry.models import RegisteredModel

@@ -13,18 +13,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.runs.read.comparison.selectors import on_both
+from gym.runs.read.comparison_selectors import on_both
 from gym.runs.work.services import queue_run
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from suites import services
 from suites.diff import diff
-from suites.editor_views import editable
 from suites.forms import FreezeForm
 from suites.models import Suite
 from suites.presenters import document_for
 from suites.selectors import document_of, findings_of, revisions_for, visible_to
 from suites.sheets import shape
+from suites.views import editable
 
 SHOWN_CELLS = 200
 

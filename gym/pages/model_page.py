@@ -7,10 +7,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from gym.runs.core.rules import RULES, rule_of
+from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.leaderboard_figures import against_others
-from gym.runs.read.scored import scored_runs
+from gym.runs.read.scores import scored_runs
 from gym.runs.read.selectors import latest_done, listed_runs
-from gym.runs.tables.citation import EXPORT_TABLES
 from gym.sharing.permissions import may_read
 from models_registry import permissions
 from models_registry.backends import BACKENDS

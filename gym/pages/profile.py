@@ -1,18 +1,29 @@
-"""Reads for the profile: what is mine, and how much of my allowances is used."""
+"""What is mine, how much of my allowances is used, and leaving: the pages of an account that look into every room."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.contrib import messages
+from django.contrib.auth import get_user_model, logout
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_safe
 
 from gym.accounts import daily_sentences, quotas
+from gym.accounts.forms import CurrentPassword
 from gym.accounts.models import ApiToken, User
 from gym.accounts.tokens import live_tokens
+from gym.accounts.views import form_page, form_status, throttled, with_password
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import active_limit
+from gym.pages import account_deletion
+from gym.runs.core.rules import RULES, rule_of
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import known_runs
 from gym.sharing.models import Collaborator, Invitation
@@ -89,3 +100,32 @@ def used_columns() -> dict[str, Any]:
         "used_jobs": quotas.Part(Job).column(Count("pk"), only=active),
         "used_sentences": daily_sentences.used_column(),
     }
+
+
+@login_required
+@require_safe
+def profile(request: HttpRequest) -> HttpResponse:
+    """Context: profile (selectors.Profile)."""
+    rule = rule_of(request.GET.get("rule", ""))
+    context = {"profile": profile_of(request.user), "rule": rule, "rules": list(RULES.values())}
+    return render(request, "accounts/profile.html", context)
+
+
+@login_required
+@sensitive_post_parameters()
+@form_page
+@throttled
+def account_delete(request: HttpRequest) -> HttpResponse:
+    """What will happen, and the password to make it happen. Context: form, plan (account_deletion.DeletionPlan)."""
+    form = CurrentPassword(request.POST or None, user=request.user)
+    if request.method == "POST" and with_password(request, form, "password"):
+        try:
+            account_deletion.delete_account(request.user)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            logout(request)
+            messages.success(request, "Your account is deleted.")
+            return redirect("home")
+    context = {"form": form, "plan": account_deletion.plan(request.user)}
+    return render(request, "accounts/delete.html", context, status=form_status(request))

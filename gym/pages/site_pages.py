@@ -9,17 +9,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, waited_for, workers
 from gym.runs.core.rules import RULES, rule_of
-from gym.runs.read.leaderboard.home import home_table
+from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
 from gym.sharing.selectors import invitations_of
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
     from gym.runs.models import SuiteRun
 
 MOST_SUITES, MOST_MODELS = 25, 12
@@ -61,7 +59,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     return render(request, "queue.html", context)
 
 
-def _jobs_seen(user: User | AnonymousUser, runs: QuerySet[SuiteRun]) -> QuerySet[Job]:
+def _jobs_seen(user: AnyUser, runs: QuerySet[SuiteRun]) -> QuerySet[Job]:
     """Those of visible runs, and one's own; staff sees all."""
     if user.is_staff:
         return Job.objects.all()

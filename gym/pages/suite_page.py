@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import prefetch_related_objects
@@ -13,21 +13,21 @@ from django.views.decorators.http import require_safe
 from gym.jobs.models import ACTIVE_STATES
 from gym.lib.text import MOST_CHARACTERS
 from gym.runs.core.rules import RULES, rule_of
+from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import models_figure, regions_figure
-from gym.runs.read.comparison.selectors import on_another
-from gym.runs.read.leaderboard.home import field_scores
-from gym.runs.read.scored import Scored, scored_runs
+from gym.runs.read.comparison_selectors import on_another
+from gym.runs.read.leaderboard.build import field_scores
+from gym.runs.read.scores import Scored, scored_runs
 from gym.runs.read.selectors import newest_and_unfinished
 from gym.runs.read.selectors import visible_to as visible_runs
-from gym.runs.tables.citation import EXPORT_TABLES, citation
 from gym.sharing.permissions import may_read
 from suites import permissions
-from suites.filters import SuiteFilter
 from suites.forms import FreezeForm
 from suites.models import Suite, SuiteRevision
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import (
+    SuiteFilter,
     document_of,
     findings_of,
     listed_for,
@@ -35,10 +35,6 @@ from suites.selectors import (
     tags_of,
     with_shape,
 )
-
-if TYPE_CHECKING:
-    pass
-
 from suites.views import DOWNLOADS
 
 PER_PAGE = 50
@@ -92,7 +88,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "n_sentences": len(document.sentences),
         "export_tables": EXPORT_TABLES,
         "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
-        "downloads": [(form, label) for form, (label, _, _) in DOWNLOADS.items()],
+        "downloads": [(form, label) for form, (label, *_) in DOWNLOADS.items()],
     }
     return render(request, "suites/detail.html", context)
 

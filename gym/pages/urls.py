@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.pages import account_pages, figure_views, freeze_views, model_page, site_pages, suite_page
+from gym.pages import figure_views, freeze_views, model_page, profile, site_pages, suite_page
 
 urlpatterns = [
     path("suites/", suite_page.suite_list, name="suite-list"),
@@ -9,8 +9,8 @@ urlpatterns = [
     path("suites/<slug:slug>/diff/<int:a>/<int:b>/", freeze_views.suite_diff, name="suite-diff"),
     path("suites/<slug:slug>/r<int:number>/", suite_page.suite_detail, name="suite-revision"),
     path("models/<slug:slug>/", model_page.model_detail, name="model-detail"),
-    path("accounts/profile/", account_pages.profile, name="profile"),
-    path("accounts/delete/", account_pages.account_delete, name="account-delete"),
+    path("accounts/profile/", profile.profile, name="profile"),
+    path("accounts/delete/", profile.account_delete, name="account-delete"),
     path("", site_pages.home, name="home"),
     path("about/", site_pages.about, name="about"),
     path("queue/", site_pages.queue, name="queue"),

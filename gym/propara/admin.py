@@ -2,11 +2,11 @@ from django.contrib import admin
 
 from gym.admin import SiteAdmin
 from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
-from gym.sharing.addresses import save_with_visibility
+from gym.sharing.admin import ThingAdmin
 
 
 @admin.register(AnswerSet)
-class AnswerSetAdmin(SiteAdmin):
+class AnswerSetAdmin(ThingAdmin):
     """An answer set begins with a version, so it is made on the site's own pages."""
 
     list_display = ["title", "slug", "owner", "visibility", "licence", "updated"]
@@ -15,12 +15,6 @@ class AnswerSetAdmin(SiteAdmin):
     search_fields = ["title", "slug", "owner__username"]
     autocomplete_fields = ["owner"]
     readonly_fields = ["slug"]
-
-    def has_add_permission(self, request) -> bool:
-        return False
-
-    def save_model(self, request, obj, form, change) -> None:
-        save_with_visibility(obj, form.initial["visibility"])
 
 
 @admin.register(AnswerSetVersion)

@@ -10,8 +10,8 @@ class RunsConfig(AppConfig):
         from gym.runs.read import scores  # noqa: F401  listens for runs that are finished
         from gym.runs.work import (  # noqa: F401  they register their job handlers, and listen
             actors,
-            new_keys,
+            deleted_runs,
             preview,
-            text_scoring,
-            upload_job,
+            score_requests,
+            uploads,
         )

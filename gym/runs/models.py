@@ -10,6 +10,11 @@ from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 
+from gym.jobs.models import HasJob
+from gym.runs.core.compute import STORED as SENTENCE_COLUMNS
+from gym.runs.core.compute import SentenceResult
+from gym.runs.core.outcomes import STORED as PREDICTION_COLUMNS
+from gym.runs.core.outcomes import PredictionOutcome
 from gym.sharing.addresses import FormerKey
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
@@ -67,7 +72,7 @@ class UploadInput(models.Model):
         return f"input of {self.upload}"
 
 
-class SuiteRun(models.Model):
+class SuiteRun(HasJob, models.Model):
     """One model on one frozen revision under one policy. `completed_at` is set in the transaction that writes the
     outcomes, so a run either has all of them or none."""
 
@@ -124,10 +129,6 @@ class SuiteRun(models.Model):
         return reverse("run-detail", args=[self.key])
 
     @property
-    def is_done(self) -> bool:
-        return self.completed_at is not None
-
-    @property
     def is_uploaded(self) -> bool:
         return self.source == self.Source.UPLOADED
 
@@ -150,13 +151,6 @@ class SuiteRun(models.Model):
     def score_kind(self) -> str:
         """What the run's bits are: surprisal, or the pseudo-log-likelihood of a masked model."""
         return str(self.provenance.get("score_kind") or "surprisal")
-
-    @property
-    def state(self) -> str:
-        """The job's state; a run without a job (uploaded, or its job was cleared away) is done or lost."""
-        if self.completed_at is not None:
-            return "done"
-        return self.job.state if self.job is not None else "failed"
 
 
 class FormerRunKey(FormerKey):
@@ -245,24 +239,33 @@ class SentenceScore(models.Model):
     def __str__(self) -> str:
         return f"{self.sentence} in run {self.run_id}"
 
+    def result(self) -> SentenceResult:
+        """As it was measured. The sentence should be fetched with it."""
+        sentence = self.sentence
+        stored = {name: getattr(self, name) for name in SENTENCE_COLUMNS}
+        return SentenceResult(sentence.position, sentence.item, sentence.condition, **stored)
+
 
 class PredictionResult(models.Model):
     """How one prediction fared over all items of a run."""
 
+    PER_ITEM = ("items", "outcomes", "margins", "close")
+    """Columns that lists leave in the database."""
+
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="prediction_results")
     prediction = models.ForeignKey(Prediction, on_delete=models.PROTECT, related_name="results")
     position = models.PositiveIntegerField()
-    total = models.PositiveIntegerField(help_text="items")
-    passed = models.PositiveIntegerField()
-    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
-    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
-    too_close = models.PositiveIntegerField(
+    n_items = models.PositiveIntegerField(help_text="items")
+    n_passed = models.PositiveIntegerField()
+    n_ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
+    n_not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    n_too_close = models.PositiveIntegerField(
         default=0, help_text="margin inside the bound on the numeric error; counted by their sign"
     )
     ci_low = models.FloatField(null=True)
     ci_high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
-    chance_error = models.FloatField(default=0.0, help_text="standard error; 0 = exact")
+    chance_standard_error = models.FloatField(default=0.0, help_text="standard error; 0 = exact")
     mean_margin = models.FloatField(null=True)
     items = models.JSONField(help_text="item numbers, in document order")
     outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
@@ -274,15 +277,27 @@ class PredictionResult(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "prediction"], name="prediction_judged_once")]
 
     def __str__(self) -> str:
-        return f"{self.prediction}: {self.passed} of {self.total}"
+        return f"{self.prediction}: {self.n_passed} of {self.n_items}"
+
+    rate = PredictionOutcome.rate
+    p_above_chance_uncorrected = PredictionOutcome.p_above_chance_uncorrected
+
+    @property
+    def name(self) -> str:
+        return self.prediction.name
+
+    @property
+    def formula(self) -> str:
+        return self.prediction.formula
+
+    def outcome(self) -> PredictionOutcome:
+        """As it was judged. The prediction should be fetched with it."""
+        stored = {name: getattr(self, name) for name in PREDICTION_COLUMNS}
+        return PredictionOutcome(name=self.name, formula=self.formula, **stored)
 
     def is_close(self, place: int) -> bool:
         """Whether the item at this place is too close to call. Older results and uploaded outcomes do not say."""
         return bool(self.close[place]) if self.close else False
-
-    @property
-    def rate(self) -> float | None:
-        return self.passed / self.total if self.total else None
 
 
 class RunScore(models.Model):
@@ -297,21 +312,23 @@ class RunScore(models.Model):
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="scores")
     rule = models.CharField(max_length=5, choices=RuleKey.choices)
-    n = models.PositiveIntegerField(help_text="items")
-    judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
-    passed = models.PositiveIntegerField(help_text="of those judged")
-    ties = models.PositiveIntegerField()
-    too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
-    not_evaluable = models.PositiveIntegerField()
+    n_items = models.PositiveIntegerField(help_text="items")
+    n_judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
+    n_passed = models.PositiveIntegerField(help_text="of those judged")
+    n_ties = models.PositiveIntegerField()
+    n_too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
+    n_not_evaluable = models.PositiveIntegerField()
     rate = models.FloatField(null=True)
-    low = models.FloatField(null=True, help_text="95% Wilson interval, items that carry several predictions")
-    high = models.FloatField(null=True)
+    ci_low = models.FloatField(
+        null=True, help_text="95% Wilson interval, items that carry several predictions"
+    )
+    ci_high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
-    chance_p = models.FloatField(null=True, help_text="one-sided p against chance")
-    margin = models.FloatField(null=True, help_text="mean over items, bits")
-    margin_low = models.FloatField(null=True)
-    margin_high = models.FloatField(null=True)
-    effect = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
+    p_above_chance_uncorrected = models.FloatField(null=True, help_text="one-sided p against chance")
+    mean_margin = models.FloatField(null=True, help_text="mean over items, bits")
+    margin_ci_low = models.FloatField(null=True)
+    margin_ci_high = models.FloatField(null=True)
+    effect_size_g = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
 
     class Meta:
         ordering = ["run_id", "rule"]
@@ -325,7 +342,7 @@ KEEP_SCORE_REQUESTS = timedelta(hours=24)
 """After that, requests and their scores are deleted."""
 
 
-class ScoreRequest(models.Model):
+class ScoreRequest(HasJob, models.Model):
     """Sentences that somebody sent to a model, and what it said."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
@@ -348,10 +365,3 @@ class ScoreRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.n_sentences} sentences with {self.model_id}"
-
-    @property
-    def state(self) -> str:
-        """The job's; without one (cleared away) it is done or lost."""
-        if self.completed_at is not None:
-            return "done"
-        return self.job.state if self.job is not None else "failed"

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gym.accounts.models import AnyUser
 from gym.runs.models import SuiteRun
 from models_registry import permissions as model_permissions
 from suites import permissions as suite_permissions
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
 
-    from gym.accounts.models import User
-
-
-def can_view(user: User | AnonymousUser, run: SuiteRun) -> bool:
+def can_view(user: AnyUser, run: SuiteRun) -> bool:
     return suite_permissions.can_view(user, run.revision.suite) and model_permissions.can_view(
         user, run.model
     )
 
 
-def may_know_owner(user: User | AnonymousUser, run: SuiteRun) -> bool:
+def may_know_owner(user: AnyUser, run: SuiteRun) -> bool:
     """Who queued or uploaded a run of an unlisted suite: its people and staff know, others only of their own runs."""
     mine = user.is_authenticated and run.owner_id == user.pk
     return mine or suite_permissions.may_know_owner(user, run.revision.suite)
 
 
-def can_steer(user: User | AnonymousUser, run: SuiteRun) -> bool:
+def can_steer(user: AnyUser, run: SuiteRun) -> bool:
     """Cancel, retry: the person who queued it, the suite's owner and staff."""
     if not user.is_authenticated:
         return False
     return user.is_staff or user.pk in {run.owner_id, run.revision.suite.owner_id}
 
 
-def can_delete(user: User | AnonymousUser, run: SuiteRun) -> bool:
+def can_delete(user: AnyUser, run: SuiteRun) -> bool:
     """The person who queued it and staff. Not the suite's owner: results that displease stay."""
     return user.is_authenticated and (user.is_staff or user.pk == run.owner_id)

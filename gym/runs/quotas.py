@@ -3,15 +3,11 @@ sentences that an account may queue in a day bound how fast they grow."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 
+from gym.accounts.models import User
 from gym.accounts.quotas import Limit, Part, register
 from gym.runs.models import SuiteRun
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 
 def _limit_of(user: User) -> Limit:

@@ -113,8 +113,8 @@ def set_visibility(thing: Any, visibility: str, base: str) -> None:
         thing.save(update_fields=["visibility", "updated"])
 
 
-def save_with_visibility(thing: Any, was: str, fields: Iterable[str] | None = None) -> None:
-    """Save changes of a thing (of all fields, or of these). Its visibility was `was`: a change of it may change the
+def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
+    """Save changes of these fields of a thing. Its visibility was `was`: a change of it may change the
     address, too."""
     wanted, thing.visibility = thing.visibility, was
     with transaction.atomic():

@@ -9,10 +9,37 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from gym.admin import ReadOnlyAdmin
+from gym.admin import ReadOnlyAdmin, SiteAdmin
+from gym.sharing.addresses import Addressed, save_with_visibility
 from gym.sharing.models import Invitation
 from gym.sharing.selectors import light, tables
-from gym.sharing.services import remove_collaborator
+from gym.sharing.services import remove_collaborator, settle_owner
+
+
+class ThingAdmin(SiteAdmin):
+    """Things with an owner and collaborators. Of those with addresses, an unlisted one gets its secret address here,
+    too. A new owner gets none of the secrets, as when a thing is handed over."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """They are made on the site's own pages."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        changed = {*form.changed_data} & {field.name for field in obj._meta.concrete_fields}
+        changed |= {name for name in ("updated",) if hasattr(obj, name)}
+        same = type(obj)._base_manager.filter(pk=obj.pk)
+        list(
+            same.select_for_update().values_list("pk")
+        )  # as invitations do; the admin saves in one transaction
+        if isinstance(obj, Addressed):
+            save_with_visibility(obj, form.initial["visibility"], changed)
+        else:
+            obj.save(update_fields=changed)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        if "owner" in form.changed_data:
+            settle_owner(form.instance)
 
 
 @admin.register(*tables())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from gym.accounts.models import User
 from gym.conflicts import Conflict
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.selectors import invited_to, stands
@@ -21,9 +22,6 @@ from gym.sharing.services import (
     require_owner,
     require_role,
 )
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 MAX_OPEN = 50
 """Invitations of one account that nobody has answered; staff has no limit."""
@@ -106,6 +104,7 @@ def accept(invitation: Invitation, *, actor: User) -> Any:
     if thing is None:
         raise Conflict(GONE)
     with transaction.atomic():
+        actor.hold()  # accounts first, then things: the same order everywhere
         hold(thing)
         mine = Invitation.objects.select_for_update(of=("self",)).select_related("inviter", "owner")
         offer = mine.filter(pk=invitation.pk, invited=actor, declined=None).first()

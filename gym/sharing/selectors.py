@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.db.models import Q, QuerySet, Value
 
+from gym.accounts.models import AnyUser, User
 from gym.sharing.models import Collaborator, Invitation, Role
 from gym.sharing.permissions import owns
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
 
 HEAVY = (models.BinaryField, models.JSONField, models.TextField)
 """Columns of things that lists of people do not need."""
@@ -82,7 +78,7 @@ def invited_to(thing: Any) -> QuerySet[Invitation]:
     return found.select_related("invited").order_by("invited__username")
 
 
-def invitations_of(user: User | AnonymousUser) -> list[Invitation]:
+def invitations_of(user: AnyUser) -> list[Invitation]:
     """Open invitations to this person, newest first, with their things."""
     if not user.is_authenticated:
         return []

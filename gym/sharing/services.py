@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from gym.accounts.models import User
 from gym.accounts.quotas import require_room_for
 from gym.conflicts import Conflict
 from gym.secrets import forget_secrets
 from gym.sharing.models import Role
 from gym.sharing.permissions import owns
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
+from gym.sharing.selectors import tables
 
 MAX_COLLABORATORS = 100
 
@@ -48,13 +47,25 @@ def hand_over(thing: Any, heir: User) -> None:
         raise Conflict
     require_room_for(thing, heir)
     before, thing.owner = thing.owner, heir
-    thing.collaborations.filter(user=heir).delete()
-    thing.invitations.filter(declined=None).delete()
     changed = [name for name in ("owner", "updated") if hasattr(thing, name)]
     thing.save(update_fields=changed)
-    forget_secrets(thing)
+    settle_owner(thing)
     if before.is_active:
         thing.collaborations.update_or_create(user=before, defaults={"role": Role.EDIT})
+
+
+def settle_owner(thing: Any) -> None:
+    """What ends when a thing has got another owner: their place as a collaborator, open invitations, and secrets."""
+    thing.collaborations.filter(user=thing.owner).delete()
+    thing.invitations.filter(declined=None).delete()
+    forget_secrets(thing)
+
+
+def hold_all_of(owner: User) -> None:
+    """Lock everything that the account owns, so that nobody becomes a collaborator of it meanwhile."""
+    for table in tables():
+        kind: Any = table._meta.get_field("thing").related_model
+        list(kind._base_manager.select_for_update().filter(owner=owner).order_by("pk").values_list("pk"))
 
 
 def _forget_offers(thing: Any, collaboration: Any) -> None:

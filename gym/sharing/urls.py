@@ -1,8 +1,8 @@
 from django.urls import path
 
-from gym.sharing import invitation_views
+from gym.sharing import views
 
 urlpatterns = [
-    path("<int:pk>/accept/", invitation_views.invitation_accept, name="invitation-accept"),
-    path("<int:pk>/decline/", invitation_views.invitation_decline, name="invitation-decline"),
+    path("<int:pk>/accept/", views.invitation_accept, name="invitation-accept"),
+    path("<int:pk>/decline/", views.invitation_decline, name="invitation-decline"),
 ]

@@ -1,10 +1,12 @@
-"""The People page of everything that has collaborators. Rooms put `people_urls(ROOM)` among their addresses."""
+"""The People page of everything that has collaborators, and what somebody answers to an invitation. Rooms put
+`people_urls(ROOM)` among their addresses; the profile shows open invitations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -14,10 +16,18 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_POST
 
 from gym.sharing import invitations, permissions, services
-from gym.sharing.forms import CollaboratorForm
-from gym.sharing.models import Offer, Role
+from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.rooms import Room
 from gym.sharing.selectors import invited_to
+
+
+class CollaboratorForm(forms.Form):
+    username = forms.CharField(
+        max_length=150,
+        label="User name",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+    )
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.EDIT)
 
 
 def people_urls(room: Room, before: str = "<slug:slug>/") -> list[URLPattern]:
@@ -162,3 +172,36 @@ def _collaboration(request: HttpRequest, slug: str, pk: int, room: Room) -> tupl
     thing = _visible(request, slug, room)
     services.require_owner(request.user, thing)
     return thing, get_object_or_404(thing.collaborations.select_related("user"), pk=pk)
+
+
+# --- answers to an invitation ---
+
+
+SAID = {
+    Offer.EDIT: "You can edit {} now.",
+    Offer.VIEW: "You can view {} now.",
+    Offer.OWNER: "You own {} now.",
+}
+
+
+@login_required
+@require_POST
+def invitation_accept(request: HttpRequest, pk: int) -> HttpResponse:
+    row = _mine(request, pk)
+    thing = invitations.accept(row, actor=request.user)
+    messages.success(request, SAID[Offer(row.role)].format(thing))
+    return redirect(thing)
+
+
+@login_required
+@require_POST
+def invitation_decline(request: HttpRequest, pk: int) -> HttpResponse:
+    row = _mine(request, pk)
+    invitations.decline(row, actor=request.user)
+    messages.success(request, f"You declined the invitation of {row.inviter.display_name}.")
+    return redirect("profile")
+
+
+def _mine(request: HttpRequest, pk: int) -> Invitation:
+    mine = Invitation.objects.filter(invited=request.user, declined=None).select_related("inviter")
+    return get_object_or_404(mine, pk=pk)

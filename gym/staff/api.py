@@ -10,7 +10,6 @@ from rest_framework import serializers
 from rest_framework.permissions import IsAdminUser, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.api.base import ApiView, ListView
@@ -18,11 +17,11 @@ from gym.api.operations import operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
 from gym.jobs.api import JobSerializer
-from gym.jobs.models import Job
 from gym.jobs.selectors import workers
-from gym.pages.account_api import KeptSerializer
-from gym.staff import cleaning, selectors, services
+from gym.pages.api import KeptSerializer
+from gym.staff import actors, selectors, services
 from gym.staff.actors import DOCTOR, TIDY
+from gym.staff.storage import storage
 
 FOR_STAFF = [IsAuthenticated, IsAdminUser, TokenScope]
 
@@ -123,13 +122,11 @@ class ChecksSerializer(serializers.Serializer):
     checks = CheckSerializer(many=True)
 
 
-DAYS = {"min_value": cleaning.MIN_DAYS, "max_value": cleaning.MAX_DAYS}
+DAYS = {"min_value": actors.MIN_DAYS, "max_value": actors.MAX_DAYS}
 
 
 class AgeQuery(Query):
-    days = serializers.IntegerField(
-        default=cleaning.USUAL_DAYS, help_text="ended longer ago than this", **DAYS
-    )
+    days = serializers.IntegerField(default=actors.USUAL_DAYS, help_text="ended longer ago than this", **DAYS)
 
 
 class CleanUpBody(Body):
@@ -152,7 +149,7 @@ class Workers(ListView):
     @operation("List workers", answers=StaffWorkerSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Every worker that signed in and has not signed off: device, models it keeps loaded, jobs, last error."""
-        return self.page(workers(), StaffWorkerSerializer)
+        return self.page(workers())
 
 
 class Failures(ListView):
@@ -161,7 +158,7 @@ class Failures(ListView):
     @operation("List what failed", answers=FailureSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Failures of seven days, grouped by message, the most frequent first."""
-        return self.page(selectors.recent_failures(), FailureSerializer)
+        return self.page(selectors.recent_failures())
 
 
 class Users(ListView):
@@ -170,7 +167,7 @@ class Users(ListView):
     @operation("List who uses how much", answers=UseSerializer, many=True)
     def get(self, request: Request) -> Response:
         """The accounts that use most, or have limits of their own, beside what they may use."""
-        return self.page(selectors.busiest_users(), UseSerializer)
+        return self.page(selectors.busiest_users())
 
 
 class Accounts(ListView):
@@ -193,13 +190,13 @@ class StorageView(ApiView):
     @operation("Read what is kept", answers=StorageSerializer)
     def get(self, request: Request) -> Response:
         """Scored sentences, runs, bytes of tables and folders, as they were within the last five minutes."""
-        found = selectors.storage()
+        found = storage()
         folders = [
             {"name": name, "bytes": size, "at_least": name in found.cut} for name, size in found.folders
         ]
         tables = [{"name": name, "bytes": size} for name, size in found.tables]
         facts = vars(found) | {"over": found.over, "folders": folders, "tables": tables}
-        return Response(StorageSerializer(facts).data)
+        return self.answer(facts)
 
 
 class Tidy(ApiView):
@@ -211,7 +208,7 @@ class Tidy(ApiView):
         """Queues a job, or names the one under way: scored sentences go down to the budget, plans of finished runs go.
         Results stay."""
         job = services.ask_for(TIDY, actor=request.user)
-        return _queued(job, reverse("api-job", args=[job.pk], request=request))
+        return self.answer(job, "api-job", job.pk)
 
 
 class CleanUp(ApiView):
@@ -220,15 +217,15 @@ class CleanUp(ApiView):
     @operation("Look at what is old", query=AgeQuery, answers=OldSerializer)
     def get(self, request: Request) -> Response:
         """How much would go: jobs that ended so long ago, and runs that few could see. Nothing is deleted."""
-        before = cleaning.moment(self.query["days"])
-        return Response(OldSerializer(cleaning.totals(before) | {"days": self.query["days"]}).data)
+        before = actors.moment(self.query["days"])
+        return self.answer(actors.totals(before) | {"days": self.query["days"]})
 
     @operation("Delete what is old", takes=CleanUpBody, answers=JobSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queues a job, or names the one under way. Look first: it cannot be undone."""
         body = self.body()
         job = services.ask_to_clean_up(body["days"], body["what"], actor=request.user)
-        return _queued(job, reverse("api-job", args=[job.pk], request=request))
+        return self.answer(job, "api-job", job.pk)
 
 
 class Doctor(ApiView):
@@ -240,17 +237,13 @@ class Doctor(ApiView):
         """What the newest checks found on a worker's machine."""
         job = selectors.last_job(DOCTOR)
         checks = [{"level": level, "text": text} for level, text in selectors.doctor_lines(job)]
-        return Response(ChecksSerializer({"job": job, "checks": checks}).data)
+        return self.answer({"job": job, "checks": checks})
 
     @operation("Run the doctor's checks", answers=JobSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queues a job, or names the one under way. GET has what it finds."""
         job = services.ask_for(DOCTOR, actor=request.user)
-        return _queued(job, reverse("api-staff-doctor", request=request))
-
-
-def _queued(job: Job, place: str) -> Response:
-    return Response(JobSerializer(job).data, status=202, headers={"Location": place, "Retry-After": "1"})
+        return self.answer(job, "api-staff-doctor")
 
 
 urlpatterns = [

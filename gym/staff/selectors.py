@@ -21,8 +21,6 @@ from gym.jobs.services import active_limit
 from gym.lib.text import MOST_CHARACTERS
 from gym.pages.profile import used_columns
 from gym.runs.quotas import RUNS
-from gym.staff.actors import DOCTOR, TIDY
-from gym.staff.storage import storage
 from models_registry.models import RegisteredModel
 
 FAILURE_DAYS = 7
@@ -31,6 +29,8 @@ MOST_JOBS = 50
 """On one page, and steered at once."""
 MOST_ACCOUNTS = 50
 """On one page."""
+MOST_USERS = 20
+"""Of those who use most."""
 OWN_LIMITS = ("max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor")
 _CHANGING = re.compile(r"\b[0-9a-f]{8,}\b|0x[0-9a-f]+|\d+", re.IGNORECASE)
 
@@ -46,9 +46,9 @@ class FailureGroup:
     latest: Job | None = field(default=None, repr=False)
 
 
-def recent_failures(days: int = FAILURE_DAYS) -> list[FailureGroup]:
+def recent_failures() -> list[FailureGroup]:
     """The latest failures, grouped by what they say; the most frequent first."""
-    since = timezone.now() - timedelta(days=days)
+    since = timezone.now() - timedelta(days=FAILURE_DAYS)
     failed = Job.objects.filter(state=State.FAILED, finished__gt=since).order_by("-finished")
     groups: dict[tuple[str, str], FailureGroup] = {}
     for job in failed.only("id", "kind", "error", "finished", "title")[:MOST_FAILURES]:
@@ -68,7 +68,7 @@ def job_counts() -> dict[str, int]:
     return {str(state): 0 for state in State.values} | dict(rows)
 
 
-def listed_jobs(state: str, words: str = "") -> QuerySet[Job]:
+def listed_jobs(state: str, words: str) -> QuerySet[Job]:
     """Jobs in a state, the newest first; each word is part of title, kind, message, owner or number."""
     rows = Job.objects.filter(state=state).select_related("owner").order_by("-created")
     for word in words[:MOST_CHARACTERS].split()[:MOST_WORDS]:
@@ -112,7 +112,7 @@ class UserUse:
         return any(getattr(self.user, name) is not None for name in OWN_LIMITS)
 
 
-def busiest_users(most: int = 20) -> list[UserUse]:
+def busiest_users() -> list[UserUse]:
     """Those who have jobs under way, queued most sentences in the last day, keep most runs, or have own limits."""
     own = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
     users = (
@@ -123,7 +123,7 @@ def busiest_users(most: int = 20) -> list[UserUse]:
     busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(runs_number__gt=0) | own)
     return [
         UserUse(user, user.used_jobs, user.used_sentences, user.runs_number)
-        for user in busy.order_by("-used_jobs", "-used_sentences", "-runs_number", "username")[:most]
+        for user in busy.order_by("-used_jobs", "-used_sentences", "-runs_number", "username")[:MOST_USERS]
     ]
 
 
@@ -177,15 +177,3 @@ def doctor_lines(job: Job | None) -> list[tuple[str, str]]:
         if found:
             lines.append((found[1], found[2]))
     return lines
-
-
-__all__ = [
-    "DOCTOR",
-    "TIDY",
-    "busiest_users",
-    "doctor_lines",
-    "job_counts",
-    "last_job",
-    "listed_jobs",
-    "storage",
-]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.accounts.errors import TooManyJobs
+from gym.accounts.models import User
 from gym.jobs.errors import WrongState
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue, request_cancel, retry
-from gym.staff.actors import CLEAN, DOCTOR, TIDY
-from gym.staff.cleaning import check_days
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
+from gym.staff.actors import CLEAN, DOCTOR, TIDY, check_days
 
 TITLES = {
     DOCTOR: "Look for what is missing",
@@ -52,7 +49,7 @@ def ask_for(kind: str, *, actor: User) -> Job:
 
 
 def ask_to_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
-    """Queue the deletion of OLD things that ended more than so many days ago; see cleaning.py for what stays."""
+    """Queue the deletion of OLD things that ended more than so many days ago; see actors.py for what stays."""
     chosen = [name for name in OLD if name in what]
     if not chosen or len(chosen) != len(set(what)):
         raise ValidationError(f"Choose what goes: {' or '.join(OLD)}.")

@@ -16,7 +16,7 @@ from django.db.models import Model
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from gym.runs.models import PredictionResult, RunChunk, RunScore, ScoreCache, SentenceScore, SuiteRun
-from gym.runs.work.cache_budget import spent_chunks
+from gym.runs.work.cache import spent_chunks
 
 KEPT_SECONDS = 300
 KEY = "staff-storage"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -19,9 +20,29 @@ from gym.accounts import quotas
 from gym.accounts.errors import TooManyJobs
 from gym.jobs.models import Job, State
 from gym.jobs.selectors import queue_summary, workers
-from gym.staff import cleaning, selectors, services
-from gym.staff.actors import CLEAN, DOCTOR, TIDY
-from gym.staff.forms import AgeForm, CleanUpForm
+from gym.staff import actors, selectors, services
+from gym.staff.actors import CLEAN, DOCTOR, MAX_DAYS, MIN_DAYS, TIDY, USUAL_DAYS
+from gym.staff.services import OLD
+from gym.staff.storage import storage
+
+
+class AgeForm(forms.Form):
+    """How old something is that is to be looked at."""
+
+    days = forms.IntegerField(
+        min_value=MIN_DAYS, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Ended more than so many days ago"
+    )
+
+
+class CleanUpForm(AgeForm):
+    """What to delete, said by somebody who has seen what it is."""
+
+    what = forms.MultipleChoiceField(
+        choices=[(name, name) for name in OLD],
+        label="Delete",
+        error_messages={"required": "Choose what goes."},
+    )
+    confirm = forms.BooleanField(error_messages={"required": "Tick that you have looked at what goes."})
 
 
 @login_required
@@ -52,7 +73,7 @@ def staff(request: HttpRequest) -> HttpResponse:
         "can_steer": state != "done",
         "failures": selectors.recent_failures(),
         "failure_days": selectors.FAILURE_DAYS,
-        "storage": selectors.storage(),
+        "storage": storage(),
         "users": selectors.busiest_users(),
         "waiting": selectors.waiting_models(),
         "doctor": doctor,
@@ -133,21 +154,19 @@ def staff_clean_up(request: HttpRequest) -> HttpResponse:
     services.require_staff(request.user)
     posted = request.method == "POST"
     given = request.POST if posted else request.GET
-    age = AgeForm(given if "days" in given else {"days": cleaning.USUAL_DAYS})
-    days = age.cleaned_data["days"] if age.is_valid() else cleaning.USUAL_DAYS
+    age = AgeForm(given if "days" in given else {"days": actors.USUAL_DAYS})
+    days = age.cleaned_data["days"] if age.is_valid() else actors.USUAL_DAYS
     form = CleanUpForm(request.POST if posted else None)
     if posted and form.is_valid():
         what = form.cleaned_data["what"]
         return _ask(request, lambda: services.ask_to_clean_up(days, what, actor=request.user), "storage")
-    before = cleaning.moment(days)
+    before = actors.moment(days)
     context = {
         "age": age,
         "form": form,
         "days": days,
-        **cleaning.totals(before),
-        "oldest": cleaning.old_runs(before).select_related("model", "revision__suite", "owner")[
-            : cleaning.SHOWN
-        ],
+        **actors.totals(before),
+        "oldest": actors.old_runs(before).select_related("model", "revision__suite", "owner")[: actors.SHOWN],
         "last": selectors.last_job(CLEAN),
     }
     status = 400 if posted or not age.is_valid() else 200

@@ -226,16 +226,16 @@ def item_texts(run: Any, items: Any) -> dict[int, str]:
 
 @register.filter
 def under(run: Any, rule: Any) -> Any:
-    """A finished run under a scoring rule (gym.runs.read.scored.Scored)"""
-    from gym.runs.read.scored import scored
+    """The score of a finished run under a scoring rule (gym.runs.models.RunScore)"""
+    from gym.runs.read.scores import scored
 
-    return scored(run, rule) if run.is_done else None
+    return scored(run, rule).score if run.is_done else None
 
 
 @register.filter
-def result_at(score: Any, position: int) -> Any:
+def result_at(scored: Any, position: int) -> Any:
     """A Scored's result of the prediction at this place; nothing when an upload did not judge it"""
-    return next((row for row in score.results if row.position == position), None)
+    return next((row for row in scored.results if row.position == position), None)
 
 
 @register.filter
@@ -250,9 +250,7 @@ def backend_label(kind: str) -> str:
 
 
 def _interval(score: Any) -> tuple[float | None, float | None]:
-    low = getattr(score, "low", None) if hasattr(score, "low") else getattr(score, "ci_low", None)
-    high = getattr(score, "high", None) if hasattr(score, "high") else getattr(score, "ci_high", None)
-    return number_or_none(low), number_or_none(high)
+    return number_or_none(getattr(score, "ci_low", None)), number_or_none(getattr(score, "ci_high", None))
 
 
 @register.filter
@@ -267,7 +265,7 @@ def against_chance(score: Any) -> str:
 
 @register.inclusion_tag("includes/rate.html")
 def rate(score: Any, bar: bool = True) -> dict[str, Any]:
-    """A pass rate with its interval; takes a Scored, a Cell or a PredictionResult"""
+    """A pass rate with its interval; takes a RunScore, a Cell or a PredictionResult"""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),

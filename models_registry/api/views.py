@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import django_filters
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.api.base import ApiView, ListView, ObjectView, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
+from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import operation
 from models_registry import permissions, services
 from models_registry.api.serializers import (
@@ -23,24 +25,36 @@ from models_registry.api.serializers import (
     RefusalBody,
 )
 from models_registry.backends import BACKENDS
-from models_registry.filters import ModelFilter
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to
 
 
-def model_of(request: Request, slug: str) -> RegisteredModel:
-    return get_or_404(visible_to(request.user), slug=slug)
+class ModelFilter(Filters):
+    q = WordsFilter(
+        *("name", "slug", "description", "authorship", "corpus"),
+        label="Words in name, slug, description, authors or corpus",
+    )
+    backend = django_filters.CharFilter(field_name="backend", label="Kind of backend")
+    status = django_filters.ChoiceFilter(choices=RegisteredModel.Status.choices, label="Status")
+    owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
+    sort = django_filters.OrderingFilter(
+        fields=[("name", "name"), ("slug", "slug"), ("created", "created"), ("status", "status")],
+        label="Sort",
+    )
+
+    class Meta:
+        model = RegisteredModel
+        fields: list[str] = []
 
 
-def editable(request: Request, slug: str) -> RegisteredModel:
-    model = model_of(request, slug)
-    if not permissions.can_edit(request.user, model):
-        raise PermissionDenied("you may not edit this model")
-    return model
+class ModelView(ObjectView):
+    not_yours = "you may not edit this model"
 
+    def rows_at(self, address: str) -> QuerySet[RegisteredModel]:
+        return visible_to(self.request.user).filter(slug=address)
 
-def shown(request: Request, model: RegisteredModel) -> dict[str, Any]:
-    return dict(ModelDetailSerializer(model, context={"request": request}).data)
+    def may_change(self, model: RegisteredModel) -> bool:
+        return permissions.can_edit(self.request.user, model)
 
 
 def require_fitting(backend: str, config: dict[str, Any]) -> None:
@@ -60,7 +74,7 @@ class ModelList(ListView):
     @operation("List models", answers=ModelSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Public models and your own."""
-        return self.page(visible_to(request.user), ModelSerializer)
+        return self.page(visible_to(request.user))
 
     @operation("Register a model", takes=NewModel, answers=ModelDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
@@ -70,23 +84,22 @@ class ModelList(ListView):
         body = self.body()
         require_fitting(body["backend"], body["config"])
         model = services.register_model(actor=request.user, **body)
-        place = reverse("api-model", args=[model.slug], request=request)
-        return Response(shown(request, model), status=201, headers={"Location": place})
+        return self.answer(model, "api-model", model.slug)
 
 
-class ModelDetail(ApiView):
+class ModelDetail(ModelView):
     @operation("Read a model", answers=ModelDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its card, its state, and what the check found. An agent (`backend` is `agent`) has its card here; what it is
         and which agents its server has is read, and checked, at `agents/`."""
-        return Response(shown(request, model_of(request, slug)))
+        return self.read()
 
     @operation("Change a model", takes=ModelChanges, answers=ModelDetailSerializer, also=[409])
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed. `backend` and `config` say what the model is: its owner corrects them as
         long as no results rest on it (else 409, `in-use`: register a new model), and it is checked and approved like a
         new one. A stored secret stays unless the `base_url` changes."""
-        model = editable(request, slug)
+        model = self.changeable()
         body = self.body()
         backend, config = body.pop("backend", model.backend), body.pop("config", None)
         if config is None and backend != model.backend:
@@ -98,55 +111,49 @@ class ModelDetail(ApiView):
                 require_fitting(backend, config)
                 services.correct_model(model, actor=request.user, backend=backend, config=config)
             services.edit_card(model, actor=request.user, **body)
-        return Response(shown(request, model_of(request, slug)))
+        return self.again(model)
 
     @operation("Delete a model", status=204, also=[409])
     def delete(self, request: Request, slug: str) -> Response:
         """With its card and its secrets. One that results rest on stays (409, `in-use`). Agents are deleted at
         `agents/`."""
-        services.delete_model(editable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_model)
 
 
-class ModelCheck(ApiView):
+class ModelCheck(ModelView):
     @operation("Check a model again", answers=ModelDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
         """Queued: ask the model until its status is ready or broken."""
-        model = model_of(request, slug)
+        model = self.get_object()
         services.check_model(model, actor=request.user)
-        return _queued(request, model)
+        return self.answer(model, "api-model", model.slug)
 
 
-class ModelApprove(ApiView):
+class ModelApprove(ModelView):
     @operation("Approve a model", answers=ModelDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
         """Staff lets a model be loaded; its check is queued."""
-        model = model_of(request, slug)
+        model = self.get_object()
         services.approve_model(model, actor=request.user)
-        return _queued(request, model)
+        return self.answer(model, "api-model", model.slug)
 
 
-class ModelRefuse(ApiView):
+class ModelRefuse(ModelView):
     @operation("Refuse a model", takes=RefusalBody, answers=ModelDetailSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Staff does not let a waiting model be loaded. The reason is its `status_reason`."""
-        model = model_of(request, slug)
+        model = self.get_object()
         if not permissions.can_approve(request.user):
             raise PermissionDenied("only staff refuses models")
         services.refuse_model(model, self.body()["reason"], actor=request.user)
-        return Response(shown(request, model))
-
-
-def _queued(request: Request, model: RegisteredModel) -> Response:
-    place = reverse("api-model", args=[model.slug], request=request)
-    return Response(shown(request, model), status=202, headers={"Location": place, "Retry-After": "1"})
+        return self.answer(model)
 
 
 class BackendList(ListView):
     @operation("List backends", answers=BackendSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Kinds of models that can be registered."""
-        return self.page(list(BACKENDS.values()), BackendSerializer)
+        return self.page(list(BACKENDS.values()))
 
 
 class BackendDetail(ApiView):
@@ -155,4 +162,4 @@ class BackendDetail(ApiView):
         """A kind of model and the JSON schema of its configuration."""
         if kind not in BACKENDS:
             raise Http404
-        return Response(BackendSerializer(BACKENDS[kind]).data)
+        return self.answer(BACKENDS[kind])

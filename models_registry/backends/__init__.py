@@ -20,134 +20,14 @@ from models_registry.backends.base import (
     ModelFacts,
     probe,
 )
-from models_registry.backends.remote_schemas import LMZOO_SCHEMA, OPENAI_SCHEMA
-
-_DEVICE = {
-    "title": "Device",
-    "description": "auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU. Without it the site decides.",
-    "type": "string",
-    "pattern": "^(auto|cpu|cuda(:([0-9]{1,2}|all))?)$",
-    "default": "auto",
-}
-_DTYPE = {
-    "title": "Number format",
-    "description": "What the weights are computed in.",
-    "enum": ["float32", "bfloat16", "float16"],
-    "default": "float32",
-}
-_CPU_BFLOAT16 = {
-    "title": "bfloat16 on a CPU",
-    "type": "boolean",
-    "default": False,
-    "description": "Really compute in bfloat16 on a CPU: faster on some, and off by up to bits per token.",
-}
-_KERNELS = {
-    "title": "Linear kernels",
-    "enum": ["stock", "packed"],
-    "description": "Linear kernels on a CPU; without it the faster ones are found by timing.",
-}
-_PATH = {
-    "title": "Folder or file",
-    "description": "Its name below the model directory of this site.",
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 200,
-    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
-}
-_REPO = {
-    "title": "Hub id",
-    "description": "organisation/name, e.g. openai-community/gpt2",
-    "type": "string",
-    "maxLength": 200,
-    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$",
-}
-_REVISION = {
-    "title": "Hub revision",
-    "description": "Branch, tag or commit. The check pins it to a commit.",
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 200,
-    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
-    "x-main": True,
-}
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
-
-
-def _closed(required: list[str], title: str = "", **properties: Any) -> dict[str, Any]:
-    """An object schema that refuses unknown keys."""
-    named = {"title": title} if title else {}
-    closed = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return named | closed
-
-
-_CAUSAL_SCHEMA: dict[str, Any] = {
-    "$schema": _DRAFT,
-    "type": "object",
-    "required": ["source"],
-    "oneOf": [
-        _closed(
-            ["source", "repo"],
-            "Causal language model from the Hugging Face hub",
-            source={"const": "hub"},
-            repo=_REPO,
-            revision={**_REVISION, "default": "main"},
-            dtype=_DTYPE,
-            device=_DEVICE,
-            cpu_bfloat16=_CPU_BFLOAT16,
-            kernels=_KERNELS,
-        ),
-        _closed(
-            ["source", "path"],
-            "Causal language model from a folder in the model directory",
-            source={"const": "directory"},
-            path=_PATH,
-            dtype=_DTYPE,
-            device=_DEVICE,
-            cpu_bfloat16=_CPU_BFLOAT16,
-            kernels=_KERNELS,
-        ),
-    ],
-}
-
-_METHOD = {
-    "x-main": True,
-    "title": "Pseudo-log-likelihood",
-    "description": "Each token is masked and read off, given the words on both sides. within_word_l2r masks the later "
-    "tokens of its own word too (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
-    "not comparable with the surprisals of left-to-right models; runs and exports say so.",
-    "enum": ["within_word_l2r", "original"],
-    "default": "within_word_l2r",
-}
-
-_MASKED_SCHEMA: dict[str, Any] = {
-    "$schema": _DRAFT,
-    "type": "object",
-    "required": ["source"],
-    "oneOf": [
-        _closed(
-            branch["required"],
-            branch["title"].replace("Causal", "Masked"),
-            **{
-                name: kind
-                for name, kind in branch["properties"].items()
-                if name not in ("cpu_bfloat16", "kernels")
-            },
-            method=_METHOD,
-        )
-        for branch in _CAUSAL_SCHEMA["oneOf"]
-    ],
-}
-
-_UNIFORM_SCHEMA: dict[str, Any] = {
-    "$schema": _DRAFT,
-    **_closed(
-        ["vocabulary_size"],
-        vocabulary_size={"title": "Vocabulary size", "type": "integer", "minimum": 2, "maximum": 10**12},
-        unit={"title": "What is one token", "enum": ["word", "character"], "default": "word", "x-main": True},
-    ),
-}
-
-_NGRAM_SCHEMA: dict[str, Any] = {"$schema": _DRAFT, **_closed(["path"], path=_PATH)}
+from models_registry.backends.schemas import (
+    CAUSAL_SCHEMA,
+    LMZOO_SCHEMA,
+    MASKED_SCHEMA,
+    NGRAM_SCHEMA,
+    OPENAI_SCHEMA,
+    UNIFORM_SCHEMA,
+)
 
 BACKENDS: dict[str, BackendSpec] = {
     spec.kind: spec
@@ -155,7 +35,7 @@ BACKENDS: dict[str, BackendSpec] = {
         BackendSpec(
             kind="causal",
             label="Causal language model (transformers)",
-            schema=_CAUSAL_SCHEMA,
+            schema=CAUSAL_SCHEMA,
             needs_torch=True,
             help="A left-to-right model with safetensors weights and a fast tokenizer, "
             "from the Hugging Face Hub or from a folder in the model directory.",
@@ -164,7 +44,7 @@ BACKENDS: dict[str, BackendSpec] = {
         BackendSpec(
             kind="masked",
             label="Masked language model (transformers)",
-            schema=_MASKED_SCHEMA,
+            schema=MASKED_SCHEMA,
             needs_torch=True,
             help="A model that fills gaps (BERT, RoBERTa and the like), scored by pseudo-log-likelihood: each "
             "token given the words on both sides. Not comparable with left-to-right surprisals.",
@@ -173,7 +53,7 @@ BACKENDS: dict[str, BackendSpec] = {
         BackendSpec(
             kind="ngram",
             label="N-gram model",
-            schema=_NGRAM_SCHEMA,
+            schema=NGRAM_SCHEMA,
             needs_torch=False,
             help="Smoothed counts of word sequences, from a file in the model directory.",
             module="models_registry.backends.ngram",
@@ -181,7 +61,7 @@ BACKENDS: dict[str, BackendSpec] = {
         BackendSpec(
             kind="uniform",
             label="Uniform baseline",
-            schema=_UNIFORM_SCHEMA,
+            schema=UNIFORM_SCHEMA,
             needs_torch=False,
             help="Every token gets the same number of bits: what a model that knows nothing would score.",
             module="models_registry.backends.uniform",

@@ -1,5 +1,5 @@
-"""What every backend promises, in types, and a trial run. Importing this module imports neither torch nor
-Django."""
+"""What every backend promises, in types; policies that no model of a kind can follow; and a trial run. Importing this
+module imports neither torch nor Django."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from gym.net import NetPolicy
 
 SURPRISAL = "surprisal"
+
+_FRAME = "A masked model reads every text in its tokenizer's own frame, which is given and never scored"
+_NO_WHITESPACE = {
+    "ngram": "The tokens of an n-gram model are whole words: the whitespace correction has nothing to move.",
+    "uniform": "The uniform model knows no blanks: the whitespace correction has nothing to move.",
+    "masked": "The whitespace correction is about left-to-right prediction: a masked model has none.",
+    "openai": "A completion server does not tell what the whitespace correction needs.",
+    "lmzoo": "LM Zoo containers do not tell what the whitespace correction needs.",
+}
+"""Kinds of which no model can make the whitespace correction, and why."""
 
 
 class BackendError(Exception):
@@ -122,13 +132,6 @@ class Backend(Protocol):
         """
 
 
-class Loader(Protocol):
-    """The function `load` that every backend module offers."""
-
-    def __call__(self, config: dict[str, Any], *, model_dir: Any, hub_allowed: bool) -> Backend:
-        """Build the backend from a validated configuration; raises BackendError."""
-
-
 @dataclass(frozen=True)
 class BackendSpec:
     """One way to get an answer.
@@ -167,7 +170,7 @@ TOLERANCE_BITS = {"float32": 5e-4, "float64": 5e-4}
 _HALF_TOLERANCE_BITS = 0.25
 
 
-def probe(backend: Backend, policy: ScoringPolicy | None = None) -> dict[str, Any]:
+def probe(backend: Backend) -> dict[str, Any]:
     """Try a model out before it is offered; returns its facts plus what was seen, JSON-able, for the
     model's page.
 
@@ -176,7 +179,7 @@ def probe(backend: Backend, policy: ScoringPolicy | None = None) -> dict[str, An
     The extra keys are `seconds` (this trial), `tokens_per_second`, `batch_difference` (bits),
     `first_token_scored` and `sample` (tokens and bits of the first probe text). Raises BackendError.
     """
-    policy = policy or ScoringPolicy()
+    policy = ScoringPolicy()
     start = time.perf_counter()
     together = [_scored(result) for result in backend.score(PROBE_TEXTS, policy)]
     alone = [_scored(backend.score([text], policy)[0]) for text in PROBE_TEXTS]
@@ -250,3 +253,21 @@ def _check_causal(short: TokenScores, long: TokenScores, tolerance: float) -> No
                 f"The value of {token!r} changes with the words after it, so this is no left-to-right model.",
                 "Surprisal in reading order needs a causal language model.",
             )
+
+
+def refusal(kind: str, policy: ScoringPolicy) -> str:
+    """Why models of this kind cannot follow this policy; empty: nothing speaks against it before one is loaded. Known
+    without loading one, so that nothing is queued in vain."""
+    if policy.whitespace == "trailing" and kind in _NO_WHITESPACE:
+        return _NO_WHITESPACE[kind]
+    if kind == "masked" and policy.bos == "never":
+        return f"{_FRAME}, so bos=never cannot be followed."
+    if kind == "masked" and policy.eos:
+        return f"{_FRAME}, so the end token cannot be scored."
+    return ""
+
+
+def require_possible(kind: str, policy: ScoringPolicy) -> None:
+    """Raise BackendError with the reason of `refusal`."""
+    if reason := refusal(kind, policy):
+        raise BackendError(reason)

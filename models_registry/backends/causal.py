@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,29 +17,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from models_registry.backends.base import BackendError, ModelFacts
 from models_registry.backends.loading import (
     EVERY_GPU,
-    SAFE,
     Folder,
     choose_device,
     device_name,
     find,
-    first_line,
     read_model,
+    read_settings,
     read_tokenizer,
     readable_length,
+    unreadable,
     versions,
 )
 from models_registry.backends.tuning import (
+    PACKING,
     Blanks,
     compare_half_causal,
     prepare,
     prepare_bfloat16,
     spellings,
 )
-from models_registry.engine.error_bounds import HALF_TYPES, error_bound
-from models_registry.engine.needed_tokens import boundary_tokens, needed_tokens
-from models_registry.engine.plan import UniqueTexts, unique_texts
+from models_registry.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
 from models_registry.engine.policy import ScoringPolicy
-from models_registry.engine.scores import ScoringFailure, TokenScores
+from models_registry.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
 
 if TYPE_CHECKING:
     import torch
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 _LEFT_TO_RIGHT = (
     "Surprisal in reading order needs a causal language model (GPT-2, Llama, OPT, Pythia and the like)."
 )
-
-
-_PACKING = {None: None, "packed": True, "stock": False}
 
 
 class _Encoded(NamedTuple):
@@ -71,15 +68,14 @@ class CausalBackend:
         tokenizer: Any,
         *,
         facts: ModelFacts,
-        budget: int | None = None,
     ) -> None:
-        from models_registry.engine.budgets import default_budget
+        from models_registry.engine.memory import default_budget
 
         self.facts = facts
         self._one_at_a_time = threading.Lock()
         self._runner = runner
         self._tokenizer = tokenizer
-        self._budget = budget or default_budget(runner.device, runner.vocabulary)
+        self._budget = default_budget(runner.device, runner.vocabulary)
         self._spelling: list[str | None] = spellings(tokenizer, runner.vocabulary)
         self._blanks: Blanks | None = None
 
@@ -142,14 +138,32 @@ class CausalBackend:
         return [results[at] for at in unique.places]
 
     def continue_text(self, text: str, *, max_tokens: int, seconds: float) -> tuple[str, int, int]:
-        """The likeliest continuation up to the end of a line, tokens read, tokens written."""
-        from models_registry.backends.continuing import greedy
+        """The continuation up to the end of a line, token by token the likeliest one, of at most `max_tokens` tokens
+        and about `seconds` seconds, without blanks around it; and how many tokens were read and written. Of a text that
+        is too long the beginning is dropped; at most half of the model's context is written."""
+        import torch
 
-        limit = self.facts.context_length
-        with self._one_at_a_time:
-            return greedy(
-                self._runner, self._tokenizer, text, limit=limit, max_tokens=max_tokens, seconds=seconds
-            )
+        tokenizer, limit = self._tokenizer, self.facts.context_length
+        written: list[int] = []
+        with self._one_at_a_time, torch.inference_mode():
+            ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
+            if tokenizer.bos_token_id is not None:
+                ids = [tokenizer.bos_token_id, *ids]
+            if limit is not None:
+                max_tokens = min(max_tokens, limit // 2)
+                ids = ids[-(limit - max_tokens) :]
+            read, until = len(ids), time.monotonic() + seconds
+            while len(written) < max_tokens and time.monotonic() < until:
+                given = torch.tensor([ids], device=self._runner.device)
+                token = int(self._runner.model(input_ids=given).logits[0, -1].argmax())
+                if token == tokenizer.eos_token_id:
+                    break
+                ids.append(token)
+                written.append(token)
+                if "\n" in tokenizer.decode(written).lstrip():
+                    break
+        lines = str(tokenizer.decode(written, skip_special_tokens=True)).strip().split("\n")
+        return lines[0].strip(), read, len(written)
 
     def _encode(self, texts: Sequence[str], policy: ScoringPolicy) -> list[_Encoded | ScoringFailure]:
         """Tokenize whole texts; start and end tokens are put here and nowhere else, so none is ever
@@ -188,15 +202,8 @@ class CausalBackend:
             ids, spans, special = [bos, *ids], [(0, 0), *spans], [True, *special]
         if policy.eos and eos is not None:
             ids, spans, special = [*ids, eos], [*spans, (len(text), len(text))], [*special, True]
-        limit = self.facts.context_length
-        if limit is not None and len(ids) > limit:
-            shown = text if len(text) <= 60 else text[:57] + "..."
-            return ScoringFailure(
-                f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
-            )
-        if ids and max(ids) >= self._runner.vocabulary:
-            return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
-        return _Encoded(ids, spans, special)
+        refused = unreadable(text, ids, self.facts.context_length, self._runner.vocabulary)
+        return refused or _Encoded(ids, spans, special)
 
     def _result(
         self,
@@ -276,7 +283,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         device,
         name,
         reload=lambda: read_model(folder, settings, stored, device, spread=spread),
-        packing=_PACKING[config.get("kernels")],
+        packing=PACKING[config.get("kernels")],
     )
     facts = ModelFacts(
         parameters=parameters,
@@ -318,15 +325,9 @@ def _tuned(
 
 def _read_settings(folder: Path) -> Any:
     """The model's configuration, if it is that of a causal language model."""
-    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, AutoConfig
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-    try:
-        settings = AutoConfig.from_pretrained(folder, **SAFE)
-    except Exception as error:
-        raise BackendError(
-            f"config.json could not be read: {first_line(error, folder)}", _LEFT_TO_RIGHT
-        ) from error
-    stated = ", ".join(settings.architectures or ()) or settings.model_type
+    settings, stated = read_settings(folder, _LEFT_TO_RIGHT)
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
     known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING

@@ -81,7 +81,7 @@ def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) ->
     return model
 
 
-def fetch(repo: str, revision: str, *, max_bytes: int = MAX_BYTES) -> tuple[Path, str]:
+def fetch(repo: str, revision: str) -> tuple[Path, str]:
     """A local folder with the model's harmless files, and its commit.
 
     A commit that is completely in the cache needs no network. Otherwise the listing is checked first (see
@@ -111,7 +111,7 @@ def fetch(repo: str, revision: str, *, max_bytes: int = MAX_BYTES) -> tuple[Path
             pass  # not in the cache, or not all of it
         except Exception as error:
             raise _in_words(error, repo, revision) from error
-    commit = resolve(repo, revision, max_bytes=max_bytes).commit
+    commit = resolve(repo, revision).commit
     try:
         return snapshot(commit, local=False), commit
     except Exception as error:

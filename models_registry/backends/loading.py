@@ -10,12 +10,14 @@ import gc
 import hashlib
 import platform
 import threading
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError
+from models_registry.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
     import torch
@@ -76,6 +78,17 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise BackendError(f"There is no device {name} on this machine.", 'Use "auto" or "cpu".')
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def read_settings(folder: Path, hint: str) -> tuple[Any, str]:
+    """The model's configuration, and what it says the model is."""
+    from transformers import AutoConfig
+
+    try:
+        settings = AutoConfig.from_pretrained(folder, **SAFE)
+    except Exception as error:
+        raise BackendError(f"config.json could not be read: {first_line(error, folder)}", hint) from error
+    return settings, ", ".join(settings.architectures or ()) or settings.model_type
 
 
 def read_tokenizer(folder: Path) -> Any:
@@ -187,7 +200,19 @@ def readable_length(settings: Any, model: Any) -> int | None:
     return min(left if stated is None else [*left, stated], default=None)
 
 
-def device_name(device: torch.device, model: Any = None) -> str:
+def unreadable(text: str, ids: Sequence[int], limit: int | None, vocabulary: int) -> ScoringFailure | None:
+    """Why a model of this context length and vocabulary cannot read a text's tokens; None if it can."""
+    if limit is not None and len(ids) > limit:
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        return ScoringFailure(
+            f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
+        )
+    if ids and max(ids) >= vocabulary:
+        return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
+    return None
+
+
+def device_name(device: torch.device, model: Any) -> str:
     """The device in words; for a spread model all that hold a part of it."""
     import torch
 

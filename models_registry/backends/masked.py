@@ -11,27 +11,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models_registry.backends.base import BackendError, ModelFacts
+from models_registry.backends.base import BackendError, ModelFacts, require_possible
 from models_registry.backends.loading import (
     EVERY_GPU,
-    SAFE,
     Folder,
     choose_device,
     device_name,
     find,
-    first_line,
     read_model,
+    read_settings,
     read_tokenizer,
     readable_length,
+    unreadable,
     versions,
 )
-from models_registry.backends.policies import require_possible
-from models_registry.backends.tuning import compare_half_masked, prepare_masked, spellings
-from models_registry.engine.error_bounds import HALF_TYPES, error_bound
-from models_registry.engine.needed_tokens import needed_tokens
-from models_registry.engine.plan import unique_texts
+from models_registry.backends.tuning import PACKING, compare_half_masked, prepare_masked, spellings
+from models_registry.engine.plan import needed_tokens, unique_texts
 from models_registry.engine.policy import ScoringPolicy
-from models_registry.engine.scores import ScoringFailure, TokenScores
+from models_registry.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
 
 if TYPE_CHECKING:
     from models_registry.engine.execute import Floats
@@ -68,7 +65,7 @@ class MaskedBackend:
     def __init__(
         self, runner: ModelRunner, tokenizer: Any, *, facts: ModelFacts, method: str, rows: Rows | None = None
     ) -> None:
-        from models_registry.engine.budgets import default_budget
+        from models_registry.engine.memory import default_budget
 
         self._one_at_a_time = threading.Lock()
         self.facts = facts
@@ -140,14 +137,9 @@ class MaskedBackend:
             truncation=False,
             verbose=False,
         )
-        ids, limit = list(batch["input_ids"]), self.facts.context_length
-        if limit is not None and len(ids) > limit:
-            shown = text if len(text) <= 60 else text[:57] + "..."
-            return ScoringFailure(
-                f"The text is too long: {len(ids)} tokens, and the model reads {limit}: {shown!r}."
-            )
-        if ids and max(ids) >= self._runner.vocabulary:
-            return ScoringFailure("The tokenizer gives a token that the model has no vector for.")
+        ids = list(batch["input_ids"])
+        if refused := unreadable(text, ids, self.facts.context_length, self._runner.vocabulary):
+            return refused
         words = [-1 if word is None else word for word in batch.word_ids()]
         special = [word < 0 for word in words]
         first = special.index(False) if False in special else len(special)
@@ -203,7 +195,13 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     if name in HALF_TYPES:
         seen, words = compare_half_masked(model, device, tokenizer.mask_token_id)
         said.append(words)
-    runner, rows = prepare_masked(model, device, reload=read, mask_id=tokenizer.mask_token_id)
+    runner, rows = prepare_masked(
+        model,
+        device,
+        reload=read,
+        mask_id=tokenizer.mask_token_id,
+        packing=PACKING[config.get("kernels")],
+    )
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
@@ -216,6 +214,7 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         revision=found.revision,
         fingerprint=hashlib.sha256(f"{found.content} {name} masked {method}".encode()).hexdigest(),
         versions=versions(),
+        kernels="packed" if runner.packed else "stock",
         architecture=architecture,
         notes=(
             f"Pseudo-log-likelihood {method}: {_LABELS[method]}. Words on both sides are seen, so these bits "
@@ -231,13 +230,9 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
 
 def _read_settings(folder: Path) -> Any:
     """The model's configuration, if it is that of a masked language model."""
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoConfig
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
 
-    try:
-        settings = AutoConfig.from_pretrained(folder, **SAFE)
-    except Exception as error:
-        raise BackendError(f"config.json could not be read: {first_line(error, folder)}", _GAPS) from error
-    stated = ", ".join(settings.architectures or ()) or settings.model_type
+    settings, stated = read_settings(folder, _GAPS)
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
     if not both_ways or getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is not a masked language model.", _GAPS)

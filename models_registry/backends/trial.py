@@ -1,7 +1,7 @@
 """Load a model and try it out in a process that can be ended: `python -m models_registry.backends.trial`.
 
 Standard input is JSON with the arguments of `load_backend`. Standard output is JSON: {"problem": why it does not work},
-or {"facts", "probe", "seconds"}. What libraries print goes to standard error. `models_registry.trials` starts it.
+or {"facts", "probe", "seconds"}. What libraries print goes to standard error. `models_registry.actors` starts it.
 """
 
 from __future__ import annotations

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from models_registry.engine.execute import Floats
     from models_registry.engine.masked import Rows
     from models_registry.engine.model_runner import ModelRunner
+
+
+PACKING = {None: None, "packed": True, "stock": False}
+"""What the setting `kernels` says; None: the faster ones are found by timing."""
 
 
 def prepare(
@@ -26,7 +31,7 @@ def prepare(
     """A runner for the model, everything measured and tested. On a CPU its linear weights are packed if that
     was timed to be faster (`packing` None) or as told; a model that packing breaks is read again."""
     from models_registry.engine import packing as packs
-    from models_registry.engine.tree_support import apart, batch_bits, make_runner, plain_bits, tolerance
+    from models_registry.engine.tree_support import batch_bits, make_runner, plain_bits, tolerance
 
     if device.type != "cpu" or packing is False or not packs.available():
         return make_runner(model, device)
@@ -38,11 +43,7 @@ def prepare(
         runner = make_runner(model, device, plain=before)
         runner.notes.append(f"Stock linear kernels (packed ones were timed {gain:.2f} times as fast).")
         return runner
-    packs.pack(model)
-    try:
-        gap = apart(batch_bits(model, device), before)
-    except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
-        gap = float("inf")
+    gap = _gap_of_packing(model, lambda: batch_bits(model, device), before)
     if gap > allowed:
         runner = make_runner(reload(), device)
         runner.notes.append("Stock linear kernels: this model does not work with packed ones.")
@@ -50,15 +51,26 @@ def prepare(
     runner = make_runner(model, device, plain=before)
     runner.packed = True
     runner.gap = max(runner.gap, gap)
-    runner.notes.append(
-        (
-            "Packed linear kernels"
-            if packing
-            else f"Packed linear kernels, timed {gain:.2f} times as fast as stock ones"
-        )
-        + f"; probe values moved by {gap:.1g} bits."
-    )
+    runner.notes.append(_packed_note(packing, gain, gap))
     return runner
+
+
+def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
+    timed = "" if packing else f", timed {gain:.2f} times as fast as stock ones"
+    return f"Packed linear kernels{timed}; probe values moved by {gap:.1g} bits."
+
+
+def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
+    """Pack the linear weights; how far that moves the bits of probes. Infinite for models that look into their layers:
+    those keep the stock ones."""
+    from models_registry.engine import packing as packs
+    from models_registry.engine.tree_support import apart
+
+    packs.pack(model)
+    try:
+        return apart(bits(), before)
+    except Exception:  # noqa: BLE001 (any failure of a foreign model means: not this way)
+        return float("inf")
 
 
 def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, float]:
@@ -184,10 +196,7 @@ def compare_half_masked(model: Any, device: torch.device, mask_id: int) -> tuple
     from models_registry.engine.masked import probe_bits
     from models_registry.engine.model_runner import ModelRunner
 
-    size = int(model.get_input_embeddings().weight.shape[0])
-    return compare_half(
-        model, device, lambda one: probe_bits(ModelRunner(one, device, vocabulary=size), mask_id)
-    )
+    return compare_half(model, device, lambda one: probe_bits(ModelRunner.whole(one, device), mask_id))
 
 
 def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
@@ -205,24 +214,22 @@ def prepare_masked(
     from models_registry.engine import packing as packs
     from models_registry.engine.masked import make_masked_runner, probe_bits
     from models_registry.engine.model_runner import ModelRunner
-    from models_registry.engine.tree_support import apart, tolerance
+    from models_registry.engine.tree_support import tolerance
 
-    size = int(model.get_input_embeddings().weight.shape[0])
-    plain = probe_bits(ModelRunner(model, device, vocabulary=size), mask_id)
-    allowed, notes = tolerance(model), []
+    plain = probe_bits(ModelRunner.whole(model, device), mask_id)
+    allowed, notes, packed, gap = tolerance(model), list[str](), False, 0.0
     if device.type == "cpu" and packing is not False and packs.available():
-        gain = packs.measure(model).gain
-        if packing or gain >= packs.GAIN:
-            packs.pack(model)
-            try:
-                gap = apart(probe_bits(ModelRunner(model, device, vocabulary=size), mask_id), plain)
-            except Exception:  # noqa: BLE001 (some models look into their layers; those keep the stock ones)
-                gap = float("inf")
-            if gap > allowed:
-                model = reload()
-                notes.append("Stock linear kernels: this model does not work with packed ones.")
+        gain = packs.measure(model).gain if packing is None else packs.GAIN
+        if gain >= packs.GAIN:
+            whole = ModelRunner.whole(model, device)
+            gap = _gap_of_packing(model, lambda: probe_bits(whole, mask_id), plain)
+            packed = gap <= allowed
+            if packed:
+                notes.append(_packed_note(packing, gain, gap))
             else:
-                notes.append(f"Packed linear kernels, timed {gain:.2f} times as fast as stock ones.")
+                model, gap = reload(), 0.0
+                notes.append("Stock linear kernels: this model does not work with packed ones.")
     runner, rows = make_masked_runner(model, device, mask_id, plain)
+    runner.packed, runner.gap = packed, max(runner.gap, gap)
     runner.notes[:0] = notes
     return runner, rows

@@ -4,11 +4,15 @@ Django.
 `execute` needs torch and is therefore imported by the backends that use it, never from here.
 """
 
-from models_registry.engine.error_bounds import ERROR_BITS, margin_bound
 from models_registry.engine.plan import chunks, unique_texts
 from models_registry.engine.policy import ScoringPolicy
-from models_registry.engine.scores import ScoringFailure, TokenScores
-from models_registry.engine.shared_prefixes import share_prefix_scores
+from models_registry.engine.scores import (
+    ERROR_BITS,
+    ScoringFailure,
+    TokenScores,
+    margin_bound,
+    share_prefix_scores,
+)
 
 ENGINE_VERSION = "3"
 """Raised whenever the same model, text and policy may give other numbers than before (beyond fp32 noise)."""

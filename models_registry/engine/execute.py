@@ -71,7 +71,6 @@ def compute(
     needed: Sequence[Sequence[bool]] | None = None,
     rows: Sequence[Sequence[bool]] | None = None,
     sets: torch.Tensor | None = None,
-    groups: Sequence[int] | None = None,
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> list[Computed | ScoringFailure]:
@@ -89,7 +88,6 @@ def compute(
         needed=None if needed is None else np.fromiter(chain.from_iterable(needed), np.bool_),
         rows=None if rows is None else np.fromiter(chain.from_iterable(rows), np.bool_),
         sets=sets,
-        groups=groups,
         stems=stems,
         stem_of=stem_of,
     )
@@ -108,7 +106,6 @@ def compute_flat(
     needed: Flags | None = None,
     rows: Flags | None = None,
     sets: torch.Tensor | None = None,
-    groups: Sequence[int] | None = None,
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Flat:
@@ -127,7 +124,6 @@ def compute_flat(
             _of(sequences, chosen),
             None if needed is None else needed[at],
             None if rows is None else rows[at],
-            _of(groups, chosen),
             whole=way.kind != USUAL,
             stems=stems,
             stem_of=_of(stem_of, chosen),

@@ -77,7 +77,6 @@ def grow(
     sequences: Sequence[Sequence[int]],
     needed: Sequence[Sequence[bool]] | Flags | None = None,
     rows: Sequence[Sequence[bool]] | Flags | None = None,
-    groups: Sequence[int] | None = None,
     *,
     whole: bool = False,
     stems: Sequence[Sequence[int]] = (),
@@ -87,24 +86,18 @@ def grow(
 
     needed[k][i]  token i of sequence k is to be scored; None = all. A token with nothing before it is never scored
     rows[k][i]    the distribution after token i is asked for; None = none. Either may be one flat array
-    groups[k]     sequences share prefixes within their group only (item, suite); None = all with all
     whole         run each sequence to its last token, wanted or not, if anything of it is wanted
     stems         beginnings that many sequences have: sequence k goes on after stems[stem_of[k]] (-1 = after nothing),
                   and only its own tokens count in `starts`, `edge_of` and `row_of`. The forest is that of the sequences
-                  written out, but its planning takes no time for beginnings that repeat. Not together with groups
+                  written out, but its planning takes no time for beginnings that repeat.
     """
-    if groups is not None and stem_of is not None:
-        raise ValueError("stems belong to no group")
     laid = _laid(sequences, stems, stem_of)
     own, total = int(laid.starts[len(stems)]), len(laid.flat)
     want, look = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
     want[own:] = _flags(needed, total - own, default=True)
     want &= laid.before >= 0
     look[own:] = _flags(rows, total - own, default=False)
-    group = np.zeros(len(laid.stem), np.int64)
-    if groups is not None:
-        group[len(stems) :] = groups
-    node_of, levels = _levels(laid, _fed(laid, want, look, whole), group)
+    node_of, levels = _levels(laid, _fed(laid, want, look, whole))
     number, token, depth, parent, end = _depth_first(levels)
     nodes = np.where(node_of >= 0, number[node_of], -1) if len(number) else node_of
     edge_of, edge_node, edge_token = _edges(laid, np.flatnonzero(want), nodes)
@@ -182,15 +175,14 @@ def _flags(values: Sequence[Sequence[bool]] | Flags | None, total: int, *, defau
 
 
 class _Level(NamedTuple):
-    """The nodes of one depth, sorted by (parent, token). `parent` counts over all levels; at depth 0 it is
-    the group."""
+    """The nodes of one depth, sorted by (parent, token). `parent` counts over all levels; at depth 0 it is 0."""
 
     base: int
     parent: Ints
     token: Ints
 
 
-def _levels(laid: _Laid, fed: Ints, group: Ints) -> tuple[Ints, list[_Level]]:
+def _levels(laid: _Laid, fed: Ints) -> tuple[Ints, list[_Level]]:
     """Number the distinct prefixes depth by depth: node of every fed position (else -1), and the levels."""
     node_of = np.full(len(laid.flat), -1, np.int64)
     levels: list[_Level] = []
@@ -199,7 +191,7 @@ def _levels(laid: _Laid, fed: Ints, group: Ints) -> tuple[Ints, list[_Level]]:
     for depth in range(int(over.max(initial=0))):
         active = np.flatnonzero((laid.offset <= depth) & (depth < over))
         at = laid.starts[active] + depth - laid.offset[active]
-        above = node_of[laid.before[at]] if depth else group[active]
+        above = node_of[laid.before[at]] if depth else np.zeros(len(active), np.int64)
         keys, inverse = np.unique(above * laid.width + laid.flat[at], return_inverse=True)
         node_of[at] = base + inverse
         levels.append(_Level(base, keys // laid.width, keys % laid.width))

@@ -225,8 +225,8 @@ def make_masked_runner(
     model: Any, device: torch.device, mask_id: int, plain: Floats
 ) -> tuple[ModelRunner, Rows | None]:
     """A runner, and how to run its last layer for wanted rows only, as far as they give the `plain` bits."""
-    size = int(model.get_input_embeddings().weight.shape[0])
-    runner = ModelRunner(model, device, vocabulary=size, body=model.base_model, head=rest_of(model))
+    runner = ModelRunner.whole(model, device)
+    runner.body, runner.head = model.base_model, rest_of(model)
     allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)
     if gap > allowed:
         runner.body = runner.head = None

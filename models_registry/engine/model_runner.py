@@ -54,6 +54,11 @@ class ModelRunner:
     notes: list[str] = field(default_factory=list)
     turns: Turns = field(init=False)
 
+    @classmethod
+    def whole(cls, model: Any, device: torch.device) -> ModelRunner:
+        """The model as it comes, before any way of running it was tested."""
+        return cls(model, device, vocabulary=int(model.get_input_embeddings().weight.shape[0]))
+
     def __post_init__(self) -> None:
         self.turns = Turns.of(getattr(self.model, "config", None))
 

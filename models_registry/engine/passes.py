@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from models_registry.engine.block_attention import additive, attending, layout, tree_mask
-from models_registry.engine.budgets import tree_budget
 from models_registry.engine.forest import Chunk, Forest, Ints, cut
-from models_registry.engine.memory import unless_full
+from models_registry.engine.memory import tree_budget, unless_full
 from models_registry.engine.model_runner import ModelRunner, to_device
 from models_registry.engine.plan import chunks
 

@@ -34,9 +34,8 @@ def make_runner(
 ) -> ModelRunner:
     """A runner with everything on that passes its test, and notes on what does not. `plain` are the model's
     `plain_bits`, if they are known; `allowed` is the difference in bits that counts as none (by dtype)."""
-    size = int(model.get_input_embeddings().weight.shape[0])
-    runner = ModelRunner(model, device, vocabulary=size)
-    probes = probe_sequences(size, context_limit(model.config))
+    runner = ModelRunner.whole(model, device)
+    probes = _probes(runner)
     if plain is None:
         plain = _bits(runner, probes, alone=True)
     allowed = tolerance(model) if allowed is None else allowed
@@ -47,9 +46,18 @@ def make_runner(
 
 def plain_bits(model: Any, device: torch.device) -> Floats:
     """Bits of the probe sequences, one at a time, by the whole model."""
-    size = int(model.get_input_embeddings().weight.shape[0])
-    probes = probe_sequences(size, context_limit(model.config))
-    return _bits(ModelRunner(model, device, vocabulary=size), probes, alone=True)
+    runner = ModelRunner.whole(model, device)
+    return _bits(runner, _probes(runner), alone=True)
+
+
+def batch_bits(model: Any, device: torch.device) -> Floats:
+    """The same in one padded batch."""
+    runner = ModelRunner.whole(model, device)
+    return _bits(runner, _probes(runner), budget=_WIDE)
+
+
+def _probes(runner: ModelRunner) -> list[list[int]]:
+    return probe_sequences(runner.vocabulary, context_limit(runner.model.config))
 
 
 def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
@@ -70,13 +78,6 @@ def context_limit(config: Any) -> int | None:
     """Most positions that the configuration allows."""
     value = getattr(config.get_text_config(), "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 1 else None
-
-
-def batch_bits(model: Any, device: torch.device) -> Floats:
-    """The same in one padded batch."""
-    size = int(model.get_input_embeddings().weight.shape[0])
-    probes = probe_sequences(size, context_limit(model.config))
-    return _bits(ModelRunner(model, device, vocabulary=size), probes, budget=_WIDE)
 
 
 def _bits(

@@ -1,16 +1,24 @@
-"""Checks of the text itself: blanks, joins between regions, odd characters, doubled words, repeated items."""
+"""Checks of the text itself: blanks, joins between regions, odd characters, doubled words, repeated items; and of
+wording: articles, agreement after “who”, words that differ where the design has one, text cut into tokens.
+
+Those of wording are remarks, no more: each keeps quiet where a good part of the items does the same, because then it is
+the design, and the English ones keep quiet in other languages.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from operator import ne
 
 from gym.lib.text import BLANKS
 from suites.regions import ATTACHED
 
 from .findings import Cell, Design, Finding, items_phrase, quoted
+from .patterns import MAJORITY, MIN_ITEMS
 
 FEW_ITEMS = 10
 _INNER = re.compile(f"[{BLANKS}]{{2}}|[{BLANKS[1:]}]")
@@ -184,3 +192,163 @@ def check_repeats(design: Design) -> Iterator[Finding]:
             message = "the same sentences in every condition"
             hint = "Keep one: repeated items count repeatedly in every rate."
             yield Finding("duplicate-items", "warning", items_phrase(items), message, hint)
+
+
+# ---- wording ----
+
+# Words of English that no other language with articles or verbs spelled "a", "an" has.
+_ENGLISH = re.compile(r"\b(?:the|of|and|with|were|that|who|which|what|this|they)\b", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(a|an) ([a-z][a-z'’-]+)", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiou]")
+# Spelled with a vowel, spoken with a consonant: a union, a user, a European, a one-off, a ukulele.
+_GLIDE = re.compile(
+    r"(?:eu|ew|unan|uni(?!n|m[^o])|us[aeu]|ut[eio]|ur[aeio]|uk|ub[aio]|ufo|one\b|once\b|ouija)"
+)
+# Nouns that go with either number, or whose last letters do not tell it.
+_EITHER = re.compile(
+    r"crew|staff|team|family|couple|pair|crowd|committee|public|youth|majority|minority|rest|police|clergy|elite|group|"
+    r"number|lot|few|many|most|all|some|others|both|cattle|data|media|audience|press|board|council|government|cast|"
+    r"band|squad|party|company|union|gang|class|community|panel|royalty|nobility|choir|troop|sheep|fish|deer|aircraft|"
+    r"rich|poor|young|old|elderly|dead|living|blind|deaf|sick|wounded|injured|unemployed|homeless|accused|"
+    r"gas|lens|canvas|atlas|alias|bias|chaos|news|series|species|means|"
+    r"you|they|we|those|these|them|us|him|her|it|one|\w*(?:ese|sh|ch|ss|us|is|cs|[ai])"
+)
+_PLURAL = re.compile(r"\w*(?:men|people|children|folk|mice|lice|geese|feet|teeth|oxen|s)")
+_DETERMINER = re.compile(r"the|an?|this|that|every|each|my|your|his|her|our|their|its", re.IGNORECASE)
+# A noun behind one of these need not be what "who" refers to: "the doctors at the hospital who were".
+_INSIDE = re.compile(
+    r"of|in|on|at|to|with|by|near|beside|behind|from|for|about|and|or|nor|than|like|under|over|between|among|besides|"
+    r"as|plus|against|before|after|above|below|inside|outside|without|within|around|through|towards",
+    re.IGNORECASE,
+)
+_SUBORDINATING = re.compile(r"as|after|before|since|until|for", re.IGNORECASE)
+_MOST_CONDITIONS = 12
+_RELATIVE = re.compile(r"\b(?:who|that|which) (?:was|were|is|are|has|have)\b", re.IGNORECASE)
+_WORD = re.compile(r"[\w'’-]+|[^\w\s]")
+
+
+def check_wording(design: Design) -> Iterator[Finding]:
+    """All checks of this module."""
+    texts = [sentence.text for sentence in design.table.values()]
+    english = 2 * sum(bool(_ENGLISH.search(text)) for text in texts) >= len(texts)
+    if english:
+        what = "“an” stands before a vowel that is heard, “a” before a consonant"
+        yield from _slips(design, "a-or-an", _wrong_article, what, "Change the article, unless it is meant.")
+        what, hint = "noun and verb disagree in number", "Make them agree, unless it is meant."
+        yield from _slips(design, "relative-agreement", _wrong_number, what, hint)
+    yield from _odd_words(design)
+    yield from _tokenised(design, ".,;:!?" if english else ".,")
+
+
+def _slips(design: Design, code: str, find: Callable[[str], str], what: str, hint: str) -> Iterator[Finding]:
+    """What `find` finds in a sentence, unless a quarter of the items has it in that condition: then it is meant."""
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for (item, condition), sentence in design.table.items():
+        if slip := find(sentence.text):
+            found[condition][item] = slip
+    n = len(design.items)
+    rare = [name for name in found if n >= MIN_ITEMS and n - len(found[name]) >= MAJORITY * n]
+    slips: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for condition in rare:
+        for item, slip in found[condition].items():
+            slips[item, slip].append(condition)
+    for (item, slip), conditions in sorted(slips.items()):
+        message = f"{quoted(slip)} in {', '.join(conditions)}: {what}"
+        yield Finding(code, "info", f"item {item}", message, hint)
+
+
+def _wrong_article(text: str) -> str:
+    for match in _ARTICLE.finditer(text):
+        article, word = match[1].lower(), match[2]
+        if word[0].isupper():  # names and abbreviations: an FBI agent, a UN vote
+            continue
+        spoken_vowel = bool(_VOWEL.match(word)) and not _GLIDE.match(word)
+        if article == "a" and spoken_vowel:
+            return match[0]
+        if article == "an" and not spoken_vowel and word[0] != "h" and len(word) > 2:
+            return match[0]
+    return ""
+
+
+def _wrong_number(text: str) -> str:
+    if not _RELATIVE.search(text):
+        return ""
+    words = _WORD.findall(text)
+    for at in range(2, len(words) - 1):
+        pronoun, noun, verb = words[at].lower(), words[at - 1], words[at + 1].lower()
+        if pronoun not in ("who", "that", "which") or not noun.islower() or _EITHER.fullmatch(noun):
+            continue
+        if not _is_head(words, at - 1):
+            continue
+        if not _PLURAL.fullmatch(noun):
+            wrong = verb in ("were", "are", "have")
+        else:  # "He told the boys that was wrong" is fine
+            wrong = pronoun != "that" and verb in ("was", "is", "has")
+        if wrong:
+            return f"{noun} {words[at]} {verb}"
+    return ""
+
+
+def _is_head(words: Sequence[str], at: int) -> bool:
+    """Whether the noun here can only be what a relative pronoun behind it refers to: “the (young) nurse who”."""
+    begin = next((at - k for k in (1, 2) if at >= k and _DETERMINER.fullmatch(words[at - k])), None)
+    if begin is None or not words[at - 1].isalpha() or _INSIDE.fullmatch(words[at - 1]):
+        return False
+    before = words[begin - 1] if begin else ""
+    return not _INSIDE.fullmatch(before) or (begin == 1 and bool(_SUBORDINATING.fullmatch(before)))
+
+
+def _odd_words(design: Design) -> Iterator[Finding]:
+    """Texts of two conditions that begin or end with the same word in most items in which they differ, but not here."""
+    if len(design.conditions) > _MOST_CONDITIONS:
+        return
+    for region in range(len(design.doc.region_names)):
+        columns = list(zip(*(design.row(item, region) for item in design.items), strict=True))
+        edges = [
+            (verb, [[cell.lower().split(" ")[place] for cell in column] for column in columns])
+            for verb, place in (("begin", 0), ("end", -1))
+        ]
+        seen: set[int] = set()
+        for one, other in combinations(range(len(columns)), 2):
+            differing = sum(map(ne, columns[one], columns[other]))
+            for verb, words in edges:
+                odd = sum(map(ne, words[one], words[other]))
+                if not odd or differing < MIN_ITEMS or differing - odd < MAJORITY * differing:
+                    continue
+                for place, item in enumerate(design.items):
+                    texts = columns[one][place], columns[other][place]
+                    if words[one][place] != words[other][place] and all(texts) and item not in seen:
+                        seen.add(item)
+                        yield _odd_word(design, item, region, (one, other), verb)
+
+
+def _odd_word(design: Design, item: int, region: int, pair: tuple[int, int], verb: str) -> Finding:
+    names = [design.conditions[k] for k in pair]
+    spelled = " but ".join(f"{quoted(design.table[item, name].contents[region])} in {name}" for name in names)
+    message = f"{spelled}; in most other items both {verb} with the same word"
+    hint = "Make it like the other items, unless it is meant."
+    where = f"item {item}, {design.region(region + 1)}"
+    return Finding(
+        "odd-word", "info", where, message, hint, tuple((item, name, region + 1) for name in names)
+    )
+
+
+def _tokenised(design: Design, marks: str) -> Iterator[Finding]:
+    """Blanks before punctuation and clitics inside a region, as corpora have them that were cut into tokens."""
+    cut = re.compile(
+        rf"[^\s{marks}]+ (?:[{marks}](?=[\s\"”’)]|\Z)|['’](?:s|re|ve|ll|d|m)\b|n['’]t\b)", re.IGNORECASE
+    )
+    found: dict[int, list[tuple[Cell, str]]] = defaultdict(list)
+    for sentence in design.doc.sentences:
+        for number, content in enumerate(sentence.contents, start=1):
+            if match := cut.search(content):
+                found[number].append(((sentence.item, sentence.condition, number), match[0]))
+    total = len(design.doc.sentences)
+    for number, cases in found.items():
+        message = (
+            f"{quoted(cases[0][1])} in {len(cases)} of {total} sentences: the text looks cut into tokens"
+        )
+        hint = "Models know “word .” as other tokens than “word.”: write it as ordinary text."
+        yield Finding(
+            "pre-tokenised", "info", design.region(number), message, hint, tuple(cell for cell, _ in cases)
+        )

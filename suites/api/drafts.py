@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, check_match, get_or_404
+from gym.api.base import ListView, check_match, get_or_404
 from gym.api.errors import ApiProblem
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
@@ -33,7 +33,7 @@ from suites.api.serializers import (
     RevisionSerializer,
     SentenceSerializer,
 )
-from suites.api.views import editable, revision_of, suite_of
+from suites.api.views import SuiteView, sentence_page
 from suites.formats import inherit
 from suites.models import Suite, SuiteRevision
 from suites.selectors import document_of, findings_of, revisions_for
@@ -54,19 +54,19 @@ def shown(draft: SuiteRevision) -> Response:
     return Response(drafts.card(draft), headers={"ETag": tag(draft)})
 
 
-class Draft(ApiView):
+class Draft(SuiteView):
     permission_classes = [IsAuthenticated, TokenScope]
     parser_classes = [JSONParser, MultiPartParser]
 
     @operation("Read the draft", answers=DraftSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Everything but the cells, which come in pages. For the people who may edit; 404 when there is no draft."""
-        return shown(draft_of(editable(request, slug)))
+        return shown(draft_of(self.changeable()))
 
     @operation("Open a draft", answers=DraftSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """The draft there is, or a copy of the newest frozen revision."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         draft = services.open_draft(suite, actor=request.user)
         draft.suite = suite
         response = shown(draft)
@@ -83,7 +83,7 @@ class Draft(ApiView):
     def put(self, request: Request, slug: str) -> Response:
         """Replaces the draft, or opens one; frozen revisions stay. Where there is a draft, If-Match must name its
         ETag. A table keeps the suite's name, metric and predictions, which tables cannot say."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         body = self.body()
         document = document_in(body)
         with transaction.atomic():
@@ -102,7 +102,7 @@ class Draft(ApiView):
     @operation("Discard the draft", status=204, also=[412])
     def delete(self, request: Request, slug: str) -> Response:
         """The frozen revisions stay. The only revision of a suite is not discarded: delete the suite instead."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         with transaction.atomic():
             services.lock(suite)
             if draft := suite.draft:
@@ -111,20 +111,14 @@ class Draft(ApiView):
         return Response(status=204)
 
 
-def _rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As SentenceSerializer has them, in a fifth of the time: the sheet waits for them."""
-    return [{name: row[name] for name in ("item", "condition", "contents")} for row in found]
-
-
-class DraftCells(ListView):
+class DraftCells(SuiteView, ListView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Read the draft's cells", answers=SentenceSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """One row per sentence, in the document's order. Pages with the same `ETag`, the draft's, belong together."""
-        draft = draft_of(editable(request, slug))
-        rows = draft.sentences.order_by("position").values("pk", "position", "item", "condition", "contents")
-        response = self.page(rows, _rows)
+        draft = draft_of(self.changeable())
+        response = sentence_page(self, draft)
         response["ETag"] = tag(draft)
         return response
 
@@ -133,7 +127,7 @@ class DraftCells(ListView):
         """Edits as in docs/grid.md, made on `version`. They are done if items, conditions and regions have not changed
         since; a cell is written if it holds its `old` text, else it is answered as 409 with both texts. With If-Match
         nothing is done unless the draft is that very one. An edit whose `id` was done before is not done again."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         body = self.body()
         with transaction.atomic():
             services.lock(suite)
@@ -153,38 +147,37 @@ class DraftCells(ListView):
         return Response({"version": outcome.version}, headers=headers)
 
 
-class Freeze(ApiView):
+class Freeze(SuiteView):
     @operation("Freeze the draft", takes=NoteBody, answers=RevisionSerializer, status=201, also=[412])
     def post(self, request: Request, slug: str) -> Response:
         """The draft becomes a revision that never changes, with its sha256; models run on such revisions alone."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         body = self.body()
         with transaction.atomic():
             services.lock(suite)
             if draft := suite.draft:
                 check_match(request, tag(draft))
             revision = services.freeze(suite, actor=request.user, note=body["note"])
-        place = reverse("api-revision", args=[slug, revision.number], request=request)
-        return Response(RevisionSerializer(revision).data, status=201, headers={"Location": place})
+        return self.answer(revision, "api-revision", slug, revision.number)
 
 
 def findings(revision: SuiteRevision) -> dict[str, Any]:
     return {"revision": revision.number, "findings": findings_of(revision)}
 
 
-class Lint(ApiView):
+class Lint(SuiteView):
     @operation("Read what the linter finds", answers=LintSerializer, query=RevisionQuery)
     def get(self, request: Request, slug: str) -> Response:
         """Of the draft, else of the newest revision, else of the one asked for."""
-        suite = suite_of(request, slug)
+        suite = self.get_object()
         newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)
-        return Response(findings(revision_of(request, suite, number)))
+        return Response(findings(self.revision_of(suite, number)))
 
     @operation("Put a finding aside", takes=IgnoreBody, answers=LintSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Keep the reason why a finding is accepted; an empty one takes it back."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         services.ignore_finding(suite, actor=request.user, **self.body())
         newest = get_or_404(suite.revisions.order_by("-number"))
         newest.suite = suite

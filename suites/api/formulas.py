@@ -167,7 +167,7 @@ class Explain(FormulaView):
             "warnings": formula.warnings if formula else [],
             "pieces": formula.pieces(regions) if formula else [],
         }
-        return Response(ExplainedSerializer(said).data)
+        return self.answer(said)
 
 
 class Evaluate(FormulaView):

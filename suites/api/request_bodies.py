@@ -10,15 +10,15 @@ from rest_framework import serializers
 
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.requests import Body, Query
-from gym.lib.problems import FormatError, Problem
+from gym.lib.problems import FormatError
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from suites.blueprints import BLUEPRINTS
 from suites.drafts import BadEdits
 from suites.formats import MAX_BYTES, SuiteDocument
+from suites.forms import read_file
 from suites.formulas import FormulaError
 from suites.models import FrozenRevision, JoinPolicy, Suite
-from suites.new_forms import read_file
 from suites.services import NothingToFreeze
 from suites.signals import InUse
 
@@ -148,26 +148,22 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
     return reading.document
 
 
-def troubles_of(problems: list[Problem], root: str = "") -> list[FieldError]:
-    """`root`: the path of the document in the body, in front of its own paths."""
-    return [
-        FieldError(
-            f"{root}{problem.where[1:]}" if root and problem.where.startswith("$") else problem.where,
-            problem.message,
-            problem.hint,
-        )
-        for problem in problems
-    ]
-
-
 @answers(FormatError)
 def _unreadable(error: FormatError) -> ApiProblem:
     return unreadable(error)
 
 
 def unreadable(error: FormatError, root: str = "") -> ApiProblem:
-    detail = "This cannot be read; nothing was saved."
-    return ApiProblem(400, detail, "unreadable", troubles_of(error.problems, root))
+    """`root`: the path of the document in the body, in front of its own paths."""
+    wrong = [
+        FieldError(
+            f"{root}{problem.where[1:]}" if root and problem.where.startswith("$") else problem.where,
+            problem.message,
+            problem.hint,
+        )
+        for problem in error.problems
+    ]
+    return ApiProblem(400, "This cannot be read; nothing was saved.", "unreadable", wrong)
 
 
 @answers(FormulaError)

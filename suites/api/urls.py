@@ -1,8 +1,8 @@
 from django.urls import path
 
 from gym.sharing.api import people_api
-from suites.api import drafts, formulas, revisions, views
-from suites.sharing_views import ROOM
+from suites.api import drafts, formulas, views
+from suites.views import ROOM
 
 urlpatterns = [
     path("suites/", views.SuiteList.as_view(), name="api-suites"),
@@ -14,12 +14,12 @@ urlpatterns = [
     path("suites/<slug:slug>/draft/cells/", drafts.DraftCells.as_view(), name="api-draft-cells"),
     path("suites/<slug:slug>/freeze/", drafts.Freeze.as_view(), name="api-freeze"),
     path("suites/<slug:slug>/lint/", drafts.Lint.as_view(), name="api-lint"),
-    path("suites/<slug:slug>/diff/<int:a>/<int:b>/", revisions.Diff.as_view(), name="api-diff"),
-    path("suites/<slug:slug>/revisions/", revisions.RevisionList.as_view(), name="api-revisions"),
-    path("suites/<slug:slug>/revisions/<int:number>/", revisions.Revision.as_view(), name="api-revision"),
+    path("suites/<slug:slug>/diff/<int:a>/<int:b>/", views.Diff.as_view(), name="api-diff"),
+    path("suites/<slug:slug>/revisions/", views.RevisionList.as_view(), name="api-revisions"),
+    path("suites/<slug:slug>/revisions/<int:number>/", views.Revision.as_view(), name="api-revision"),
     path(
         "suites/<slug:slug>/revisions/<int:number>/sentences/",
-        revisions.RevisionSentences.as_view(),
+        views.RevisionSentences.as_view(),
         name="api-sentences",
     ),
     path("tags/", views.TagList.as_view(), name="api-tags"),

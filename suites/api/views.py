@@ -1,65 +1,62 @@
-"""Suites: list, create, read, change, delete, copy; tags."""
+"""Suites: list, create, read, change, delete, copy; tags. Their revisions: list, read, compare, errata."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Prefetch
+from django.db.models import Count, Prefetch, QuerySet
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.api.base import ListView, ObjectView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
 from gym.sharing.models import Visibility
 from suites import permissions, services
-from suites.api.request_bodies import CardBody, CopyBody, NewSuite, NewSuiteFile, document_in
-from suites.api.serializers import SuiteDetailSerializer, SuiteSerializer, TagSerializer
-from suites.filters import SuiteFilter
+from suites.api.request_bodies import CardBody, CopyBody, ErrataBody, NewSuite, NewSuiteFile, document_in
+from suites.api.serializers import (
+    DiffSerializer,
+    RevisionDetailSerializer,
+    RevisionSerializer,
+    SentenceSerializer,
+    SuiteDetailSerializer,
+    SuiteSerializer,
+    TagSerializer,
+)
+from suites.diff import diff
 from suites.models import Suite, SuiteRevision, Tag
-from suites.selectors import listed_for, revisions_for, visible_to, with_shape
+from suites.presenters import document_for
+from suites.selectors import SuiteFilter, listed_for, revisions_for, visible_to, with_shape
 
 BODIES = {"application/json": NewSuite, "multipart/form-data": NewSuiteFile}
 
 
-def suite_of(request: Request, slug: str) -> Suite:
-    """404 for what this person may not see."""
-    return get_or_404(visible_to(request.user).select_related("owner"), slug=slug)
+class SuiteView(ObjectView):
+    not_yours = "you may not edit this suite"
+
+    def rows_at(self, address: str) -> QuerySet[Suite]:
+        return visible_to(self.request.user).filter(slug=address).select_related("owner")
+
+    def shown_at(self, address: str) -> QuerySet[Suite]:
+        revisions = Prefetch("revisions", queryset=revisions_for(self.request.user))
+        return with_shape(self.rows_at(address), self.request.user).prefetch_related(revisions)
+
+    def may_change(self, suite: Suite) -> bool:
+        return permissions.can_edit(self.request.user, suite)
+
+    def revision_of(self, suite: Suite, number: int) -> SuiteRevision:
+        """404 for a draft that is not for this person, as for one that is not there."""
+        revision = get_or_404(revisions_for(self.request.user, suite), number=number)
+        revision.suite = suite
+        return revision
 
 
-def editable(request: Request, slug: str) -> Suite:
-    """404 for what this person may not see, 403 for what they may only read."""
-    suite = suite_of(request, slug)
-    permissions.require_edit(request.user, suite)
-    return suite
-
-
-def revision_of(request: Request, suite: Suite, number: int) -> SuiteRevision:
-    """404 for a draft that is not for this person, as for one that is not there."""
-    revision = get_or_404(revisions_for(request.user, suite), number=number)
-    revision.suite = suite
-    return revision
-
-
-def detail(request: Request, suite: Suite) -> dict[str, Any]:
-    row = with_shape(Suite.objects.filter(pk=suite.pk), request.user).select_related("owner")
-    revisions = Prefetch("revisions", queryset=revisions_for(request.user))
-    found = row.prefetch_related(revisions).get()
-    return dict(SuiteDetailSerializer(found, context={"request": request}).data)
-
-
-def created(request: Request, suite: Suite) -> Response:
-    place = reverse("api-suite", args=[suite.slug], request=request)
-    return Response(detail(request, suite), status=201, headers={"Location": place})
-
-
-class SuiteList(ListView):
+class SuiteList(SuiteView, ListView):
     filterset_class = SuiteFilter
     parser_classes = [JSONParser, MultiPartParser]
 
@@ -67,7 +64,7 @@ class SuiteList(ListView):
     def get(self, request: Request) -> Response:
         """Suites that are listed for you: public ones, your own, and those you work on."""
         suites = with_shape(listed_for(request.user), request.user).select_related("owner")
-        return self.page(suites.prefetch_related("collaborations"), SuiteSerializer)
+        return self.page(suites.prefetch_related("collaborations"))
 
     @operation("Create a suite", takes=BODIES, answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
@@ -88,39 +85,35 @@ class SuiteList(ListView):
             )
             if card:
                 services.edit_card(suite, actor=request.user, **card)
-        return created(request, suite)
+        return self.again(suite, "api-suite")
 
 
-class SuiteDetail(ApiView):
+class SuiteDetail(SuiteView):
     @operation("Read a suite", answers=SuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """The card of a suite and its revisions."""
-        return Response(detail(request, suite_of(request, slug)))
+        return self.read()
 
     @operation("Change a suite's card", takes=CardBody, answers=SuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed. Making a suite unlisted, or no longer so, changes its address."""
-        suite = editable(request, slug)
-        body = self.body()
-        with locked(suite):
-            services.edit_card(suite, actor=request.user, **body)
-        return Response(detail(request, suite))
+        return self.change(services.edit_card)
 
     @operation("Delete a suite", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """A suite that models were run on stays, because results point to it."""
-        services.delete_suite(suite_of(request, slug), actor=request.user)
+        services.delete_suite(self.get_object(), actor=request.user)
         return Response(status=204)
 
 
-class SuiteCopy(ApiView):
+class SuiteCopy(SuiteView):
     @operation("Copy a suite", takes=CopyBody, answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """A suite of your own that begins as a copy of a revision."""
-        suite = suite_of(request, slug)
+        suite = self.get_object()
         body = self.body()
         if "revision" in body:
-            revision = revision_of(request, suite, body["revision"])
+            revision = self.revision_of(suite, body["revision"])
         else:
             found = suite.latest_frozen or suite.draft
             if found is None:
@@ -129,18 +122,16 @@ class SuiteCopy(ApiView):
         copy = services.copy_suite(
             revision, actor=request.user, title=body["title"], visibility=body["visibility"]
         )
-        return created(request, copy)
+        return self.again(copy, "api-suite")
 
 
-class SuiteAddress(ApiView):
+class SuiteAddress(SuiteView):
     permission_classes = [IsAuthenticated, TokenScope]
 
     @operation("Give an unlisted suite a new address", answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """Its runs get new ids, too. The old address stops working, and the old ids for everybody but its people."""
-        suite = editable(request, slug)
-        services.new_secret_address(suite, actor=request.user)
-        return created(request, suite)
+        return self.act(services.new_secret_address, "api-suite")
 
 
 class TagList(ListView):
@@ -148,4 +139,61 @@ class TagList(ListView):
     def get(self, request: Request) -> Response:
         """Tags of the suites that are listed for you."""
         tags = Tag.objects.filter(suites__in=listed_for(request.user))
-        return self.page(tags.annotate(n=Count("suites", distinct=True)).order_by("name"), TagSerializer)
+        return self.page(tags.annotate(n=Count("suites", distinct=True)).order_by("name"))
+
+
+# ---- revisions ----
+
+
+def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
+    rows = revisions_for(request.user, suite).select_related("suite")
+    return get_or_404(rows.annotate(n_sentences=Count("sentences")), number=number)
+
+
+class RevisionList(SuiteView, ListView):
+    @operation("List revisions", answers=RevisionSerializer, many=True)
+    def get(self, request: Request, slug: str) -> Response:
+        """Newest first."""
+        revisions = revisions_for(request.user, self.get_object())
+        return self.page(revisions.order_by("-number"))
+
+
+class Revision(SuiteView):
+    @operation("Read a revision", answers=RevisionDetailSerializer)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """What a revision is made of, less its sentences."""
+        suite = self.get_object()
+        return self.answer(detailed(request, suite, number))
+
+    @operation("Say what is wrong with a revision", takes=ErrataBody, answers=RevisionDetailSerializer)
+    def patch(self, request: Request, slug: str, number: int) -> Response:
+        """Readers see it with the revision, whose sentences stay as they are."""
+        suite = self.changeable()
+        services.set_errata(self.revision_of(suite, number), self.body()["errata"], actor=request.user)
+        return self.answer(detailed(request, suite, number))
+
+
+def sentence_page(view: ListView, revision: SuiteRevision) -> Response:
+    """As SentenceSerializer has them, in a fifth of the time: the sheet waits for them."""
+    names = ("item", "condition", "contents")
+
+    def rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{name: row[name] for name in names} for row in found]
+
+    return view.page(revision.sentences.order_by("position").values("pk", "position", *names), rows)
+
+
+class RevisionSentences(SuiteView, ListView):
+    @operation("Read a revision's sentences", answers=SentenceSerializer, many=True)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """One row per item and condition, in the document's order."""
+        return sentence_page(self, self.revision_of(self.get_object(), number))
+
+
+class Diff(SuiteView):
+    @operation("Compare two revisions", answers=DiffSerializer)
+    def get(self, request: Request, slug: str, a: int, b: int) -> Response:
+        """What changed from revision `a` to revision `b`."""
+        suite = self.get_object()
+        old, new = (document_for(self.revision_of(suite, number), request.user) for number in (a, b))
+        return self.answer(diff(old, new))

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from suites.formats.blimp import read_jsonl
+from gym.lib.problems import Report
+from gym.lib.text import decode
+from suites.formats.blimp import is_jsonl, read_jsonl
 from suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
@@ -20,11 +22,16 @@ from suites.formats.documents import (
     SentenceDoc,
     SuiteDocument,
 )
-from suites.formats.json_reader import read_json
+from suites.formats.json_reader import read_json, schema
 from suites.formats.predictions import inherit
-from suites.formats.reader import read_suite
-from suites.formats.structure import schema
-from suites.formats.tables import read_long_csv, read_wide_table
+from suites.formats.tables import (
+    name_from,
+    parse_table,
+    read_long_csv,
+    read_long_table,
+    read_wide,
+    read_wide_table,
+)
 from suites.formats.write import write_json, write_long_csv, write_wide_tsv
 
 __all__ = [
@@ -51,3 +58,20 @@ __all__ = [
     "write_long_csv",
     "write_wide_tsv",
 ]
+
+
+def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
+    """Read a suite from JSON, JSONL pairs, a long or a wide table, told apart by content first, file name second.
+
+    A table's suite is named after `filename`. Raises `FormatError` and nothing else, whatever the bytes.
+    """
+    report = Report()
+    text = decode(data, report, MAX_BYTES)
+    if filename.lower().endswith((".jsonl", ".ndjson")) or is_jsonl(text):
+        return read_jsonl(data, name_from(filename))
+    looks_like_json = text.lstrip()[:1] in ("{", "[")
+    if looks_like_json or filename.lower().endswith(".json"):
+        return read_json(data)
+    table = parse_table(text, report)
+    read = read_long_table if table.is_long else read_wide
+    return read(table, name_from(filename), report)

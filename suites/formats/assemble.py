@@ -6,14 +6,14 @@ Readers of JSON, long tables and wide tables each produce `RawSentence`s that kn
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gym.lib.problems import Report
-from gym.lib.text import listing
-from suites.formats.cell_statistics import CellStatistics
+from gym.lib.text import BLANKS, count, listing, tidy
 from suites.formats.documents import (
     MAX_CELLS,
     MAX_CONDITIONS,
@@ -22,6 +22,47 @@ from suites.formats.documents import (
     MAX_SENTENCES,
     SentenceDoc,
 )
+
+
+@dataclass(slots=True)
+class CellStatistics:
+    """Counts what `tidy` changed, for one notice about the whole suite instead of one per cell."""
+
+    leading: int = 0
+    trailing: int = 0
+    inner: int = 0
+    broken: int = 0
+    not_nfc: int = 0
+
+    def add(self, raw: str) -> str:
+        """Count one cell's oddities; returns the tidy text."""
+        if not raw.isascii() and not unicodedata.is_normalized("NFC", raw):
+            self.not_nfc += 1
+        text = tidy(raw)
+        if text != raw:
+            body = raw.strip(BLANKS)
+            self.leading += bool(raw) and raw[0] in BLANKS
+            self.trailing += bool(raw) and raw[-1] in BLANKS
+            self.inner += "  " in body
+            self.broken += any(mark in body for mark in "\t\r\n\v\f")
+        return text
+
+    def report(self, report: Report, where: str) -> None:
+        """At most two notices: blanks, and text that is not in Unicode's composed form."""
+        kinds = [
+            (self.leading, "with a leading blank"),
+            (self.trailing, "with a trailing blank"),
+            (self.inner, "with repeated blanks inside"),
+            (self.broken, "with a tab or line break inside"),
+        ]
+        found = [f"{count(number, 'region')} {what}" for number, what in kinds if number]
+        if found:
+            message = f"{', '.join(found)}: trimmed; the file's own text is kept for exports"
+            report.notice(where, message)
+        if self.not_nfc:
+            message = f"{count(self.not_nfc, 'region')} not in Unicode's composed form (NFC), kept as given"
+            report.notice(where, message)
+
 
 _SAME_CONDITIONS = "Every item needs the same conditions."
 _EVERY_REGION = "Every sentence needs every region once; leave the content of an empty one empty."

@@ -15,8 +15,7 @@ from . import certainty, chance, evaluation, prose
 from .errors import FormulaError
 from .evaluation import TRUE, ItemOutcomes
 from .nodes import Boolean, Reference, Region, canonical, references
-from .parser import parse_tree
-from .tokens import Kind, Token
+from .parser import Kind, Token, parse_tree
 
 PieceKind: TypeAlias = Literal["ref", "op", "bracket", "number", "blank"]
 _PIECE_KINDS: dict[Kind, PieceKind] = {

@@ -8,13 +8,14 @@ from django.test import Client
 from django.urls import reverse
 
 from gym.accounts.models import ApiToken, User
+from gym.accounts.quotas import OverQuota
 from gym.accounts.tokens import MAX_LIVE, create_token
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site.services import create_corpus
 from gym.pages.account_deletion import delete_account
 from gym.propara.models import AnswerSet
 from gym.propara.site.services import create_answer_set
-from gym.sharing.invitations import offer_ownership
+from gym.sharing.invitations import accept, invite, offer_ownership
 from models_registry.models import RegisteredModel
 from models_registry.services import register_uploaded_model
 from suites.models import Suite
@@ -96,6 +97,30 @@ def test_a_suite_is_handed_over_once_and_the_others_are_told(people, through):
     suite.refresh_from_db()
     assert suite.owner == people.bob
     assert [(one.user, one.role) for one in suite.collaborations.all()] == [(people.alice, "edit")]
+
+
+def test_nobody_becomes_the_owner_of_more_than_the_limit(people, settings):
+    settings.GYM_QUOTA_SUITES = (3, 0)
+    offers = []
+    for number in range(TIMES):
+        suite = make_suite(people.staff, name=f"s{number}", collaborator=people.bob)
+        offers.append(offer_ownership(suite, suite.collaborations.get(), actor=people.staff))
+    wrong = together(*[lambda offer=offer: accept(offer, actor=people.bob) for offer in offers])
+    assert [type(error) for error in wrong] == [OverQuota] * (TIMES - 3)
+    assert Suite.objects.filter(owner=people.bob).count() == 3
+
+
+def test_a_suite_of_somebody_who_leaves_goes_or_keeps_who_accepts_meanwhile(people):
+    for number in range(TIMES):
+        leaver = User.objects.create_user(f"leaver{number}")
+        suite = make_suite(leaver, name=f"s{number}", visibility="private")
+        offer = invite(suite, "bob", "edit", actor=leaver)
+        told = together(
+            lambda leaver=leaver: delete_account(leaver), lambda offer=offer: accept(offer, actor=people.bob)
+        )
+        there = Suite.objects.filter(pk=suite.pk).first()
+        assert there is None or [row.user for row in there.collaborations.all()] == [people.bob]
+        assert bool(told) == (there is None), told
 
 
 def test_nobody_gets_more_tokens_than_the_limit(people):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import override_settings
 
+from gym.accounts.backends import ACCOUNTS, accounts_wanted
 from gym.accounts.models import User
-from gym.accounts.published import ACCOUNTS, accounts_wanted
 from gym.demo.loader import load_demo
 from tests.accounts.test_sign_in import LOGIN, sign_in, signed_in
 

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gym.agents.core.cases import look_at, read_case
+from gym.agents.core.case_reader import look_at, read_case
 from gym.agents.core.driver import Options, run_case
-from gym.agents.core.embedded.__main__ import make
+from gym.agents.core.embedded import make_server
 from gym.agents.core.llm_judge import VotingJudge
 from gym.agents.core.results import CaseResult
 from gym.agents.core.transport import TransportError
@@ -102,7 +102,7 @@ def findings(text: str) -> dict[str, Any]:
 @contextlib.contextmanager
 def embedded_server() -> Iterator[str]:
     """The embedded agents behind a real socket."""
-    with make() as server:
+    with make_server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 
-from gym.agents.core.assessor import assess, group_id, samples_of, text_report
-from gym.agents.core.cases import read_case
+from gym.agents.core.assessor import (
+    assess,
+    can_be_named,
+    choice_prompt,
+    choices,
+    chooser,
+    group_id,
+    read_choice,
+    samples_of,
+    text_report,
+)
+from gym.agents.core.case_reader import read_case
 from gym.agents.core.driver import Options, run_case
 from gym.agents.core.embedded import EmbeddedTransport
-from gym.agents.core.failure_naming import can_be_named, choice_prompt, choices, chooser, read_choice
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge
 from gym.agents.core.redact import redactor
 from gym.agents.core.results import CaseResult

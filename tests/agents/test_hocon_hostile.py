@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core import hocon
-from gym.agents.core.cases import notes
-from gym.agents.core.cases.notes import MAX_NOTES
-from gym.agents.core.cases.read import look_at
+from gym.agents.core import case_reader, hocon
+from gym.agents.core.case_reader import MAX_NOTES, look_at
 from gym.agents.core.hocon import HoconError, read
 
 INCLUDES = [
@@ -210,7 +208,7 @@ LONG_LISTS = {
 @pytest.mark.parametrize("name", LONG_LISTS)
 def test_of_very_many_remarks_only_the_first_are_made(monkeypatch, name):
     looked_up = []
-    monkeypatch.setattr(notes, "near", lambda *given: looked_up.append(given) or "")
+    monkeypatch.setattr(case_reader, "near", lambda *given: looked_up.append(given) or "")
     text, kind = LONG_LISTS[name]
     case, found = look_at(text)
     assert [one.message for one in found if one.code == "too-many"] == [

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gym import net
-from gym.agents.core.http_transport import HTTPTransport, server_address_problem
+from gym.agents.core.transport import HTTPTransport, server_address_problem
 from tests.agents.helpers import embedded_server, run
 from tests.net.hostile import answer, server
 

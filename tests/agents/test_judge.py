@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core.cases import read_case
+from gym.agents.core.case_reader import read_case
 from gym.agents.core.driver import Options, run_iterations
 from gym.agents.core.embedded import EmbeddedTransport
 from gym.agents.core.llm_judge import (

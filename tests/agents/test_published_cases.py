@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from gym import net
-from gym.agents.core.cases import CaseError, read_case
+from gym.agents.core.case_reader import read_case
+from gym.agents.core.cases import CaseError
 from gym.agents.core.driver import Options, run_case
 from gym.agents.core.embedded import EmbeddedTransport
-from gym.agents.core.http_transport import HTTPTransport
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge
+from gym.agents.core.transport import HTTPTransport
 
 pytestmark = pytest.mark.published
 REFUSED = "refused"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gym.agents.core import reports
-from gym.agents.core.cases import read_case
+from gym.agents.core.case_reader import read_case
 from gym.agents.core.driver import Options, run_case
 from gym.agents.core.redact import redactor
 from gym.agents.core.scoring import rescore

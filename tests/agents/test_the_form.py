@@ -9,8 +9,8 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core.case_form import document_of, fields_of
-from gym.agents.core.cases import look_at, write_case
+from gym.agents.core.case_form import document_of, fields_of, write_case
+from gym.agents.core.case_reader import look_at
 from gym.agents.models import AgentCase
 from tests.agents.site import GOOD, make_case, make_suite
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gym.agents.core.cases import CaseError, read_case
+from gym.agents.core.case_reader import read_case
+from gym.agents.core.cases import CaseError
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge, reference_prompt
 from gym.agents.core.redact import redactor
 from gym.agents.core.scoring import rescore, sample_of

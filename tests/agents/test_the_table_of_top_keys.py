@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from gym.agents.core.cases import CaseError, read_case
+from gym.agents.core.case_reader import read_case
+from gym.agents.core.cases import CaseError
 from gym.agents.core.embedded import EmbeddedTransport
 from gym.agents.core.transport import TransportError
 from tests.agents.helpers import Scripted, findings, run, said, says

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ValidationError
 
-from gym.agents.core.cases import read_case
+from gym.agents.core.case_reader import read_case
 from gym.agents.core.driver import Options
-from gym.agents.core.duration import least_seconds
+from gym.agents.core.embedded import least_seconds
 from gym.agents.models import AgentRun, CaseIteration, CaseRun
 from gym.agents.site import actors, services
 from gym.jobs import states

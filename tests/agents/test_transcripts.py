@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from gym.agents.core import redact
-from gym.agents.core.cases import read_case
-from gym.agents.core.chat_transport import ChatTransport, ContinuingTransport
+from gym.agents.core.case_reader import read_case
 from gym.agents.core.driver import Options, run_case, run_iterations
 from gym.agents.core.redact import HIDDEN, hides, redactor
 from gym.agents.core.results import IterationResult
 from gym.agents.core.scoring import rescore
+from gym.agents.core.transport import ChatTransport, ContinuingTransport
 from tests.agents.helpers import Scripted, outcomes, run, said, says
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.agents.core.embedded import server as embedded
+from gym.agents.core import embedded
 from gym.agents.models import AgentRun
 from gym.agents.site import actors, agent_adapters, selectors, services
 from gym.jobs.errors import PermanentFailure

@@ -47,7 +47,7 @@ def test_a_gate_that_tests_nothing_does_not_open(capsys, least, status):
 
 
 def test_every_format_of_the_site_can_be_asked_for():
-    from gym.runs.api.revision_files import DOWNLOADS, OTHER_PROGRAMS
+    from gym.runs.api.downloads import DOWNLOADS, OTHER_PROGRAMS
 
     assert set(FORMATS) == {*DOWNLOADS, *OTHER_PROGRAMS}
 

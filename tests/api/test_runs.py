@@ -69,7 +69,7 @@ def test_a_run_says_how_it_was_made_and_how_its_predictions_fared(get, world):
     assert run["provenance"]["suite_sha256"] == world.revisions["public"].sha256
     assert (run["progress"]["done"], run["progress"]["total"], run["progress"]["error"]) == (6, 6, "")
     [prediction] = run["predictions"]
-    assert (prediction["formula"], prediction["passed"], prediction["ties"], prediction["total"]) == (
+    assert (prediction["formula"], prediction["n_passed"], prediction["n_ties"], prediction["n_items"]) == (
         "(2;%mismatch%) > (2;%match%)",
         0,
         3,

@@ -18,7 +18,7 @@ from gym.accounts.models import User
 from gym.demo.loader import load_demo
 from gym.runs.core.rules import FIRST
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.options import Options
+from gym.runs.read.leaderboard.model import Options
 from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
 from suites import services
 from suites.formats import read_suite
@@ -32,7 +32,6 @@ GPT_2 = {  # Hu et al. 2020, as printed again by the later metric
 }  # fmt: skip
 LEFT_OUT = {"fgd-embed3", "fgd-embed4", "nn-nv-rpl"}
 """Suites that the paper has data of and does not count."""
-pytestmark = pytest.mark.xdist_group("published")
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from tests.conftest import CONFORMANCE
 from tests.walk import checked_demo_model, walk
 
 FILES = sorted((CONFORMANCE / "suites").glob("*.json"))
-pytestmark = pytest.mark.xdist_group("published")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@ import pytest
 
 from gym.jobs import context as context_module
 from gym.jobs import runner, states
-from gym.jobs.services import WrongState, enqueue, request_cancel
+from gym.jobs.errors import WrongState
+from gym.jobs.services import enqueue, request_cancel
 from gym.jobs.testing import run_pending
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +64,7 @@ def test_a_job_that_finishes_before_it_sees_the_wish_is_done(register, alice):
 
 @pytest.mark.parametrize("state", ["done", "cancelled", "failed"])
 def test_a_job_that_has_ended_cannot_be_cancelled(register, alice, state):
-    from gym.jobs.services import PermanentFailure
+    from gym.jobs.errors import PermanentFailure
 
     def end(context):
         if state == "failed":

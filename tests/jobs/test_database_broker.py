@@ -1,7 +1,7 @@
 import pytest
 from dramatiq.errors import ConnectionClosed
 
-from gym.jobs import actors, database_broker, runner, states
+from gym.jobs import actors, broker, runner, states
 from gym.jobs.services import enqueue
 
 pytestmark = pytest.mark.django_db
@@ -84,9 +84,9 @@ def test_after_a_failed_wake_up_it_looks_again_later(consumer, kind):
 
 def test_a_database_failure_looks_like_a_lost_connection_to_dramatiq(consumer, monkeypatch):
     def fail(queue):
-        raise database_broker.DatabaseError("gone")
+        raise broker.DatabaseError("gone")
 
-    monkeypatch.setattr(database_broker.fairness, "claimable", fail)
-    monkeypatch.setattr(database_broker.connection, "close", lambda: None)
+    monkeypatch.setattr(broker.fairness, "claimable", fail)
+    monkeypatch.setattr(broker.connection, "close", lambda: None)
     with pytest.raises(ConnectionClosed, match="gone"):
         next(consumer)

@@ -1,8 +1,10 @@
 import pytest
 from django.db import transaction
 
+from gym.accounts.errors import TooManyJobs
+from gym.jobs.errors import UnknownKind, UnknownQueue
 from gym.jobs.models import Job
-from gym.jobs.services import TooManyJobs, UnknownKind, UnknownQueue, enqueue
+from gym.jobs.services import enqueue
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +56,7 @@ def test_finished_jobs_do_not_count_against_the_limit(register, settings, alice)
 
 
 def test_two_handlers_for_one_kind_are_refused(register):
-    from gym.jobs.services import handler
+    from gym.jobs.registry import handler
 
     register("k")
     with pytest.raises(ValueError, match="two handlers"):

@@ -1,8 +1,9 @@
 import pytest
 
 from gym.jobs import text
+from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
-from gym.jobs.services import PermanentFailure, enqueue
+from gym.jobs.services import enqueue
 from gym.jobs.testing import run_pending
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,9 @@ from django.contrib.auth.models import Group
 
 from gym.jobs import reaper, runner, states
 from gym.jobs.context import JobContext
+from gym.jobs.errors import LostLease
 from gym.jobs.models import Job
-from gym.jobs.services import LostLease, enqueue
+from gym.jobs.services import enqueue
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.jobs import lacking, reaper, runner, states
+from gym.jobs import fairness, reaper, runner, states
 from gym.jobs.errors import NotHere
 from gym.jobs.selectors import waited_for
 from gym.jobs.services import enqueue
@@ -20,7 +20,7 @@ def as_a_new_worker(monkeypatch):
     """What one test's worker lacks is nothing to the next one's."""
 
     def start():
-        monkeypatch.setattr(lacking, "_until", {})
+        monkeypatch.setattr(fairness, "_lacking_until", {})
 
     start()
     return start

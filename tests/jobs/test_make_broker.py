@@ -5,8 +5,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from dramatiq.brokers.stub import StubBroker
 
-from gym.jobs.broker import make_broker, wake
-from gym.jobs.database_broker import DatabaseBroker
+from gym.jobs.broker import DatabaseBroker, make_broker, wake
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue
 

@@ -1,6 +1,7 @@
 import pytest
 
-from gym.jobs.services import PermanentFailure, WrongState, enqueue, request_cancel, retry
+from gym.jobs.errors import PermanentFailure, WrongState
+from gym.jobs.services import enqueue, request_cancel, retry
 from gym.jobs.testing import run_pending
 
 pytestmark = pytest.mark.django_db

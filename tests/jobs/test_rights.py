@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gym.jobs import rights
+from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
-from gym.jobs.services import PermanentFailure, enqueue, retry
+from gym.jobs.services import enqueue, retry
 from gym.jobs.testing import run_pending
 
 pytestmark = pytest.mark.django_db

@@ -20,8 +20,9 @@ from hypothesis.strategies import booleans, data, floats
 
 from gym.jobs import conf, reaper, states
 from gym.jobs.context import JobContext
+from gym.jobs.errors import LostLease, WrongState
 from gym.jobs.models import FINAL_STATES, Job
-from gym.jobs.services import LostLease, WrongState, enqueue, request_cancel, retry
+from gym.jobs.services import enqueue, request_cancel, retry
 
 
 class JobMachine(RuleBasedStateMachine):

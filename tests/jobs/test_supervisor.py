@@ -134,3 +134,32 @@ def test_importing_it_brings_in_neither_django_nor_torch():
     code = "import sys, gym.jobs.supervisor; print([m for m in ('django', 'torch') if m in sys.modules])"
     done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+BEATS = "import os, sys, time; print('is ready for jobs', flush=True); end = int(sys.argv[1].split('=')[1])"
+
+
+def test_a_child_that_gives_no_sign_of_life_is_ended_and_started_again():
+    script = f"{BEATS}\nwhile True: os.write(end, b'.'); time.sleep(0.05)"
+    child = Child("worker", lambda: [PYTHON, "-c", script], silent_seconds=1.0)
+    lines: list[str] = []
+    pids: list[int] = []
+
+    def until(_):
+        if child.was_ready and child.process and child.process.pid not in pids:
+            pids.append(child.process.pid)
+            if len(pids) == 1:
+                os.kill(child.process.pid, signal.SIGSTOP)
+        return len(pids) == 2
+
+    supervise([child], until, lines=lines)
+    assert "[serve] worker gave no sign of life for 1 s" in lines
+    assert any("worker was killed by SIGKILL; starting it again" in line for line in lines)
+
+
+def test_a_child_that_gives_signs_of_life_is_left_alone():
+    script = f"{BEATS}\nwhile True: os.write(end, b'.'); time.sleep(0.05)"
+    child = Child("worker", lambda: [PYTHON, "-c", script], silent_seconds=0.5)
+    lines: list[str] = []
+    supervise([child], lambda _: child.was_ready and time.monotonic() - child.started_at > 2.5, lines=lines)
+    assert not any("no sign of life" in line for line in lines)

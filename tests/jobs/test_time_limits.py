@@ -11,7 +11,7 @@ from gym.jobs.errors import Cancelled, LostLease, OutOfTime
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue, request_cancel
 from gym.jobs.testing import run_pending
-from gym.jobs.watchdog import Watchdog
+from gym.jobs.worker import Watchdog
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.jobs.turns import Turns, client_of
+from gym.jobs.web_server import Turns, client_of
 
 
 def channel(peer: str, **headers: str) -> SimpleNamespace:

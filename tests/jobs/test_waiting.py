@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gym.jobs import waiting
+from gym.jobs import services
 from gym.jobs.models import Job
 from tests.factories import make_model
 
@@ -27,11 +27,11 @@ def slept(monkeypatch):
 @pytest.fixture
 def taken():
     """As many wait as may."""
-    for _ in range(waiting.MOST):
-        assert waiting._places.acquire(blocking=False)
+    for _ in range(services.MOST_WAIT):
+        assert services._places.acquire(blocking=False)
     yield
-    for _ in range(waiting.MOST):
-        waiting._places.release()
+    for _ in range(services.MOST_WAIT):
+        services._places.release()
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_where_enough_requests_wait_the_next_is_answered_at_once(client, people,
 
 
 def test_who_has_waited_makes_room_for_the_next(db, slept):
-    for _ in range(waiting.MOST + 1):
+    for _ in range(services.MOST_WAIT + 1):
         job = Job.objects.create(kind="score")
-        waiting.wait_for_job(job.pk)
-    assert len(slept) == waiting.MOST + 1
+        services.wait_for_job(job.pk)
+    assert len(slept) == services.MOST_WAIT + 1

@@ -134,32 +134,37 @@ def test_the_bootstrap_agrees_with_scipys_percentiles_for_many_items():
     first, second = rng.normal(0, 1, 2000), rng.normal(0.2, 1, 2000)
     ours = paired_difference(list(first), list(second))
     theirs = bootstrap((second - first,), np.mean, method="percentile", random_state=1).confidence_interval
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
+    assert (ours.ci_low, ours.ci_high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
 
 
 def test_items_without_a_value_on_one_side_are_left_out():
     result = paired_difference([1.0, None, 3.0, 1.0], [2.0, 5.0, None, 4.0])
-    assert (result.n, result.mean) == (2, 2.0)
+    assert (result.n_items, result.mean) == (2, 2.0)
 
 
 def test_equal_differences_have_no_interval():
-    assert paired_difference([0.0, 1.0], [0.0, 1.0]).low is None
-    assert margin_summary([None, None]).n == 0
-    assert margin_summary([2.0]).mean == 2.0
+    assert paired_difference([0.0, 1.0], [0.0, 1.0]).ci_low is None
+    assert margin_summary([None, None]).mean_margin is None
+    assert margin_summary([2.0]).mean_margin == 2.0
 
 
 def test_differences_that_are_equal_but_for_rounding_have_no_interval_and_no_effect():
     first, second = [1 / 3, 2 / 3] * 6, [2 / 3, 1.0] * 6
     assert np.ptp(np.subtract(second, first)) > 0  # a third is not one
     found = paired_difference(first, second)
-    assert (found.mean, found.low, found.high, found.effect) == (pytest.approx(1 / 3), None, None, None)
+    assert (found.mean, found.ci_low, found.ci_high, found.effect_size_g) == (
+        pytest.approx(1 / 3),
+        None,
+        None,
+        None,
+    )
     over = stratified_difference([np.subtract(second, first)], [1.0])
-    assert (over.mean, over.low, over.high) == (pytest.approx(1 / 3), None, None)
+    assert (over.mean, over.ci_low, over.ci_high) == (pytest.approx(1 / 3), None, None)
 
 
 def test_margins_that_are_equal_but_for_rounding_have_no_interval_and_no_effect():
     found = margin_summary([0.1 + 0.2, 0.3] * 4)
-    assert (found.low, found.high, found.effect) == (None, None, None)
+    assert (found.margin_ci_low, found.margin_ci_high, found.effect_size_g) == (None, None, None)
 
 
 def test_a_weighted_mean_of_perfect_suites_is_one():
@@ -170,7 +175,7 @@ def test_a_weighted_mean_of_perfect_suites_is_one():
 
 def test_the_effect_size_is_hedges_g():
     """Mean 3, standard deviation √2.5, corrected by 1 − 3/15."""
-    assert margin_summary([1.0, 2.0, 3.0, 4.0, 5.0]).effect == pytest.approx(3 / 2.5**0.5 * 0.8)
+    assert margin_summary([1.0, 2.0, 3.0, 4.0, 5.0]).effect_size_g == pytest.approx(3 / 2.5**0.5 * 0.8)
 
 
 def test_the_same_items_give_the_same_interval():
@@ -182,17 +187,17 @@ def test_a_difference_over_suites_is_the_weighted_mean_of_theirs():
     result = stratified_difference(
         [np.array([1.0, 0.0]), np.array([0.0, -1.0, 0.0, 0.0]), np.array([])], [3.0, 1.0, 9.0]
     )
-    assert (result.n, result.mean) == (6, pytest.approx((3 * 0.5 - 0.25) / 4))
-    assert result.low < result.mean < result.high
+    assert (result.n_items, result.mean) == (6, pytest.approx((3 * 0.5 - 0.25) / 4))
+    assert result.ci_low < result.mean < result.ci_high
 
 
 def test_suites_without_a_difference_between_items_add_no_uncertainty():
-    assert stratified_difference([np.ones(4), np.zeros(3)], [1.0, 1.0]).low is None
+    assert stratified_difference([np.ones(4), np.zeros(3)], [1.0, 1.0]).ci_low is None
     varied = np.array([1.0, 0.0, 0.0, 1.0, 1.0])
     alone, beside = (
         stratified_difference(rows, [1.0] * len(rows)) for rows in ([varied], [varied, np.ones(4)])
     )
-    assert beside.high - beside.low == pytest.approx((alone.high - alone.low) / 2)
+    assert beside.ci_high - beside.ci_low == pytest.approx((alone.ci_high - alone.ci_low) / 2)
 
 
 def test_over_suites_with_many_items_the_interval_is_the_normal_one():
@@ -200,7 +205,9 @@ def test_over_suites_with_many_items_the_interval_is_the_normal_one():
     strata = [rng.normal(0.1, 1, 2000), rng.normal(0.3, 2, 3000)]
     half = 1.96 * (sum(values.var() / values.size for values in strata) / 4) ** 0.5
     result = stratified_difference(strata, [1.0, 1.0], resamples=9_999)
-    assert (result.low, result.high) == pytest.approx((result.mean - half, result.mean + half), abs=0.003)
+    assert (result.ci_low, result.ci_high) == pytest.approx(
+        (result.mean - half, result.mean + half), abs=0.003
+    )
 
 
 def test_means_of_regions_have_scipys_t_interval():
@@ -270,7 +277,7 @@ def test_paired_bootstrap_intervals_cover():
         ease = rng.normal(0, 1, 24)
         first, second = ease + rng.normal(0, 1, 24), ease + 0.5 + rng.normal(0, 1, 24)
         result = paired_difference(list(first), list(second), resamples=999)
-        held.append(result.low <= 0.5 <= result.high)
+        held.append(result.ci_low <= 0.5 <= result.ci_high)
     assert 0.92 <= np.mean(held) <= 0.98
 
 
@@ -282,7 +289,7 @@ def test_intervals_of_differences_over_suites_cover_with_few_items_too(sizes):
     for _ in range(800):
         strata = [rng.normal(0.3, 1 + k, n) for k, n in enumerate(sizes)]
         result = stratified_difference(strata, [1.0] * len(sizes), resamples=600)
-        held.append(result.low <= 0.3 <= result.high)
+        held.append(result.ci_low <= 0.3 <= result.ci_high)
     assert 0.925 <= np.mean(held) <= 0.975
 
 
@@ -297,7 +304,7 @@ def test_intervals_of_differences_in_pass_rate_over_suites_cover(sizes):
             for n, p, q in zip(sizes, first, second, strict=True)
         ]
         result = stratified_difference(strata, [1.0] * len(sizes), resamples=600)
-        held.append(result.low is not None and result.low - 1e-9 <= truth <= result.high + 1e-9)
+        held.append(result.ci_low is not None and result.ci_low - 1e-9 <= truth <= result.ci_high + 1e-9)
     assert 0.92 <= np.mean(held) <= 0.975
 
 
@@ -307,7 +314,7 @@ def test_intervals_of_mean_margins_cover(n):
     held = []
     for _ in range(800):
         result = margin_summary(list(rng.normal(1.5, 3, n)), resamples=999)
-        held.append(result.low <= 1.5 <= result.high)
+        held.append(result.margin_ci_low <= 1.5 <= result.margin_ci_high)
     assert 0.925 <= np.mean(held) <= 0.975
 
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.log_decoder import LogLine, read_lines
 from gym.lmchallenge.core.table import Table, read_table
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from gym.demo.catalogue import DEMO_MODELS, MODELS_DIR
-from gym.lmchallenge.core import serve
 from gym.lmchallenge.core.backend_players import player_for_backend
+from gym.lmchallenge.core.cli_run import serve
 from gym.lmchallenge.core.player import Player
 from models_registry.backends import load_backend
 
@@ -22,4 +22,4 @@ def player(slug: str, **options: int) -> Player:
 
 
 if __name__ == "__main__":
-    serve.serve(player(sys.argv[1]), sys.stdin.buffer, sys.stdout.buffer, sys.stderr)
+    serve(player(sys.argv[1]), sys.stdin.buffer, sys.stdout.buffer, sys.stderr)

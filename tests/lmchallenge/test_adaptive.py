@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gym.lmchallenge.core.adaptive import AdaptivePlayer
 from gym.lmchallenge.core.errors import OptionError
 from gym.lmchallenge.core.player import Request
+from gym.lmchallenge.core.players import AdaptivePlayer
 
 
 def ask(player: AdaptivePlayer, context: str, candidates: list[str] | None = None) -> dict[str, float]:

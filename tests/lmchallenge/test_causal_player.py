@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gym.lmchallenge.core import candidate_scoring
-from gym.lmchallenge.core.causal import CausalPlayer
-from gym.lmchallenge.core.distributions import distributions, log_masses
+from gym.lmchallenge.core.backend_players import CausalPlayer
+from gym.lmchallenge.core.beam_search import distributions, log_masses
 from gym.lmchallenge.core.errors import PlayerError
 from gym.lmchallenge.core.player import Request
 from gym.lmchallenge.core.token_strings import ALONE, TokenStrings, goes_on, kind_of

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gym.lmchallenge.core import corpus, interpolation, logs, stats
-from gym.lmchallenge.core.corpus_tools import in_order, preview, to_text
+from gym.lmchallenge.core.corpus_tools import MESSAGES, Watch, in_order, preview, to_text
 from gym.lmchallenge.core.errors import CorpusError, LmcError, LogError
-from gym.lmchallenge.core.lint import MESSAGES, Watch
 from gym.lmchallenge.core.log_decoder import read_lines, read_rows
 from gym.lmchallenge.core.table import read_table
 from tests.lmchallenge.decoded import table_of

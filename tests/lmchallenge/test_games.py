@@ -129,7 +129,6 @@ def test_training_follows_users_and_timestamps():
         *("clear", "? ", "? ", "+ six", "+ seven", "clear", "+ "),
     ]
     assert [line.row["trainingChars"] for line in played] == [0, 3, 3, 13, 17, 0, 0, 0]
-    assert [line.learnt for line in played] == [0, 3, 3, 15, 19, 0, 0, 0]
     assert played[-1].row == {
         "userId": "a", "timestamp": 9, "lang": "en", "trainingChars": 0, "wordPredictions": []
     }  # fmt: skip

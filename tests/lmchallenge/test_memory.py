@@ -13,7 +13,7 @@ PROGRAM = """
 import resource, sys
 from gym.lmchallenge.core import corpus, gzip_reader, logs
 from gym.lmchallenge.core.games import GameOptions
-from gym.lmchallenge.core.lint import Watch
+from gym.lmchallenge.core.corpus_tools import Watch
 from gym.lmchallenge.core.play import play
 from gym.lmchallenge.core.log_decoder import read_lines
 from gym.lmchallenge.core.stats import statistics

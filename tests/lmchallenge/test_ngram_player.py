@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from gym.lmchallenge.core.ngram import NgramPlayer
+from gym.lmchallenge.core.backend_players import NgramPlayer
 from gym.lmchallenge.core.player import Request
 from models_registry.backends.ngram import NgramBackend
 from models_registry.backends.ngram_model import BOS, EOS, UNK, train_ngram

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gym.lmchallenge.core.record import Recorder
+from gym.lmchallenge.core.logs import Recorder
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"{sys.executable} -B {Path(__file__).with_name('models.py')}"

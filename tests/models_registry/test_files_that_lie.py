@@ -12,11 +12,10 @@ import pytest
 from gym.jobs import runner, states
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled
-from models_registry import services, trials
+from models_registry import actors, services
 from models_registry.actors import inspect
 from models_registry.backends import BackendError
-from models_registry.backends.files import check_folder
-from models_registry.backends.headers import layers_stored
+from models_registry.backends.files import check_folder, layers_stored
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
 from tests.models_registry import tiny
@@ -145,9 +144,9 @@ def test_a_cancelled_check_ends_its_process(liar, people, monkeypatch):
     services.check_model(liar, actor=people.staff)
     context = JobContext(states.claim_next("default", "w"))
     started = []
-    popen = trials.subprocess.Popen
+    popen = actors.subprocess.Popen
     monkeypatch.setattr(
-        trials.subprocess, "Popen", lambda *given, **more: started.append(popen(*given, **more)) or started[0]
+        actors.subprocess, "Popen", lambda *given, **more: started.append(popen(*given, **more)) or started[0]
     )
 
     def cancelled():
@@ -165,15 +164,15 @@ def test_a_process_that_dies_is_a_finding(liar, monkeypatch):
         child.kill()
         child.wait()
 
-    monkeypatch.setattr(trials, "_wait", die)
+    monkeypatch.setattr(actors, "_wait", die)
     found = inspect(liar)
     assert found["status"] == "broken"
     assert "died: killed by signal 9: often memory ran out" in found["status_reason"]
 
 
 def test_a_folder_that_lies_is_broken_with_what_differs(liar):
-    shutil.rmtree(trials.settings.GYM_MODEL_DIR / "liar")
-    write(trials.settings.GYM_MODEL_DIR / "liar", TRUE | {"n_layer": 1_000_000})
+    shutil.rmtree(actors.settings.GYM_MODEL_DIR / "liar")
+    write(actors.settings.GYM_MODEL_DIR / "liar", TRUE | {"n_layer": 1_000_000})
     found = inspect(liar)
     assert found["status"] == "broken"
     assert "asks for 1,000,000 layers" in found["status_reason"]

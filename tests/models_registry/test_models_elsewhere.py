@@ -14,8 +14,8 @@ from gym.jobs.testing import run_pending
 from gym.runs.work.services import queue_run
 from gym.secrets import reveal
 from models_registry import services, warm
+from models_registry.forms import fields_of, sources
 from models_registry.models import RegisteredModel
-from models_registry.schema_forms import fields_of, sources
 from tests.factories import make_model, make_revision
 from tests.models_registry.backends.completion_server import completion_server
 from tests.models_registry.backends.test_lmzoo_backend import CONTAINER
@@ -120,8 +120,7 @@ def test_a_server_is_checked_and_run(people, settings):
             slug="far",
             name="Far",
             backend="openai",
-            config={"base_url": there.url, "model": "tiny"},
-            secrets={"api_key": "sk-hush"},
+            config={"base_url": there.url, "model": "tiny", "api_key": "sk-hush"},
         )
         run_pending()
         model.refresh_from_db()

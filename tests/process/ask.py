@@ -77,6 +77,32 @@ def results(run: int) -> dict[str, Any]:
     }
 
 
+def unfinished(runs: list[int]) -> list[int]:
+    """Those that are queued or running."""
+    active = SuiteRun.objects.filter(pk__in=runs, job__state__in=("queued", "running"))
+    return list(active.values_list("pk", flat=True))
+
+
+def running(runs: list[int]) -> list[int]:
+    """Those that a worker has in hand."""
+    return list(SuiteRun.objects.filter(pk__in=runs, job__state="running").values_list("pk", flat=True))
+
+
+def steps(runs: list[int]) -> dict[str, int]:
+    """By run: its chunks that are scored; much more when it has ended."""
+    found = {}
+    for run in SuiteRun.objects.filter(pk__in=runs).select_related("job"):
+        assert run.job is not None
+        ended = run.job.state in ("done", "failed", "cancelled")
+        found[str(run.pk)] = 1_000_000 if ended else RunChunk.objects.filter(run=run, done=True).count()
+    return found
+
+
+def forget_scores() -> None:
+    """The next run scores its sentences anew."""
+    ScoreCache.objects.all().delete()
+
+
 def queue_game(player: str) -> int:
     """A game of two users on 100 lines, with training."""
     from gym.lmchallenge.core.games import GameOptions

@@ -47,6 +47,9 @@ class Site:
     """It begins empty, or as a copy of the closed site in the folder `like`. A database of PostgreSQL is a copy of that
     site's already (CREATE DATABASE … TEMPLATE …)."""
 
+    console_log: Any = None
+    """Where the console's errors go: this process's standard error, or an open file."""
+
     def __init__(
         self,
         folder: Path,
@@ -62,12 +65,16 @@ class Site:
         if like is None and database:
             migrate(self.env)
         self.log = (folder / "worker.log").open("ab")
-        self.console = subprocess.Popen(
+        self.console = self._start_console()
+
+    def _start_console(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [sys.executable, "-m", "tests.process.ask"],
             env=self.env,
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=self.console_log,
             text=True,
         )
 

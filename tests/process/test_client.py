@@ -19,7 +19,7 @@ from tests.factories import suite_bytes
 from tests.process.live import LiveSite
 from tests.process.site import ROOT
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("test_client")]
+pytestmark = pytest.mark.process
 WITHIN = "(2;%mismatch%) < 100"  # every sentence of a uniform model passes
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.process.commands import NAMES
 from tests.process.site import ROOT
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("test_commands_beside_a_site")]
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.process.site import Site
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("test_kill_a_game")]
+pytestmark = pytest.mark.process
 KILLS = 2
 MODEL = """
 import sys, time

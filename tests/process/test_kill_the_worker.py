@@ -12,7 +12,7 @@ import pytest
 from tests.process.site import Site
 
 KILLS = 5
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("test_kill_the_worker")]
+pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("model", ["demo-gpt2"])

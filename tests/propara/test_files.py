@@ -13,15 +13,15 @@ from gym.propara.core.convert import (
     grids_to_actions,
     grids_to_json,
     looks_like_states,
+    prompt_pack,
+    read_answer,
     states_to_actions,
     template,
 )
-from gym.propara.core.explain import explain
-from gym.propara.core.grid import read_grids
-from gym.propara.core.prompts import pack, read_answer
+from gym.propara.core.grid import read_grids, read_sentences
+from gym.propara.core.reference import explain
 from gym.propara.core.repair import decode, repair
-from gym.propara.core.sentences import read_sentences
-from gym.propara.core.submission_files import take_in
+from gym.propara.core.uploads import take_in
 from tests.propara.worlds import LIGHT, shipped, tsv
 
 GRIDS = read_grids(LIGHT, "answers")
@@ -272,7 +272,7 @@ def test_the_template_can_be_scored_as_it_is():
 
 def test_the_prompt_pack_says_all_but_the_answers():
     sentences = {7: ("Gas burns.", "It becomes light.", "Light leaves.", "It falls on soil.")}
-    (one,) = pack(GRIDS, sentences)
+    (one,) = prompt_pack(GRIDS, sentences)
     assert one["participants"] == ["gas", "light; rays"]
     assert "2. It becomes light." in one["prompt"]
     assert "star" not in one["prompt"]

@@ -12,10 +12,10 @@ from gym.propara import evaluate
 from gym.propara.core.errors import ProcessFailure, ProParaError
 from gym.propara.core.grid import read_grids
 from gym.propara.core.mistakes import CODES, confusion, mistakes
+from gym.propara.core.report import digest
 from gym.propara.core.scoring import PAIR_SCORES, question_score
-from gym.propara.core.stored_report import digest
-from gym.propara.core.submission_files import take_in
 from gym.propara.core.summary import summarise
+from gym.propara.core.uploads import take_in
 from tests.propara.worlds import LIGHT, shipped, submissions, tsv
 
 

@@ -70,7 +70,7 @@ def compare_scores(case: dict[str, Any]) -> None:
     assert {"precision": report.precision, "recall": report.recall, "f1": report.f1} == expected["overall"]
     assert (report.n_predictions, report.n_answers) == (expected["num_predictions"], expected["num_answers"])
     assert [
-        {"process_id": one.process_id, **{name: score.as_dict() for name, score in one.scores.items()}}
+        {"process_id": one.process_id, **{name: score._asdict() for name, score in one.scores.items()}}
         for one in report.processes
     ] == expected["per_process"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import TokenScores
-from models_registry.engine.needed_tokens import needed_tokens
+from models_registry.engine.plan import needed_tokens
 
 NOISE = 1e-7
 

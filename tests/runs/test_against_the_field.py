@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from gym.lib.stats import rate_difference, score_interval, weighted_mean
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.options import Options
+from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.model_profile import robust_pairs, robustness
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
@@ -44,21 +44,26 @@ def test_robustness_over_pairs_is_a_mean_with_its_interval_and_items(client, mod
     row = next(row for row in robustness(leaderboard(people.nobody, Options())) if row.row.model == model)
     mean, interval = weighted_mean([0.75, 1.0], [score_interval(0.75, 4), score_interval(1.0, 4)], [1, 1])
     assert (row.change.without, row.change.without_interval) == (mean, interval)
-    assert (row.n, row.items_without, row.items_with) == (2, 8, 8)
+    assert (row.n, row.n_items_without, row.n_items_with) == (2, 8, 8)
     address = reverse("figure", args=["model-pairs", "csv"]) + "?of=mine"
     told = next(
         r for r in csv.DictReader(io.StringIO(client.get(address).content.decode())) if r["model"] == "Mine"
     )
-    assert float(told["ci_low_95_without_modifier"]) == pytest.approx(interval.low)
-    assert (told["items_with"], told["difference"]) == ("8", "-0.5")
-    assert float(told["difference_ci_low_95"]) < -0.5 < float(told["difference_ci_high_95"])
+    assert float(told["ci_low_without_modifier"]) == pytest.approx(interval.low)
+    assert (told["n_items_with"], told["difference"]) == ("8", "-0.5")
+    assert float(told["difference_ci_low"]) < -0.5 < float(told["difference_ci_high"])
 
 
 def test_the_page_shows_interval_items_and_chance_of_strengths_weaknesses_and_pairs(client, model):
     page = client.get(reverse("model-detail", args=["mine"]))
     table = page.content.decode().split('id="strengths"')[1].split("</table>")[0]
     top = page.context["strengths"][0]
-    for words in ("Items", "Chance", "1 model", f"{100 * top.cell.low:.1f}%–{100 * top.cell.high:.1f}%"):
+    for words in (
+        "Items",
+        "Chance",
+        "1 model",
+        f"{100 * top.cell.ci_low:.1f}%–{100 * top.cell.ci_high:.1f}%",
+    ):
         assert words in table, words
     pairs = page.content.decode().split('id="robustness"')[1].split("</table>")[0]
     assert "30.1%–95.4%, 4 items" in pairs
@@ -67,8 +72,8 @@ def test_the_page_shows_interval_items_and_chance_of_strengths_weaknesses_and_pa
 def test_the_api_says_the_same(client, model):
     answer = client.get("/api/v1/models/mine/profile/").json()
     pair = next(row for row in answer["pairs"] if row["plain"] == "a")
-    assert (pair["modified"], pair["difference"], pair["items_with"]) == ("a_mod", -0.5, 4)
-    assert pair["without_interval"] == pytest.approx([0.3006, 0.9544], abs=1e-4)
-    assert pair["difference_interval"][0] < -0.5 < pair["difference_interval"][1]
+    assert (pair["modified"], pair["difference"], pair["n_items_with"]) == ("a_mod", -0.5, 4)
+    assert [pair["without_ci_low"], pair["without_ci_high"]] == pytest.approx([0.3006, 0.9544], abs=1e-4)
+    assert pair["difference_ci_low"] < -0.5 < pair["difference_ci_high"]
     assert {row["n_items"] for row in answer["suites"]} == {4}
-    assert all(row["interval"][0] <= row["rate"] <= row["interval"][1] for row in answer["suites"])
+    assert all(row["ci_low"] <= row["rate"] <= row["ci_high"] for row in answer["suites"])

@@ -20,8 +20,8 @@ def test_several_predictions_and_rules_are_corrected_by_holm(client, people, rev
     run = finished_run(revision, make_model(people.alice), [1] * 8, [1, 1, 1, 1, 1, 1, 0, 0])
     page = client.get(run.get_absolute_url())
     for rows, p in (
-        (page.context["results"], [row.chance_p for row in page.context["results"]]),
-        (page.context["by_rule"], [row.score.chance_p for row in page.context["by_rule"]]),
+        (page.context["results"], [row.result.p_above_chance_uncorrected for row in page.context["results"]]),
+        (page.context["by_rule"], [row.score.p_above_chance_uncorrected for row in page.context["by_rule"]]),
     ):
         assert len(rows) > 1
         assert [row.p_holm for row in rows] == pytest.approx(multipletests(p, method="holm")[1])

@@ -87,7 +87,7 @@ def test_rates_have_nine_steps() -> None:
 
 
 def score(low: float | None, high: float | None, chance: float | None) -> SimpleNamespace:
-    return SimpleNamespace(low=low, high=high, chance=chance, rate=0.5)
+    return SimpleNamespace(ci_low=low, ci_high=high, chance=chance, rate=0.5)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,6 @@ def score(low: float | None, high: float | None, chance: float | None) -> Simple
 )
 def test_against_chance(row: SimpleNamespace, word: str) -> None:
     assert tags.against_chance(row) == word
-
-
-def test_prediction_results_name_their_interval_differently() -> None:
-    assert tags.against_chance(SimpleNamespace(ci_low=0.3, ci_high=0.6, chance=0.2, rate=0.5)) == "above"
 
 
 def test_blanks_of_a_token_become_visible() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from django.urls import reverse
 
@@ -38,8 +40,7 @@ def page(client, query):
 
 
 def same(said, shown) -> bool:
-    interval = None if shown.low is None else [shown.low, shown.high]
-    return said == {"n": shown.n, "mean": shown.mean, "interval": interval, "effect": shown.effect}
+    return said == asdict(shown)
 
 
 RULES = ("each", "all", "first")
@@ -73,12 +74,13 @@ def test_suite_by_suite_it_says_what_the_page_says(client, world, rule, correcti
 
 
 def rate_of(side):
-    score = side.scored
+    score = side.scored.score
     return {
         "run": side.run.key,
         "rate": score.rate,
-        "interval": [score.low, score.high],
-        "n_items": score.n,
+        "ci_low": score.ci_low,
+        "ci_high": score.ci_high,
+        "n_items": score.n_items,
     }
 
 
@@ -127,7 +129,7 @@ def test_two_revisions_under_the_same_model(client, world, people):
     answer = read(client, "compare/t/", model="first", r="1,2")
     assert [side["revision"] for side in answer["sides"]] == [1, 2]
     [pair] = answer["pairs"]
-    assert (pair["rate"]["n"], pair["rate"]["mean"]) == (4, 0.75)
+    assert (pair["rate"]["n_items"], pair["rate"]["mean"]) == (4, 0.75)
     items = read(client, "compare/t/items/", model="first", r="1,2")["results"]
     assert items[-1]["sides"][1] is None
     assert read(client, "compare/t/", model="second,first")["not_run"] == ["Second on r2"]

@@ -72,9 +72,12 @@ def test_rates_have_their_interval_and_number_of_items(client, world):
         sides = response.context["sides"] if "suite" in query else response.context["suite_rows"][0].sides
         for side, slug in zip(sides, "abcd", strict=True):
             limits = proportion_confint(sum(CODES["s"][slug]), 5, method="wilson")
-            assert (side.scored.low, side.scored.high) == pytest.approx(limits)
-            assert (side.rate, side.scored.n) == (pytest.approx(rate("s", slug)), 5)
-    assert f"{said}, n 5" in " ".join(get(client, ALL).content.decode().split())
+            assert (side.scored.score.ci_low, side.scored.score.ci_high) == pytest.approx(limits)
+            assert (side.rate, side.scored.score.n_items) == (pytest.approx(rate("s", slug)), 5)
+    page = " ".join(get(client, ALL).content.decode().split())
+    assert f"{said}, n 5" in page
+    rates = sum(len(by_model) for by_model in CODES.values())
+    assert page.count(", n 5") == rates  # and no difference: pairs share the items of their sides
 
 
 def test_on_a_suite_a_baseline_leaves_its_own_pairs_and_none_means_all_of_them(client, world):

@@ -36,7 +36,7 @@ def test_json_holds_predictions_and_every_region(client, run):
     data = json.loads(get(client, run, "json"))
     [prediction] = data["predictions"]
     assert prediction["formula"] == "(2;%mismatch%) > (2;%match%)"
-    assert (prediction["passed"], prediction["total"], prediction["outcomes"]) == (0, 3, [False] * 3)
+    assert (prediction["n_passed"], prediction["n_items"], prediction["outcomes"]) == (0, 3, [False] * 3)
     assert [detail["outcome"] for detail in prediction["details"]] == ["tie"] * 3
     regions = data["items"][0]["conditions"][0]["regions"]
     assert [region["bits"] for region in regions][:2] == [20.0, 10.0]

@@ -18,8 +18,7 @@ from gym.collections.services import make_collection
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.tables import registry
-from gym.runs.tables.limits import rows_at_least
-from gym.runs.tables.registry import FRAMES, parquet_file, rows_of
+from gym.runs.tables.registry import FRAMES, parquet_file, rows_at_least, rows_of
 from gym.runs.work import services
 from tests.factories import make_model, make_revision
 from tests.runs.test_exports import content_of

@@ -56,14 +56,14 @@ def test_a_pandas_user_reproduces_the_numbers_of_the_run_page(client, run):
     assert len(response.context["results"]) == len(predictions) == 2
     for shown in response.context["results"]:
         rows = by_prediction.get_group(shown.result.position + 1)
-        assert (rows["held"].sum(), len(rows)) == (shown.result.passed, shown.result.total)
-        assert (rows["outcome"] == "tie").sum() == shown.result.ties
+        assert (rows["held"].sum(), len(rows)) == (shown.result.n_passed, shown.result.n_items)
+        assert (rows["outcome"] == "tie").sum() == shown.result.n_ties
         low, high = proportion_confint(rows["held"].sum(), len(rows), method="wilson")
         assert (shown.result.ci_low, shown.result.ci_high) == pytest.approx((low, high))
         chance = predictions.loc[shown.result.position + 1, "chance"]
         assert chance == pytest.approx(shown.result.chance)
         by_chance = binomtest(int(rows["held"].sum()), len(rows), chance, alternative="greater")
-        assert shown.chance_p == pytest.approx(by_chance.pvalue)
+        assert shown.result.p_above_chance_uncorrected == pytest.approx(by_chance.pvalue)
         assert rows["margin_bits"].mean() == pytest.approx(shown.result.mean_margin)
     items = outcomes.pivot(index="item_number", columns="prediction_number", values="held")
     expected = {"each": items.to_numpy().mean(), "all": items.all(axis=1).mean(), "first": items[1].mean()}
@@ -96,10 +96,10 @@ def test_a_pandas_user_reproduces_the_leaderboard(client, people):
         assert scores.loc[(model, suite), "n_items"] == 4
     for row in board.rows:  # MOVER: each rate's variance from its own limits
         own = scores.loc[row.model.slug]
-        below = np.sqrt(((own["rate"] - own["ci_low_95"]) ** 2).sum()) / len(own)
-        above = np.sqrt(((own["ci_high_95"] - own["rate"]) ** 2).sum()) / len(own)
-        assert row.score.low == pytest.approx(max(0, own["rate"].mean() - below))
-        assert row.score.high == pytest.approx(min(1, own["rate"].mean() + above))
+        below = np.sqrt(((own["rate"] - own["ci_low"]) ** 2).sum()) / len(own)
+        above = np.sqrt(((own["ci_high"] - own["rate"]) ** 2).sum()) / len(own)
+        assert row.score.ci_low == pytest.approx(max(0, own["rate"].mean() - below))
+        assert row.score.ci_high == pytest.approx(min(1, own["rate"].mean() + above))
 
 
 def test_a_pandas_user_reproduces_the_compare_page(client, people):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +28,7 @@ def run(people):
     revision = make_revision(people.alice, name="ours", items=8, formulas=FORMULAS)
     run = finished_run(revision, make_model(people.alice, slug="m1"), FIRST, SECOND)
     run.prediction_results.filter(position=0).update(
-        close=[False, True, *[False] * 6], too_close=1, chance=0.5
+        close=[False, True, *[False] * 6], n_too_close=1, chance=0.5
     )
     run.prediction_results.filter(position=1).update(close=[False] * 8, chance=0.25)
     return run
@@ -62,13 +64,13 @@ def test_a_pandas_user_reproduces_each_prediction_of_the_run_page(client, run):
             *((own["outcome"] == name).sum() for name in ("tie", "not evaluable")),
             own["too_close"].sum(),
         ]
-        assert counts == [row.passed, row.total, row.ties, row.not_evaluable, row.too_close]
-        assert counts == told[["passed", "n_items", "ties", "not_evaluable", "too_close"]].tolist()
+        assert counts == [row.n_passed, row.n_items, row.n_ties, row.n_not_evaluable, row.n_too_close]
+        assert counts == told[["n_passed", "n_items", "n_ties", "n_not_evaluable", "n_too_close"]].tolist()
         limits = proportion_confint(held, n, method="wilson")
         assert (row.ci_low, row.ci_high) == pytest.approx(limits)
-        assert told[["ci_low_95", "ci_high_95"]].tolist() == pytest.approx(limits)
-        assert shown.chance_p == pytest.approx(tail(held / n, n, told["chance"]))
-        assert told["p_above_chance_uncorrected"] == pytest.approx(shown.chance_p)
+        assert told[["ci_low", "ci_high"]].tolist() == pytest.approx(limits)
+        assert shown.result.p_above_chance_uncorrected == pytest.approx(tail(held / n, n, told["chance"]))
+        assert told["p_above_chance_uncorrected"] == pytest.approx(shown.result.p_above_chance_uncorrected)
 
 
 def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
@@ -78,18 +80,18 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
     for shown in page.context["results"]:
         number, margin = shown.result.position + 1, shown.margin
         bits = outcomes.loc[outcomes["prediction_number"] == number, "margin_bits"].dropna()
-        told = ["mean_margin_bits", "margin_ci_low_95_bits", "margin_ci_high_95_bits", "effect_size_g"]
-        assert predictions.loc[number, told].tolist() == pytest.approx(list(margin))
-        assert margin.mean == pytest.approx(bits.mean())
+        told = ["mean_margin", "margin_ci_low", "margin_ci_high", "effect_size_g"]
+        assert predictions.loc[number, told].tolist() == pytest.approx(astuple(margin))
+        assert margin.mean_margin == pytest.approx(bits.mean())
         correction = 1 - 3 / (4 * (len(bits) - 1) - 1)
-        assert margin.effect == pytest.approx(bits.mean() / bits.std() * correction)
+        assert margin.effect_size_g == pytest.approx(bits.mean() / bits.std() * correction)
         plain = bootstrap(
             (bits.to_numpy(),), np.mean, method="percentile", random_state=1
         ).confidence_interval
-        assert plain.low - 0.6 < margin.low <= plain.low
-        assert plain.high <= margin.high < plain.high + 0.6
+        assert plain.low - 0.6 < margin.margin_ci_low <= plain.low
+        assert plain.high <= margin.margin_ci_high < plain.high + 0.6
         text = " ".join(page.content.decode().split())
-        said = [f"{value:+.2f}".replace("-", "−") for value in margin]
+        said = [f"{value:+.2f}".replace("-", "−") for value in astuple(margin)]
         assert f"Mean {said[0]}, 95% interval {said[1]} to {said[2]}; effect size g {said[3]}." in text
 
 
@@ -103,9 +105,11 @@ def test_a_pandas_user_reproduces_the_scoring_rules_of_the_run_page(client, run)
     for row in rows:
         own = shares[row.rule.key]
         n, low, high = interval(own, 2 if row.rule.key == "each" else 1)
-        assert (row.rate, row.low, row.high) == pytest.approx((own.mean(), low, high))
-        assert row.chance == pytest.approx(chance[row.rule.key])
-        assert row.score.chance_p == pytest.approx(tail(own.mean(), n, chance[row.rule.key]))
+        assert (row.rate, row.score.ci_low, row.score.ci_high) == pytest.approx((own.mean(), low, high))
+        assert row.score.chance == pytest.approx(chance[row.rule.key])
+        assert row.score.p_above_chance_uncorrected == pytest.approx(
+            tail(own.mean(), n, chance[row.rule.key])
+        )
 
 
 def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(client, run):
@@ -117,27 +121,27 @@ def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(clie
 def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
     first = run.prediction_results.get(position=0)
     stored, computed = margin_of(first, run.scores.all()), margin_of(first, [])
-    assert list(stored) == pytest.approx(list(computed))
-    assert stored.low < stored.mean < stored.high
+    assert astuple(stored) == pytest.approx(astuple(computed))
+    assert stored.margin_ci_low < stored.mean_margin < stored.margin_ci_high
 
 
 def check_scores(client, scores, query):
     """Rows of a page's table of results against the exports of the same address."""
     outcomes, told = table(client, "outcomes", query), table(client, "scores", query)
     told = told[told["rule"] == "each"].set_index(["suite", "model"])
-    for score in scores:
-        place = score.run.revision.suite.slug, score.run.model.slug
+    for row in scores:
+        score, place = row.score, (row.run.revision.suite.slug, row.run.model.slug)
         own = outcomes[(outcomes["suite"] == place[0]) & (outcomes["model"] == place[1])]
         items = own.groupby("item_number")
         _, low, high = interval(items["held"].mean(), own["prediction_number"].nunique())
-        assert (score.rate, score.low, score.high) == pytest.approx((own["held"].mean(), low, high))
-        assert (score.passed, score.judged) == (own["held"].sum(), len(own))
-        assert (score.ties, score.too_close) == ((own["outcome"] == "tie").sum(), own["too_close"].sum())
+        assert (score.rate, score.ci_low, score.ci_high) == pytest.approx((own["held"].mean(), low, high))
+        assert (score.n_passed, score.n_judged) == (own["held"].sum(), len(own))
+        assert (score.n_ties, score.n_too_close) == ((own["outcome"] == "tie").sum(), own["too_close"].sum())
         assert score.chance == pytest.approx(told.loc[place, "chance"])
         margins = items["margin_bits"].apply(lambda bits: bits.mean(skipna=False))
-        assert score.score.margin == pytest.approx(margins.mean())
-        limits = told.loc[place, ["margin_ci_low_95_bits", "margin_ci_high_95_bits"]].tolist()
-        assert [score.score.margin_low, score.score.margin_high] == pytest.approx(limits)
+        assert score.mean_margin == pytest.approx(margins.mean())
+        limits = told.loc[place, ["margin_ci_low", "margin_ci_high"]].tolist()
+        assert [score.margin_ci_low, score.margin_ci_high] == pytest.approx(limits)
 
 
 def test_a_pandas_user_reproduces_the_suite_page(client, people, run):

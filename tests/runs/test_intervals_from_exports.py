@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import astuple
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from gym.runs.core.rules import MARGINS
 from gym.runs.models import PredictionResult
 from gym.runs.read.scores import store_scores
 from suites import services as suites
@@ -85,12 +87,12 @@ def hedges(values: pd.Series) -> float:
 
 
 def check_difference(shown, values: pd.Series) -> None:
-    assert (shown.n, shown.mean) == (len(values), pytest.approx(values.mean(), **EXACT))
+    assert (shown.n_items, shown.mean) == (len(values), pytest.approx(values.mean(), **EXACT))
     if np.ptp(values) == 0:
-        assert (shown.low, shown.high, shown.effect) == (None, None, None)
+        assert (shown.ci_low, shown.ci_high, shown.effect_size_g) == (None, None, None)
     else:
-        assert [shown.low, shown.high] == pytest.approx(list(bootstrap_mean(values)), **EXACT)
-        assert shown.effect == pytest.approx(hedges(values), **EXACT)
+        assert [shown.ci_low, shown.ci_high] == pytest.approx(list(bootstrap_mean(values)), **EXACT)
+        assert shown.effect_size_g == pytest.approx(hedges(values), **EXACT)
 
 
 @pytest.mark.parametrize("suite", SIZES)
@@ -100,12 +102,12 @@ def test_margins_of_a_run_page(client, outcomes, suite):
     _, margins = by_item(outcomes, suite, "m1")
     for shown in context["results"]:
         values = margins[shown.result.position + 1].dropna()
-        assert list(shown.margin) == pytest.approx(
+        assert astuple(shown.margin) == pytest.approx(
             [values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT
         )
     for row in context["by_rule"]:
         values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()
-        found = [row.score.margin, row.score.margin_low, row.score.margin_high, row.score.effect]
+        found = [getattr(row.score, name) for name in MARGINS]
         assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
 
 
@@ -143,7 +145,7 @@ def test_differences_of_sg_scores(client, outcomes, rule):
         mean = np.mean([values.mean() for values in by_suite])
         assert total.difference.mean == pytest.approx(mean, **EXACT)
         limits = list(difference_of_sg_scores(by_suite))
-        assert [total.difference.low, total.difference.high] == pytest.approx(limits, **EXACT)
+        assert [total.difference.ci_low, total.difference.ci_high] == pytest.approx(limits, **EXACT)
     every = [pair for row in found.rows for pair in row.pairs]
     corrected = multipletests([pair.test.p for pair in every], method="holm")[1]
     assert [pair.p_corrected for pair in every] == pytest.approx(corrected)
@@ -153,8 +155,8 @@ def test_differences_of_sg_scores(client, outcomes, rule):
 def mover(scores: pd.DataFrame) -> list[float]:
     """[mean, low, high] of rows with rate and its limits."""
     mean = scores["rate"].mean()
-    below = np.sqrt(((scores["rate"] - scores["ci_low_95"]) ** 2).sum()) / len(scores)
-    above = np.sqrt(((scores["ci_high_95"] - scores["rate"]) ** 2).sum()) / len(scores)
+    below = np.sqrt(((scores["rate"] - scores["ci_low"]) ** 2).sum()) / len(scores)
+    above = np.sqrt(((scores["ci_high"] - scores["rate"]) ** 2).sum()) / len(scores)
     return [mean, max(0.0, mean - below), min(1.0, mean + above)]
 
 
@@ -191,7 +193,7 @@ def test_tag_columns_of_the_leaderboard(client, tagged):
     for row in board.rows:
         for tag, mean in zip(board.tags, row.tags, strict=True):
             expected = tag_mean(tagged, tag, row.model.slug)
-            assert [mean.rate, mean.low, mean.high] == pytest.approx(expected, **EXACT)
+            assert [mean.rate, mean.ci_low, mean.ci_high] == pytest.approx(expected, **EXACT)
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -203,7 +205,7 @@ def test_a_models_page_against_the_field(client, tagged, slug):
     assert set(shown.index) == set(TAGS)
     for tag, row in shown.iterrows():
         expected = tag_mean(tagged, tag, slug)
-        assert row[["rate", "ci_low_95", "ci_high_95"]].tolist() == pytest.approx(expected, **EXACT)
+        assert row[["rate", "ci_low", "ci_high"]].tolist() == pytest.approx(expected, **EXACT)
         field = [tag_mean(tagged, tag, other)[0] for other in others]
         assert row["mean_of_other_models"] == pytest.approx(np.mean(field), **EXACT)
         assert row["other_models"] == 2
@@ -213,7 +215,7 @@ def test_a_models_page_against_the_field(client, tagged, slug):
         assert (row.rate, row.field, row.n) == (own[slug], pytest.approx(theirs.mean(), **EXACT), len(theirs))
         assert row.rank == own.rank(method="min", ascending=False)[slug]
         limits = proportion_confint(round(own[slug] * 4), 4, method="wilson")
-        assert [row.cell.low, row.cell.high] == pytest.approx(limits)
+        assert [row.cell.ci_low, row.cell.ci_high] == pytest.approx(limits)
 
 
 @pytest.mark.parametrize("slug", SLUGS)

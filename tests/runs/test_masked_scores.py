@@ -12,8 +12,8 @@ from gym.runs.core.compute import evaluate_document, joined_sentences
 from gym.runs.models import ScoreCache, SuiteRun
 from gym.runs.read import report
 from gym.runs.work import cache, services
-from gym.runs.work.foreground import run_document
 from gym.runs.work.preview import preview
+from gym.runs.work.scoring import run_document
 from models_registry.backends import Backend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 from models_registry.models import RegisteredModel

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from gym.collections.services import make_collection, publish_collection
 from gym.runs.models import SuiteRun
-from gym.runs.read.comparison.selectors import others_on
+from gym.runs.read.comparison_selectors import others_on
 from models_registry.names import told_apart
 from tests.agents.site import make_server
 from tests.agents.site import make_suite as make_agent_suite

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from gym.collections.services import make_collection, publish_collection
-from gym.runs.read.modifier_pairs import pairs_of
+from gym.runs.read.model_profile import pairs_of
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 

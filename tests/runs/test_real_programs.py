@@ -18,8 +18,7 @@ import pytest
 
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, MODELS_DIR
 from gym.runs.core.compute import RunResult, evaluate_document, joined_sentences
-from gym.runs.core.evaluated_suite import evaluated_json
-from gym.runs.core.minimal_pairs import lm_eval_files
+from gym.runs.core.other_programs import evaluated_json, lm_eval_files
 from models_registry.backends import load_backend
 from models_registry.engine import ScoringPolicy
 from suites.formats import PredictionDoc, SuiteDocument, read_suite
@@ -77,35 +76,44 @@ def test_the_real_syntaxgym_finds_the_same_outcomes(slug, tmp_path):
     assert [json.loads(line) for line in done.stdout.splitlines()] == ours
 
 
-@pytest.mark.parametrize(
-    ("name", "good", "bad"),
-    [
-        ("agreement_orc", "match_sing", "mismatch_sing"),
-        ("agreement_simple", "mismatch_plural", "match_plural"),
-    ],
-)
-@pytest.mark.parametrize("join", JOIN_POLICIES)
-def test_the_real_lm_eval_gives_the_same_accuracy(name, good, bad, join, tmp_path):
-    python = other_python("GYM_LM_EVAL_PYTHON")
+def contrast(name: str, good: str, bad: str) -> SuiteDocument:
+    """A demo suite with one prediction: whole sentences of the one condition are likelier than those of the other."""
     path = DATA_DIR / "suites" / f"{name}.json"
     whole = read_suite(path.read_bytes(), path.name)
-    document = SuiteDocument(
+    return SuiteDocument(
         name=whole.name, metric="sum", meta={}, region_names=whole.region_names, conditions=whole.conditions,
         sentences=whole.sentences, predictions=(PredictionDoc(f"(*;%{good}%) < (*;%{bad}%)"),), extra={}, notices=(),
     )  # fmt: skip
-    _, result = run("demo-gpt2", document, ScoringPolicy(bos="always", eos=False, join=join, metric="sum"))
-    for inside, text in lm_eval_files(document, name, 1, join, "http://localhost/").items():
-        (tmp_path / inside).parent.mkdir(exist_ok=True)
-        (tmp_path / inside).write_text(text, encoding="utf-8")
-    task = f"gym_{name}"
+
+
+def test_the_real_lm_eval_gives_the_same_accuracies(tmp_path):
+    """All tasks in one process of lm-eval, which takes longer to start than to score."""
+    python = other_python("GYM_LM_EVAL_PYTHON")
+    ours = {}
+    for name, good, bad in (
+        ("agreement_orc", "match_sing", "mismatch_sing"),
+        ("agreement_simple", "mismatch_plural", "match_plural"),
+    ):
+        document = contrast(name, good, bad)
+        for join in JOIN_POLICIES:
+            policy = ScoringPolicy(bos="always", eos=False, join=join, metric="sum")
+            _, result = run("demo-gpt2", document, policy)
+            task = f"{name}_{join}"
+            ours[f"gym_{task}"] = result.predictions[0].rate
+            for inside, text in lm_eval_files(document, task, 1, join, "http://localhost/").items():
+                place = tmp_path / "tasks" / inside
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
     model = f"pretrained={MODELS_DIR / 'demo-gpt2'},dtype=float32"
-    command = [python, "-m", "lm_eval", "--model", "hf", "--model_args", model, "--include_path", task]
-    command += ["--tasks", task, "--device", "cpu", "--output_path", "out"]
+    command = [python, "-m", "lm_eval", "--model", "hf", "--model_args", model, "--include_path", "."]
+    command += ["--tasks", ",".join(ours), "--device", "cpu", "--output_path", str(tmp_path / "out")]
     env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    tasks = tmp_path / "tasks"  # a task finds its items below the folder that lm-eval is started in
+    done = subprocess.run(command, cwd=tasks, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     (found,) = Path(tmp_path / "out").rglob("results_*.json")
-    accuracy = json.loads(found.read_text())["results"][task]["acc,none"]
-    assert accuracy == pytest.approx(result.predictions[0].rate)
-    if join == "none":  # words without blanks are other tokens, so that some items hold and some fail
-        assert 0 < accuracy < 1
+    theirs = json.loads(found.read_text())["results"]
+    assert {task: theirs[task]["acc,none"] for task in ours} == pytest.approx(ours)
+    for name in ("agreement_orc", "agreement_simple"):
+        # Words without blanks are other tokens, so that some items hold and some fail.
+        assert 0 < ours[f"gym_{name}_none"] < 1

@@ -76,10 +76,14 @@ def test_the_command_of_the_page_gives_its_numbers(
         page.context["results"], here["predictions"], told["predictions"], strict=True
     ):
         result = shown.result
-        assert (row["passed"], row["total"], row["ties"]) == (result.passed, result.total, result.ties)
-        assert row["interval"] == pytest.approx([result.ci_low, result.ci_high])
+        assert (row["n_passed"], row["n_items"], row["n_ties"]) == (
+            result.n_passed,
+            result.n_items,
+            result.n_ties,
+        )
+        assert [row["ci_low"], row["ci_high"]] == pytest.approx([result.ci_low, result.ci_high])
         assert row["chance"] == result.chance
-        assert row["mean_margin"] == pytest.approx(shown.margin.mean, abs=1e-3)
+        assert row["mean_margin"] == pytest.approx(shown.margin.mean_margin, abs=1e-3)
         assert row["outcomes"] == other["outcomes"]
     assert bits_of(here) == pytest.approx(bits_of(told), abs=1e-3)
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from gym.collections.services import make_collection
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.options import read_options
+from gym.runs.read.leaderboard.model import read_options
 from gym.runs.read.model_profile import checkpoints, robustness
 from suites import services as suites
 from suites.formats import read_suite

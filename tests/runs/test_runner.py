@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from gym.jobs import lacking
+from gym.jobs import fairness
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache
 from gym.runs.work import services
@@ -85,7 +85,7 @@ def test_a_model_that_broke_meanwhile_is_not_run(queued):
 
 
 def test_a_run_waits_for_a_worker_with_the_files_and_the_queue_names_them(client, people, monkeypatch):
-    monkeypatch.setattr(lacking, "_until", {})
+    monkeypatch.setattr(fairness, "_lacking_until", {})
     run = services.queue_run(
         make_revision(people.alice), model_without_files(people.alice), actor=people.alice
     )
@@ -98,7 +98,7 @@ def test_a_run_waits_for_a_worker_with_the_files_and_the_queue_names_them(client
 
 
 def test_the_queue_does_not_tell_strangers_about_the_files_of_a_private_model(client, people, monkeypatch):
-    monkeypatch.setattr(lacking, "_until", {})
+    monkeypatch.setattr(fairness, "_lacking_until", {})
     model = model_without_files(people.alice, visibility="private")
     services.queue_run(make_revision(people.alice), model, actor=people.alice)
     run_pending()

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache
-from gym.runs.work import cache, cache_budget
+from gym.runs.work import cache
 from gym.runs.work.services import queue_run
 from models_registry.engine import ScoringFailure
 from tests.factories import make_model, make_revision
@@ -29,7 +29,7 @@ def test_what_was_read_longest_ago_goes_first(settings):
     fill("old", 3, 30)
     fill("new", 3, 2)
     settings.GYM_SCORE_CACHE_SENTENCES = 4
-    assert cache_budget.trim() == cache_budget.Trimmed(2, 4)
+    assert cache.trim() == cache.Trimmed(2, 4)
     assert ScoreCache.objects.filter(scorer="new").count() == 3
 
 
@@ -37,7 +37,7 @@ def test_reading_counts_as_use(settings):
     [first, *_] = fill("old", 3, 30)
     cache.read("old", [first])
     settings.GYM_SCORE_CACHE_SENTENCES = 1
-    cache_budget.trim()
+    cache.trim()
     assert ScoreCache.objects.get().text_sha256 == cache.text_key(first)
 
 
@@ -50,12 +50,12 @@ def test_reading_again_on_the_same_day_writes_nothing(django_assert_num_queries)
 def test_no_limit_keeps_everything(settings):
     fill("old", 3, 30)
     settings.GYM_SCORE_CACHE_SENTENCES = 0
-    assert cache_budget.trim().removed == 0
-    assert cache_budget.trim(keep=0).left == 0
+    assert cache.trim().removed == 0
+    assert cache.trim(keep=0).left == 0
 
 
 def test_many_go_in_batches_and_stopping_between_them_is_safe(monkeypatch):
-    monkeypatch.setattr(cache_budget, "BATCH", 2)
+    monkeypatch.setattr(cache, "BATCH", 2)
     fill("old", 7, 30)
     told = []
 
@@ -65,7 +65,7 @@ def test_many_go_in_batches_and_stopping_between_them_is_safe(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cache_budget.trim(keep=1, tell=stop)
+        cache.trim(keep=1, tell=stop)
     assert (told, ScoreCache.objects.count()) == ([(2, 6), (4, 6)], 3)
 
 
@@ -75,7 +75,7 @@ def test_scores_of_a_run_under_way_stay_and_the_run_ends_well(people):
     fill("others", 3, 3)
     run.scorer = "mine"
     run.save()
-    assert cache_budget.trim(keep=0) == cache_budget.Trimmed(3, 3)
+    assert cache.trim(keep=0) == cache.Trimmed(3, 3)
     assert set(ScoreCache.objects.values_list("scorer", flat=True)) == {"mine"}
     run_pending()
     run.refresh_from_db()
@@ -89,7 +89,7 @@ def test_results_stay_when_everything_else_goes(people, capsys):
     assert RunChunk.objects.exists()
     call_command("trim_scores", "--keep", "0")
     assert "taken away, 0 left" in capsys.readouterr().out
-    assert cache_budget.drop_spent_chunks() > 0
+    assert cache.drop_spent_chunks() > 0
     assert run.sentence_scores.count() == n > 0
     again = queue_run(run.revision, run.model, actor=people.alice)
     run_pending()

@@ -16,10 +16,10 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.comparability import same_bits
+from gym.runs.read.comparison import same_bits
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
-from models_registry.backends import policies
+from models_registry.backends import base
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import ScoringPolicy, TokenScores
 from suites.formats import write_json
@@ -31,7 +31,7 @@ from tests.runs.test_exports import content_of
 @pytest.fixture
 def blanks(monkeypatch):
     """A model that says how many bits a blank costs after each token: 0, 0.5, 1 and so on."""
-    monkeypatch.delitem(policies._WHITESPACE, "uniform")
+    monkeypatch.delitem(base._NO_WHITESPACE, "uniform")
     score = UniformBackend.score
 
     def with_blanks(self, texts, policy, needed=None):
@@ -234,7 +234,7 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     )
     run_pending()
     result = run.prediction_results.get()
-    assert (result.passed, result.too_close, result.close) == (2, 1, [True, False])
+    assert (result.n_passed, result.n_too_close, result.close) == (2, 1, [True, False])
     page = client.get(run.get_absolute_url() + "?only=close").content.decode()
     assert "1 too close to call" in page
     assert "Item 1</a>" in page
@@ -244,6 +244,6 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     assert [row["too_close"] for row in csv.DictReader(io.StringIO(outcomes))] == ["True", "False"]
     client.force_login(people.alice)
     told = client.get(f"/api/v1/runs/{run.key}/").json()["predictions"][0]
-    assert (told["passed"], told["too_close"]) == (2, 1)
+    assert (told["n_passed"], told["n_too_close"]) == (2, 1)
     board = client.get(reverse("leaderboard-download", args=["long.csv"])).content.decode()
-    assert next(csv.DictReader(io.StringIO(board)))["too_close"] == "1"
+    assert next(csv.DictReader(io.StringIO(board)))["n_too_close"] == "1"

@@ -8,9 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from gym.runs.core.rules import ALL, EACH, FIRST
-from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.home import field_scores, home_table
-from gym.runs.read.leaderboard.options import Options
+from gym.runs.read.leaderboard.build import field_scores, home_table, leaderboard
+from gym.runs.read.leaderboard.model import Options
 from suites import services as suites
 from suites.formats import read_suite
 from tests.factories import AGREEMENT, make_model, make_revision, make_suite, suite_bytes

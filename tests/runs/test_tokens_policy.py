@@ -16,7 +16,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read import report
-from gym.runs.read.comparability import run_differences
+from gym.runs.read.comparison import run_differences
 from gym.runs.work import cache, services
 from models_registry.backends.uniform import UniformBackend
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
@@ -88,7 +88,7 @@ def test_a_run_of_needed_tokens_has_the_regions_of_its_predictions_and_says_what
 def test_outcomes_and_rates_are_those_of_a_run_of_all_tokens(start):
     part, whole = start(NEEDED), start()
     [a], [b] = part.prediction_results.all(), whole.prediction_results.all()
-    assert (a.outcomes, a.passed, a.ci_low, a.ties) == (b.outcomes, b.passed, b.ci_low, b.ties)
+    assert (a.outcomes, a.n_passed, a.ci_low, a.n_ties) == (b.outcomes, b.n_passed, b.ci_low, b.n_ties)
     assert a.margins == pytest.approx(b.margins, abs=1e-5)
 
 
@@ -158,7 +158,7 @@ def test_a_worker_that_stops_anywhere_changes_no_bit(people, calls, revision, mo
 
 @pytest.mark.parametrize("tokens", ["all", "needed"])
 def test_the_command_line_shows_what_the_page_shows(start, model, revision, tokens):
-    from gym.runs.work.foreground import run_document
+    from gym.runs.work.scoring import run_document
     from models_registry.warm import load_pinned
 
     run = start(ScoringPolicy(tokens=tokens))
@@ -198,7 +198,7 @@ def test_what_a_tokenizer_puts_elsewhere_is_scored_whole(start, monkeypatch):
         ]
 
     monkeypatch.setattr(UniformBackend, "score", beside)
-    assert start(NEEDED).prediction_results.get().not_evaluable == 0
+    assert start(NEEDED).prediction_results.get().n_not_evaluable == 0
 
 
 def test_a_formula_about_whole_sentences_needs_every_token(people, start):

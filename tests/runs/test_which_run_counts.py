@@ -15,7 +15,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.policies import departures
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.options import read_options
+from gym.runs.read.leaderboard.model import read_options
 from gym.runs.work import services
 from models_registry.engine import ScoringPolicy
 from tests.factories import AGREEMENT, make_model, make_revision

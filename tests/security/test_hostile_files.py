@@ -13,15 +13,14 @@ from gym.agents.core.archives import ArchiveError, read_archive
 from gym.lib import bounded
 from gym.lib.bounded import Limits, Refused
 from gym.lib.problems import FormatError, Report
-from gym.lmchallenge.core import corpus, lint
+from gym.lmchallenge.core import corpus, corpus_tools
 from gym.lmchallenge.core.errors import CorpusError, LogError
 from gym.lmchallenge.site import services, storage
-from gym.propara.core.answer_files import read_answers
 from gym.propara.core.errors import ProParaError
-from gym.propara.core.submission_files import take_in
+from gym.propara.core.uploads import read_answers, take_in
 from gym.runs.core.uploaded import read_results
 from suites.formats import read_suite
-from suites.new_forms import parts_of, read_file
+from suites.forms import parts_of, read_file
 
 
 class Watched(io.BytesIO):
@@ -172,7 +171,7 @@ def test_what_the_preview_of_a_corpus_keeps_does_not_grow_with_its_lines():
     assert found["tokens"] == 30 * 100_000
     assert len(json.dumps(found)) < 200_000
     short = b"\n".join(json.dumps({**row, "text": ""}).encode() for row in rows)
-    assert len(services.read_corpus(short, "json").found["warnings"]) <= lint.MAX_FINDINGS + 3
+    assert len(services.read_corpus(short, "json").found["warnings"]) <= corpus_tools.MAX_FINDINGS + 3
 
 
 SUITES = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gym import doctor
 from gym.secrets import SecretError, SecretsField, decrypt, encrypt, reveal, sealed
+from tests.factories import make_model
 
 
 def test_what_is_stored_says_nothing():
@@ -53,3 +55,16 @@ def test_without_a_key_of_its_own_the_secret_key_of_the_site_serves(settings):
 
 def test_forms_leave_the_field_out():
     assert SecretsField().editable is False
+
+
+def test_the_doctor_tries_the_key_on_what_is_stored(people, settings):
+    settings.GYM_SECRETS_KEY = "the first key"
+    model = make_model(people.alice, secrets=sealed({}, {"api_key": "sk-1"}))
+    make_model(people.alice, slug="other")
+    assert doctor._secrets() == [(doctor.OK, "1 rows with stored secrets, all readable")]
+    settings.GYM_SECRETS_KEY = "another key"
+    ((kind, said),) = doctor._secrets()
+    assert kind == doctor.BAD
+    assert f"1 of 1 rows cannot be read (model {model.pk}): GYM_SECRETS_KEY" in said
+    settings.GYM_SECRETS_KEY = "another key,the first key"
+    assert doctor._secrets() == [(doctor.OK, "1 rows with stored secrets, all readable")]

@@ -16,7 +16,7 @@ from benchmarks.attacks.schema import NO_LIMITS, attack_there, configuration
 from tests.process.live import LiveSite
 from tests.services.conftest import POSTGRES, execute, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.xdist_group("test_api_fuzz")]
+pytestmark = [pytest.mark.service, pytest.mark.process]
 TIMES = int(os.environ.get("GYM_FUZZ_TIMES", "8"))
 LEAST = {"nobody": 1_000, "staff": 5_000}
 ONLY = os.environ.get("GYM_FUZZ_ONLY", "")
@@ -38,7 +38,9 @@ def site(tmp_path_factory):
 @pytest.mark.parametrize("role", LEAST)
 def test_no_request_finds_an_answer_that_is_not_described(site, role):
     """Who may nothing changes nothing, so that staff find everything there."""
-    config = configuration(role, site.things, times=TIMES, exhaustive=role == "staff", workers=2)
+    # One thread: two threads of Hypothesis import and parse modules at once while these are new to the process, which
+    # fails in CPython 3.11.
+    config = configuration(role, site.things, times=TIMES, exhaustive=role == "staff", workers=1)
     found = attack_there(site.url, config, only=ONLY)
     assert not found.failures, str(found)
     assert ONLY or found.cases.total() >= LEAST[role]

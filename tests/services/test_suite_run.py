@@ -14,7 +14,7 @@ import pytest
 from tests.process.site import Site
 from tests.services.conftest import BROKERS, POSTGRES, execute, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.xdist_group("suite-run")]
+pytestmark = [pytest.mark.service, pytest.mark.process]
 SUITE, MODEL = "npi", "demo-ngram"
 COMBINATIONS = [(database, broker) for database in ("sqlite", "postgresql") for broker in BROKERS]
 

@@ -13,7 +13,7 @@ import pytest
 from tests.process.live import LiveSite
 from tests.services.conftest import POSTGRES, execute, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.xdist_group("test_two_at_once")]
+pytestmark = [pytest.mark.service, pytest.mark.process]
 ROUNDS = 8
 CARDS = {
     "suites/binding/": ("licence", "reference"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from gym.sharing import invitations
 from gym.sharing.selectors import tables
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_suite
@@ -79,3 +80,22 @@ def test_staff_ends_one_place_or_several(staff, people, thing):
     chosen = [thing.collaborations.create(user=user).pk for user in (people.bob, people.dora)]
     staff.post(address(thing), {"action": "delete_selected", "_selected_action": chosen, "post": "yes"})
     assert not thing.collaborations.exists()
+
+
+def test_another_owner_is_one_place_less_and_open_invitations_end(staff, people, thing):
+    """The address of the admin takes a whole form: this one posts what its page shows, with another owner."""
+    invitations.invite(thing, "dora", "edit", actor=people.alice)
+    kind = thing._meta
+    page = reverse(f"admin:{kind.app_label}_{kind.model_name}_change", args=[thing.pk])
+    form = staff.get(page).context["adminform"].form
+    given = {name: "" if value is None else value for name, value in form.initial.items()}
+    management = {
+        f"{prefix}-{name}": 0
+        for prefix in ("collaborations", "entries")
+        for name in ("TOTAL_FORMS", "INITIAL_FORMS")
+    }
+    assert staff.post(page, given | management | {"owner": people.bob.pk}).status_code == 302
+    thing.refresh_from_db()
+    assert thing.owner == people.bob
+    assert not thing.collaborations.exists()
+    assert not thing.invitations.exists()

@@ -12,7 +12,7 @@ from tests.factories import make_suite
 from tests.sharing.worlds import MAKERS, ROOMS, asked, people_page
 
 
-@pytest.mark.parametrize("through", ["page", "api"])
+@pytest.mark.parametrize("through", ["page", "api", "place"])
 def test_a_declined_invitation_is_gone_on_both_sides(client, people, through):
     suite = make_suite(people.alice)
     offer = asked(people, suite)
@@ -21,6 +21,8 @@ def test_a_declined_invitation_is_gone_on_both_sides(client, people, through):
         address = reverse("invitation-decline", args=[offer.pk])
         assert client.post(address).url == reverse("profile")
         assert client.post(address).status_code == 404
+    elif through == "place":
+        assert client.delete(reverse("api-person", args=[suite.slug, "bob"])).status_code == 204
     else:
         assert client.delete(reverse("api-invitation", args=[offer.pk])).status_code == 204
     assert not invitations_of(people.bob)

@@ -6,11 +6,17 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
+from gym.agents.site.services import change_server
+from gym.agents.site.services import save_suite as save_tests
 from gym.conflicts import Conflict
+from gym.lmchallenge.site.services import edit_corpus
+from gym.propara.site.services import edit_answer_set
 from gym.secrets import sealed
 from gym.sharing import invitations, services
 from gym.sharing.models import Invitation
 from gym.sharing.selectors import invitations_of
+from models_registry.services import edit_card as edit_model_card
+from suites.services import edit_card as edit_suite_card
 from tests.agents.site import GOOD, make_server
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_suite
@@ -165,3 +171,61 @@ def test_staff_finds_an_heir_for_what_a_closed_account_left(people):
     suite.refresh_from_db()
     assert suite.owner == people.bob
     assert not suite.collaborations.exists()
+
+
+def edit_suite(suite, alice):
+    edit_suite_card(suite, actor=alice, title="Late")
+
+
+def edit_tests(suite, alice):
+    suite.title = "Late"
+    save_tests(suite, actor=alice)
+
+
+def edit_model(model, alice):
+    edit_model_card(model, actor=alice, name="Late")
+
+
+LATE = {
+    "suite": edit_suite,
+    "agent-suite": edit_tests,
+    "model": edit_model,
+    "propara": lambda thing, alice: edit_answer_set(thing, actor=alice, title="Late"),
+    "lmc-corpus": lambda thing, alice: edit_corpus(thing, actor=alice, title="Late"),
+}
+
+
+@pytest.mark.parametrize("prefix", list(LATE))
+def test_a_card_that_was_read_before_leaves_the_new_owner_in_place(people, prefix):
+    thing = shared(people, prefix)
+    offer = offered(people, thing)
+    seen = type(thing).objects.get(pk=thing.pk)
+    invitations.accept(offer, actor=people.bob)
+    LATE[prefix](seen, people.alice)
+    thing.refresh_from_db()
+    assert thing.owner == people.bob
+    assert "Late" in (getattr(thing, "title", ""), getattr(thing, "name", ""))
+
+
+def test_secrets_that_come_after_the_hand_over_are_refused(people):
+    suite = make_tests(people.alice, "manners", {"hello": GOOD}, visibility="private")
+    server = make_server(people.alice, "keyed", visibility="private")
+    for thing in (suite, server.model):
+        thing.collaborations.create(user=people.bob, role="edit")
+    seen_suite = type(suite).objects.get(pk=suite.pk)
+    seen_server = type(server).objects.select_related("model").get(pk=server.pk)
+    for thing in (suite, server.model):
+        invitations.accept(offered(people, thing), actor=people.bob)
+    with pytest.raises(Conflict):
+        save_tests(seen_suite, actor=people.alice, variables={"API_KEY": "s3cret"})
+    with pytest.raises(Conflict):
+        change_server(
+            seen_server,
+            actor=people.alice,
+            url=server.url,
+            chat_model="",
+            secret_headers={"Authorization": "x"},
+        )
+    suite.refresh_from_db()
+    server.refresh_from_db()
+    assert (suite.variables, server.secrets) == ({}, {})

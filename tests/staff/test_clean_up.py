@@ -13,7 +13,7 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
-from gym.staff import cleaning, services
+from gym.staff import actors, services
 from suites.models import Suite
 from tests.factories import make_model, make_revision
 from tests.permissions.test_every_url import upload
@@ -89,7 +89,7 @@ def test_old_jobs_go_unless_they_say_why_something_has_no_result(people, runs):
 
 
 def test_plans_of_runs_without_a_job_are_still_tidied_up(people, runs):
-    from gym.runs.work.cache_budget import spent_chunks
+    from gym.runs.work.cache import spent_chunks
 
     found = spent_chunks().count()
     assert found
@@ -140,7 +140,7 @@ def test_only_staff_cleans_up_and_nothing_young(people):
     for days, what in ((29, ["jobs"]), (365, []), (365, ["jobs", "suites"])):
         with pytest.raises(ValidationError):
             services.ask_to_clean_up(days, what, actor=people.staff)
-    assert cleaning.old_runs(timezone.now()).count() == 0
+    assert actors.old_runs(timezone.now()).count() == 0
 
 
 def test_the_api_looks_and_deletes(client, people, runs):

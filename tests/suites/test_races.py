@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
+from django.db.models import F
 
-from suites import drafts, services
+from suites import drafts, selectors, services
 from suites.formats import read_suite
 from suites.models import FrozenRevision, Suite, SuiteRevision
 from suites.selectors import document_of, findings_of
@@ -52,6 +54,22 @@ def test_a_draft_that_is_edited_between_its_row_and_its_sentences_is_read_again(
     assert "renamed" not in row.condition_names
     findings_of(row)
     assert document_of(row) == document_of(Suite.objects.get(pk=suite.pk).draft)
+
+
+def test_a_draft_that_never_stops_changing_is_locked_for_the_last_reading(people, monkeypatch):
+    row = make_suite(people.alice, frozen=False).draft
+    readings = []
+
+    def read_and_change(revision):
+        readings.append(connection.in_atomic_block and len(connection.savepoint_ids))
+        SuiteRevision.objects.filter(pk=row.pk).update(edits=F("edits") + 1)
+        return plain(revision)
+
+    plain = selectors._document_as_it_is
+    monkeypatch.setattr(selectors, "_document_as_it_is", read_and_change)
+    assert document_of(row).sentences
+    assert len(readings) == selectors.READINGS + 1
+    assert readings[-1] > readings[0]
 
 
 def test_a_draft_that_is_discarded_between_its_row_and_its_sentences_reads_as_nothing(people):

@@ -9,8 +9,8 @@ import pytest
 from gym.jobs.testing import run_pending
 from gym.runs.work import services as runs
 from suites import services
-from suites.filters import SuiteFilter
 from suites.models import Suite
+from suites.selectors import SuiteFilter
 from tests.factories import make_model, make_revision, make_suite
 
 LIST = "/suites/"

@@ -1,4 +1,4 @@
-"""A test case as form fields, and the case that the fields make. Pure.
+"""A test case as form fields, the case that the fields make, and its text. Pure.
 
 Objects (metadata, private data, response) are fields in HOCON, without the outer braces. A field that was not changed
 keeps its value, so that opening and saving a form changes nothing.
@@ -6,11 +6,12 @@ keeps its value, so that opening and saving a form changes nothing.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gym.agents.core.cases import write_fields
 from gym.agents.core.hocon import HoconError, read
 
 Fields = Mapping[str, str]
@@ -100,17 +101,20 @@ def _read(name: str, given: str, place: str, problems: list[str]) -> Any:
     if not given.strip():
         return _ABSENT
     if name in OBJECTS:
-        return _object(given, place, problems)
-    readers: dict[str, Callable[[str], Any]] = {"connections": _connections, "timeout_in_seconds": _number}
+        return _read_object(given, place, problems)
+    readers: dict[str, Callable[[str], Any]] = {
+        "connections": _read_connections,
+        "timeout_in_seconds": _read_number,
+    }
     return given if name == "text" else readers.get(name, str)(given.strip())
 
 
-def _connections(text: str) -> Any:
+def _read_connections(text: str) -> Any:
     names = [part.strip() for part in text.split(",") if part.strip()]
     return names[0] if len(names) == 1 else names
 
 
-def _object(text: str, place: str, problems: list[str]) -> Any:
+def _read_object(text: str, place: str, problems: list[str]) -> Any:
     try:
         value = read(text).value
     except HoconError as error:
@@ -122,7 +126,7 @@ def _object(text: str, place: str, problems: list[str]) -> Any:
     return value
 
 
-def _number(text: str) -> Any:
+def _read_number(text: str) -> Any:
     """A number if it is one; else the text, which the reader of cases rejects."""
     if text.isdecimal() and len(text) < 10:
         return int(text)
@@ -131,3 +135,64 @@ def _number(text: str) -> Any:
     except ValueError:
         return text
     return value if math.isfinite(value) else text
+
+
+# --- the text: reading it gives the same values ---
+
+PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+WIDTH = 90
+
+
+def write_case(value: dict[str, Any]) -> str:
+    return _object(value, 0) + "\n"
+
+
+def write_fields(value: dict[str, Any]) -> str:
+    """Without the outer braces, and not indented, because white space inside triple quotes is part of the text."""
+    return "\n".join(_field(key, below, 0) for key, below in value.items())
+
+
+def _value(value: Any, level: int) -> str:
+    if isinstance(value, dict):
+        return _object(value, level)
+    if isinstance(value, list):
+        return _list(value, level)
+    if (
+        isinstance(value, str)
+        and "\n" in value
+        and '"' not in value[-1:]
+        and '"""' not in value
+        and _whole(value)
+    ):
+        return f'"""{value}"""'
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _whole(text: str) -> bool:
+    """May this text stand as it is between triple quotes?"""
+    return all(sign >= " " or sign in "\n\t" for sign in text) and not text.startswith('"')
+
+
+def _object(value: dict[str, Any], level: int) -> str:
+    if not value:
+        return "{}"
+    indent = "  " * (level + 1)
+    lines = [indent + _field(key, below, level + 1) for key, below in value.items()]
+    return "{\n" + "\n".join(lines) + "\n" + "  " * level + "}"
+
+
+def _field(key: str, value: Any, level: int) -> str:
+    return f"{_key(key)}: {_value(value, level)}"
+
+
+def _list(value: list[Any], level: int) -> str:
+    parts = [_value(below, level + 1) for below in value]
+    line = f"[{', '.join(parts)}]"
+    if "\n" not in line and len(line) < WIDTH:
+        return line
+    indent = "  " * (level + 1)
+    return "[\n" + "".join(f"{indent}{part}\n" for part in parts) + "  " * level + "]"
+
+
+def _key(key: str) -> str:
+    return key if PLAIN_KEY.fullmatch(key) and key != "include" else json.dumps(key, ensure_ascii=False)

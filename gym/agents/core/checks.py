@@ -11,10 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gym.agents.core.cases import Check, Reading
-from gym.agents.core.cases.model import ORDERED
-from gym.agents.core.cases.notes import kind
-from gym.agents.core.cases.response import SPECIAL
+from gym.agents.core.case_reader import SPECIAL, kind
+from gym.agents.core.cases import ORDERED, Check, Reading
 
 Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")

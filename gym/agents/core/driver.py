@@ -16,17 +16,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gym.agents.core.cases import Interaction, Reading, TestCase
-from gym.agents.core.cases.model import UNSUPPORTED
+from gym.agents.core.cases import UNSUPPORTED, Interaction, Reading, TestCase
 from gym.agents.core.protocol import Answer, request_body
-from gym.agents.core.redact import Redactor, redactor, tested_only
+from gym.agents.core.redact import Redactor, messages_kept, redactor, tested_only
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
 from gym.agents.core.scoring import BROKEN_OFF, Judge, breaks_off, cleaned, cleaned_turn, score_turn
 from gym.agents.core.transport import Deadline, Transport, TransportError, ask, earliest
-from gym.agents.core.truncation import messages_kept
 
 USER_ID = "lm-gym"
 """Sent by the reference-compatible reading for a case without metadata."""
+POLL = 0.2
+"""Seconds between two looks at `stop` and `tick`."""
 NO_INTERACTIONS = "There are no interactions."
 NO_CONNECTIONS = "There are no connections."
 NOT_SENT = {
@@ -223,7 +223,6 @@ def run_iterations(
     stop: Callable[[], bool] = lambda: False,
     spent: float = 0.0,
     tick: Callable[[], None] = lambda: None,
-    poll: float = 0.2,
 ) -> Iterator[IterationResult]:
     """Run these iterations, several at a time, and yield them as they end.
 
@@ -253,7 +252,7 @@ def run_iterations(
                 yield from _never_made(waiting, known)
                 return
             try:
-                result = results.get(timeout=poll)
+                result = results.get(timeout=POLL)
             except queue.Empty:
                 if stop():
                     return
@@ -299,17 +298,10 @@ def run_case(
     transport: Transport,
     judge: Judge | None = None,
     options: Options = Options(),
-    *,
-    stop: Callable[[], bool] = lambda: False,
 ) -> CaseResult:
     """All iterations of a case, in their order."""
-    numbers = range(1, case.ratio.iterations + 1)
-    found = list(run_iterations(case, transport, judge, options, numbers=numbers, stop=stop))
-    return summarise(case, options, found)
-
-
-def summarise(case: TestCase, options: Options, iterations: Iterable[IterationResult]) -> CaseResult:
-    ordered = tuple(sorted(iterations, key=lambda iteration: iteration.number))
     asked = case.ratio.iterations
+    made = run_iterations(case, transport, judge, options, numbers=range(1, asked + 1))
+    ordered = tuple(sorted(made, key=lambda iteration: iteration.number))
     early_stop = options.early_stop and asked > 1
     return CaseResult(case.agent, case.ratio, options.reading, ordered, asked, early_stop=early_stop)

@@ -19,9 +19,8 @@ from itertools import count
 from typing import Any, Literal, Protocol
 
 from gym.agents.core.protocol import Answer, request_body
-from gym.agents.core.redact import redactor
+from gym.agents.core.redact import cut, redactor
 from gym.agents.core.transport import Deadline, Transport, TransportError, ask
-from gym.agents.core.truncation import cut
 
 Word = Literal["pass", "fail", "error"]
 PROMPT_VERSION = "2"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb
 from statistics import fmean
 
-from gym.lib.stats import score_interval
+from gym.lib.stats import mcnemar_p, score_interval
 from gym.lib.stats.intervals import Interval, wilson
 
 
@@ -108,6 +108,11 @@ class Evidence:
     @property
     def rate(self) -> float | None:
         return self.passed / self.n if self.n else None
+
+    @property
+    def ends(self) -> tuple[float, float] | tuple[None, None]:
+        """Of the interval, where there is one."""
+        return (self.interval.low, self.interval.high) if self.interval else (None, None)
 
     @property
     def apart(self) -> str:
@@ -235,7 +240,4 @@ def compare_paired(pairs: Sequence[tuple[bool, bool]], *, early_stop: bool = Fal
     difference = (second[0] - first[0]) / n
     if early_stop:
         return Comparison(first, second, difference, None, EARLY, changed)
-    from scipy.stats import binomtest
-
-    p = float(binomtest(changed[0], sum(changed)).pvalue) if any(changed) else 1.0
-    return Comparison(first, second, difference, p, MCNEMAR, changed)
+    return Comparison(first, second, difference, mcnemar_p(*changed), MCNEMAR, changed)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gym.agents.core.redact import cut
 from gym.agents.core.results import is_amount
-from gym.agents.core.truncation import cut
 from gym.net.answers import STRICT
 
 MAX_LINE = 4_000_000
@@ -82,10 +82,10 @@ def chat_context(origin: list[dict[str, Any]], turns: Iterable[tuple[str, str]])
     return {"chat_histories": [{"origin": origin, "messages": messages}]}
 
 
-def depth_of(value: Any, limit: int = MAX_DEPTH) -> int:
-    """How deep JSON is nested, up to `limit + 1`. Not recursive."""
+def is_too_deep(value: Any) -> bool:
+    """Is JSON nested in more than MAX_DEPTH levels? Not recursive."""
     depth, layer = 0, [value]
-    while layer and depth <= limit:
+    while layer and depth <= MAX_DEPTH:
         layer = [
             below
             for item in layer
@@ -93,7 +93,7 @@ def depth_of(value: Any, limit: int = MAX_DEPTH) -> int:
             for below in (item.values() if isinstance(item, dict) else item)
         ]
         depth += 1
-    return depth
+    return depth > MAX_DEPTH
 
 
 def loads(text: str) -> Any:
@@ -104,7 +104,7 @@ def loads(text: str) -> Any:
         raise ProtocolError("JSON is nested too deep.") from None
     except ValueError as error:
         raise ProtocolError(f"This is no JSON: {str(error)[:100]}.") from None
-    if depth_of(value) > MAX_DEPTH:
+    if is_too_deep(value):
         raise ProtocolError("JSON is nested too deep.")
     return value
 
@@ -211,7 +211,7 @@ def _side_by_side(text: str) -> list[Any]:
                 at += 1
     except (ValueError, RecursionError):
         return []
-    return values if depth_of(values) <= MAX_DEPTH else []
+    return [] if is_too_deep(values) else values
 
 
 def _kind(message: dict[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""Hiding what must not be stored: secrets in any text, and private data that are not tested. Pure."""
+"""What a transcript holds of an answer: without secrets and untested private data, and not too long. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -114,3 +114,44 @@ def hides(value: Any) -> bool:
 def mentions(marker: str, value: Any) -> bool:
     """Is the marker anywhere in this stored value, also within a text?"""
     return marker in json.dumps(value, ensure_ascii=False)
+
+
+# --- truncation; truncated texts say so ---
+
+MAX_TEXT = 20_000
+"""Characters of a text, or of a value as JSON."""
+MAX_ALL = 500_000
+"""Characters of all messages of one answer, as JSON."""
+
+
+def cut(text: str, limit: int = MAX_TEXT) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text) - limit:,} more characters are not kept)"
+
+
+def bounded(value: Any) -> Any:
+    """A JSON value; one that is too long becomes the beginning of its JSON text."""
+    if isinstance(value, str):
+        return cut(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    written = json.dumps(value, ensure_ascii=False)
+    return value if len(written) <= MAX_TEXT else cut(written)
+
+
+def messages_kept(messages: Sequence[dict[str, Any]], left_out: int = 0) -> tuple[dict[str, Any], ...]:
+    """The first messages, up to MAX_ALL. `left_out`: how many are missing already."""
+    kept: list[dict[str, Any]] = []
+    room = MAX_ALL
+    for message in messages:
+        shown = {key: bounded(value) for key, value in message.items()}
+        room -= len(json.dumps(shown, ensure_ascii=False))
+        if room < 0:
+            break
+        kept.append(shown)
+    left_out += len(messages) - len(kept)
+    if left_out:
+        what = "message of this answer is" if left_out == 1 else "messages of this answer are"
+        kept.append({"type": "NOTE", "origin": [], "text": f"{left_out:,} more {what} not kept."})
+    return tuple(kept)

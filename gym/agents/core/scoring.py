@@ -7,14 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gym.agents.core.cases import Check, Interaction, Reading, TestCase
-from gym.agents.core.cases.model import ORDERED
+from gym.agents.core.cases import ORDERED, Check, Interaction, Reading, TestCase
 from gym.agents.core.checks import MISSING, Outcome, Verdict, apply_check, skipped_by, value_at
 from gym.agents.core.llm_judge import Opinion
-from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, hides, mentions
+from gym.agents.core.redact import HIDDEN, HIDDEN_NUMBER, Redactor, bounded, cut, hides, mentions
 from gym.agents.core.results import CheckResult, IterationResult, TurnResult, outcome_of
 from gym.agents.core.transport import Deadline
-from gym.agents.core.truncation import bounded, cut
 
 UNTOLD = "What is hidden in the transcript cannot be compared like this: run the case again."
 MAX_ERROR = 2_000

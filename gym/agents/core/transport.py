@@ -1,15 +1,28 @@
-"""How to talk to an agent: the interface of a transport, deadlines, one request and its answer. Pure."""
+"""How to talk to an agent: over HTTP (through gym.net), by a chat endpoint, or to a language model; deadlines. Pure."""
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+from urllib.parse import quote, urlsplit
 
-from gym.agents.core.protocol import Answer, AnswerReader, ProtocolError
+from gym import net
+from gym.agents.core.protocol import (
+    MAX_BYTES,
+    MAX_LINE,
+    Answer,
+    AnswerReader,
+    ProtocolError,
+    chat_context,
+    history_of,
+)
+from gym.agents.core.redact import redactor
 
 Trouble = Literal[
     "timeout",
@@ -115,3 +128,212 @@ def ask(
         return reader.finish()
     except ProtocolError as error:
         raise TransportError("protocol", str(error)) from None
+
+
+# --- an agent server, over HTTP ---
+
+SMALL = 2_000_000
+TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
+    (net.TimedOut, "timeout"),
+    (net.TooLarge, "too-large"),
+    (net.HTTPStatus, "status"),
+    (net.BadAnswer, "encoding"),
+    (net.Refused, "refused"),
+    (net.Unreachable, "unreachable"),
+)
+
+
+class HTTPTransport:
+    """One agent server. `headers` go with every request; `secrets` are the secret values among them. `policy` makes a
+    NetPolicy from limits, such as gym.way_out.net_policy."""
+
+    unsent: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        policy: Callable[..., net.NetPolicy],
+        headers: Mapping[str, str] | None = None,
+        secrets: tuple[str, ...] = (),
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.scheme = urlsplit(url).scheme
+        self.policy = policy
+        self.headers = dict(headers or {})
+        self.secrets = secrets
+
+    def chat(
+        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
+    ) -> Iterator[bytes]:
+        address = f"{self.url}/api/v1/{quote(agent, safe='/')}/streaming_chat"
+        policy = self.policy(
+            seconds=max(0.05, deadline.left), max_bytes=MAX_BYTES, max_line_bytes=MAX_LINE, redirects=0
+        )
+        # The server's own headers win, so that a case cannot replace a secret header.
+        given = _merged(headers, self.headers)
+        try:
+            with net.stream_lines("POST", address, headers=given, json=body, policy=policy) as lines:
+                for line in lines:
+                    yield line + b"\n"
+        except net.NetError as error:
+            raise self._named(error, deadline) from None
+
+    def get(self, path: str, deadline: Deadline) -> Any:
+        return self._json("GET", path, deadline)
+
+    def _json(self, method: str, path: str, deadline: Deadline, **more: Any) -> Any:
+        policy = self.policy(seconds=max(0.05, deadline.left), max_bytes=SMALL, redirects=0)
+        try:
+            answer = net.request(method, self.url + path, headers=self.headers, policy=policy, **more)
+            return answer.raise_for_status().json()
+        except net.NetError as error:
+            raise self._named(error, deadline) from None
+
+    def _named(self, error: net.NetError, deadline: Deadline) -> TransportError:
+        trouble: Trouble = next((name for kind, name in TROUBLES if isinstance(error, kind)), "unreachable")
+        if trouble == "timeout":
+            return deadline.error()
+        message = error.unnamed if isinstance(error, net.NotAdmitted) else self._without_address(str(error))
+        if isinstance(error, net.HTTPStatus) and error.status == 404:
+            message = "The server has no such agent (404)."
+        return TransportError(trouble, redactor(self.secrets)(message))
+
+    def _without_address(self, message: str) -> str:
+        """Results are shown to people who may not see the server's address."""
+        parts = urlsplit(self.url)
+        for known in (self.url, f"{parts.scheme}://{parts.netloc}", parts.netloc, parts.hostname or ""):
+            if known:
+                place = rf"(?<![\w.-]){re.escape(known)}(?![\w-])[^\s,;]*?(?=[.,;]?(?:\s|$))"
+                message = re.sub(place, "the server", message, flags=re.IGNORECASE)
+        return message[:1].upper() + message[1:]
+
+
+def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
+    """Headers of both, the second winning whatever the case of the names."""
+    taken = {name.lower() for name in second}
+    return {**{name: value for name, value in first.items() if name.lower() not in taken}, **second}
+
+
+def server_address_problem(url: str) -> str:
+    """What is wrong with the address of a server, in words; empty when it can be tried."""
+    try:
+        parts = urlsplit(url)
+        port_ok = parts.port is None or 0 < parts.port < 65536
+    except ValueError:
+        return "This is not an address of the web."
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
+        return "The address begins with http:// or https:// and names a host, such as https://agents.example.org:8080."
+    if parts.username or parts.password:
+        return "Put keys into headers as secrets, not into the address."
+    if parts.query or parts.fragment:
+        return "The address ends before ? and #."
+    return ""
+
+
+# --- chat endpoints and language models: their answers as the stream of JSON lines of an agent server ---
+
+
+def lines_for(agent: str, body: dict[str, Any], answer: str, tokens: Mapping[str, Any]) -> Iterator[bytes]:
+    """What an agent server would have sent."""
+    text = body["user_message"]["text"]
+    origin = [{"tool": agent, "instantiation_index": 1}]
+    context = chat_context(origin, [*history_of(body.get("chat_context")), ("HUMAN", text), ("AI", answer)])
+    told = [{"type": "HUMAN", "text": text, "origin": origin}]
+    if tokens:
+        told.append({"type": "AGENT", "text": "", "origin": origin, "structure": dict(tokens)})
+    told.append({"type": "AGENT_FRAMEWORK", "text": answer, "origin": origin, "chat_context": context})
+    for line in told:
+        yield json.dumps({"response": line}).encode() + b"\n"
+
+
+class ChatTransport(HTTPTransport):
+    """An OpenAI-compatible chat endpoint: `url` ends before /chat/completions. Without `chat_model` the case's agent
+    names the model. Private data and metadata are not sent: such an endpoint has no place for them."""
+
+    unsent = ("sly_data", "metadata")
+
+    def __init__(self, url: str, chat_model: str = "", **more: Any) -> None:
+        super().__init__(url, **more)
+        self.chat_model = chat_model
+
+    def chat(
+        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
+    ) -> Iterator[bytes]:
+        text = body["user_message"]["text"]
+        if text is None:
+            yield b"{}\n"
+            return
+        roles = {"HUMAN": "user", "AI": "assistant"}
+        said = [*history_of(body.get("chat_context")), ("HUMAN", text)]
+        messages = [{"role": roles.get(kind, "user"), "content": told} for kind, told in said]
+        sent = {"model": self.chat_model or agent, "messages": messages, "stream": False}
+        answer, tokens = read_completion(self._json("POST", "/chat/completions", deadline, json=sent))
+        yield from lines_for(agent, body, answer, tokens)
+
+    def get(self, path: str, deadline: Deadline) -> Any:
+        """The list of models stands for the list of agents; there is no more to know."""
+        if path in ("/", "/healthz"):
+            return {"service": "chat", "status": "ok", "versions": {}}
+        if path == "/api/v1/list":
+            models = super().get("/models", deadline)
+            rows = models.get("data", []) if isinstance(models, dict) else []
+            names = [str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row]
+            return {"agents": [{"agent_name": name, "description": ""} for name in names]}
+        raise TransportError("status", "A chat endpoint does not tell this.")
+
+
+def read_completion(given: Any) -> tuple[str, dict[str, Any]]:
+    """Text and token counts of a chat completion. Raises TransportError."""
+    try:
+        answer = given["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        raise TransportError("protocol", "The answer is no chat completion.") from None
+    if not isinstance(answer, str):
+        raise TransportError("protocol", "The chat completion has no text.")
+    usage = given.get("usage")
+    keys = ("prompt_tokens", "completion_tokens", "total_tokens")
+    counts = (
+        {key: usage[key] for key in keys if isinstance(usage.get(key), int)}
+        if isinstance(usage, dict)
+        else {}
+    )
+    return answer, counts
+
+
+class ContinuingTransport:
+    """A language model that continues what was said: no instructions, no roles, a line per turn.
+
+    continue_text: (text, seconds left) -> (continuation, tokens read, tokens written). One request at a time.
+    """
+
+    secrets: tuple[str, ...] = ()
+    unsent = ("sly_data", "metadata")
+    scheme = ""
+
+    def __init__(self, name: str, continue_text: Callable[[str, float], tuple[str, int, int]]) -> None:
+        self.name = name
+        self.continue_text = continue_text
+        self._one_at_a_time = threading.Lock()
+
+    def chat(
+        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
+    ) -> Iterator[bytes]:
+        text = body["user_message"]["text"]
+        if text is None:
+            yield b"{}\n"
+            return
+        said = "\n".join([*(told for _, told in history_of(body.get("chat_context"))), text])
+        with one_at_a_time(self._one_at_a_time, deadline.check):
+            answer, read, written = self.continue_text(said, deadline.left)
+        if deadline.passed:
+            raise deadline.error()
+        tokens = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        yield from lines_for(agent, body, answer, tokens)
+
+    def get(self, path: str, deadline: Deadline) -> Any:
+        if path in ("/", "/healthz"):
+            return {"service": "model", "status": "ok", "versions": {}}
+        if path == "/api/v1/list":
+            return {"agents": [{"agent_name": self.name, "description": "continues what it is told"}]}
+        raise TransportError("status", "A model does not tell this.")

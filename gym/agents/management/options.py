@@ -14,15 +14,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym import net
 from gym.agents.core.archives import SUFFIXES
-from gym.agents.core.cases import CaseError, Problem, Reading, TestCase, read_case
+from gym.agents.core.case_reader import read_case
+from gym.agents.core.cases import CaseError, Problem, TestCase
 from gym.agents.core.driver import Options
 from gym.agents.core.embedded import EmbeddedTransport
 from gym.agents.core.hocon import MAX_BYTES
-from gym.agents.core.http_transport import HTTPTransport, server_address_problem
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from gym.agents.core.results import CaseResult
-from gym.agents.core.transport import Transport
+from gym.agents.core.transport import HTTPTransport, Transport, server_address_problem
 
 EMBEDDED = "embedded"
 WRONG = 2
@@ -138,13 +138,9 @@ def secrets(given: dict[str, Any]) -> list[str]:
     return [*variables(given).values(), *(word for value in sent for word in header_words(value))]
 
 
-def reading(given: dict[str, Any]) -> Reading:
-    return "reference-compatible" if given["reference_compatible"] else "document"
-
-
 def options(given: dict[str, Any], **more: Any) -> Options:
     return Options(
-        reading=reading(given),
+        reading="reference-compatible" if given["reference_compatible"] else "document",
         parallel=max(1, given["parallel"]),
         request_seconds=given["seconds"],
         secrets=tuple(secrets(given)),

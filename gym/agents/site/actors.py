@@ -14,12 +14,12 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from gym.agents.core.assessor import samples_of
-from gym.agents.core.cases import CaseError, TestCase, look_at, read_case
+from gym.agents.core.assessor import Choice, Known, choices, chooser, samples_of
+from gym.agents.core.case_reader import look_at, read_case
+from gym.agents.core.cases import CaseError, TestCase
 from gym.agents.core.driver import Options, run_iterations
-from gym.agents.core.failure_naming import Choice, Known, choices, chooser
 from gym.agents.core.llm_judge import AgentJudge
-from gym.agents.core.protocol import MAX_DEPTH, depth_of
+from gym.agents.core.protocol import is_too_deep
 from gym.agents.core.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from gym.agents.core.results import IterationResult
 from gym.agents.core.scoring import rescore
@@ -91,7 +91,7 @@ def ask_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
 
     def get(path: str) -> Any:
         told = transport.get(path, deadline)
-        if depth_of(told) > MAX_DEPTH:
+        if is_too_deep(told):
             raise TransportError("protocol", "The server's JSON is nested too deep.")
         return clean(told)
 

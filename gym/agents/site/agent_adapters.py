@@ -9,13 +9,19 @@ from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
 from gym.agents.core.cases import Reading
-from gym.agents.core.chat_transport import ChatTransport, ContinuingTransport
 from gym.agents.core.embedded import EmbeddedServer, EmbeddedTransport
-from gym.agents.core.http_transport import HTTPTransport
 from gym.agents.core.llm_judge import AgentJudge, Asked, SurprisalJudge, VotingJudge
-from gym.agents.core.protocol import MAX_DEPTH, depth_of
+from gym.agents.core.protocol import is_too_deep
 from gym.agents.core.redact import header_words, redactor
-from gym.agents.core.transport import Deadline, Transport, TransportError, one_at_a_time
+from gym.agents.core.transport import (
+    ChatTransport,
+    ContinuingTransport,
+    Deadline,
+    HTTPTransport,
+    Transport,
+    TransportError,
+    one_at_a_time,
+)
 from gym.agents.models import ARROW, AgentServer, AgentSuite
 from gym.secrets import reveal
 from gym.way_out import net_policy
@@ -58,7 +64,7 @@ def ask_version(transport: Transport) -> str | None:
         health = transport.get("/healthz", Deadline(time.monotonic() + VERSION_SECONDS, "The question"))
     except TransportError:
         return None
-    return version_in(redactor(transport.secrets)(health)) if depth_of(health) <= MAX_DEPTH else None
+    return None if is_too_deep(health) else version_in(redactor(transport.secrets)(health))
 
 
 def headers_hidden(server: AgentServer) -> tuple[str, ...]:

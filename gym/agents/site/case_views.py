@@ -14,9 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.agents.core.archives import file_of
-from gym.agents.core.case_form import EMPTY_TURN, MAX_TURNS, TOP, TURN, document_of, fields_of
-from gym.agents.core.cases import Problem, TestCase, write_case
-from gym.agents.core.cases.model import FILTERS
+from gym.agents.core.case_form import EMPTY_TURN, MAX_TURNS, TOP, TURN, document_of, fields_of, write_case
+from gym.agents.core.cases import FILTERS, Problem, TestCase
 from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.site import permissions, selectors, services
 from gym.agents.site.charts import case_trend

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from django.db.models import Q, QuerySet
 from django.utils.timezone import localtime
 
+from gym.accounts.models import AnyUser
 from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
 from gym.agents.site import selectors
@@ -19,11 +19,6 @@ from gym.lib.charts.svg import Markup
 from gym.lib.charts.xy import Point, xy_chart
 from gym.runs.pages.figures import Figure
 from models_registry.names import tell_apart
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
 
 SUITE_TREND = "agent-suite-trend"
 RUNS_AT_MOST = 60
@@ -88,8 +83,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
         RowMark(
             f"{when} · {row.run.server.model.label}",
             found.rate,
-            found.interval.low if found.interval else None,
-            found.interval.high if found.interval else None,
+            *found.ends,
             found.required,
             agents.index(row.run.server.model.label),
             f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
@@ -121,14 +115,10 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
 
 
 def _numbers(found: Evidence) -> tuple[float | None, ...]:
-    interval = found.interval
-    return (
-        found.passed, found.n, found.errors, found.rate,
-        interval.low if interval else None, interval.high if interval else None, found.required,
-    )  # fmt: skip
+    return (found.passed, found.n, found.errors, found.rate, *found.ends, found.required)
 
 
-def suite_trend(suite: AgentSuite, user: User | AnonymousUser) -> Figure | None:
+def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
     """All iterations of a run pooled, over the runs with a verdict on the same cases as the newest run with one on all
     current cases. None below two runs."""
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))

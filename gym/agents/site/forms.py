@@ -8,11 +8,10 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.text import slugify
 
 from gym.agents.core.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
 from gym.agents.core.case_form import plain_lines
-from gym.agents.core.cases.fields import HEADER, TAKEN
+from gym.agents.core.case_reader import HEADER, TAKEN
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words
 from gym.agents.models import AgentCase, AgentServer, AgentSuite
 from gym.agents.site.selectors import judges_for, servers_usable_by
@@ -98,9 +97,6 @@ class ServerForm(forms.ModelForm):
                 del self.fields[name]
             self.initial["secret_headers"] = "\n".join(self.instance.secret_names)
 
-    def clean_slug(self) -> str:
-        return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("name", ""))[:80] or "agent"
-
 
 class SuiteForm(forms.ModelForm):
     variable_lines = SecretLines(
@@ -132,9 +128,6 @@ class SuiteForm(forms.ModelForm):
                 del self.fields[name]
             if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
                 del self.fields["judge"]
-
-    def clean_slug(self) -> str:
-        return self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:80] or "agent-tests"
 
     def clean_judge_votes(self) -> int:
         votes: int = self.cleaned_data["judge_votes"]

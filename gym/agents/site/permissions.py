@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gym.accounts.models import AnyUser
 from gym.agents.models import AgentRun, AgentSuite
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_edit, may_read, owns
 from models_registry.permissions import can_run
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
 
-    from gym.accounts.models import User
-
-
-def can_view(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+def can_view(user: AnyUser, suite: AgentSuite) -> bool:
     return suite.visibility == Visibility.PUBLIC or may_read(user, suite)
 
 
-def can_edit(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+def can_edit(user: AnyUser, suite: AgentSuite) -> bool:
     """Its card, judge, cases and failure modes: the owner, staff and collaborators who may edit."""
     return may_edit(user, suite)
 
 
-def can_manage(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+def can_manage(user: AnyUser, suite: AgentSuite) -> bool:
     """Its visibility, secrets and deletion: the owner and staff."""
     return owns(user, suite)
 
 
-def can_use_variables(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    """A case can send the suite's secrets anywhere, so only the owner and staff run a suite that has some."""
-    return not suite.variables or owns(user, suite)
+def can_run_suite(user: AnyUser, suite: AgentSuite) -> bool:
+    """Everyone who sees the suite. A case can send the suite's secrets anywhere, so only the owner and staff run one
+    that has some."""
+    return user.is_authenticated and can_view(user, suite) and (not suite.variables or owns(user, suite))
 
 
-def can_run_suite(user: User | AnonymousUser, suite: AgentSuite) -> bool:
-    """Everyone who sees the suite, unless it has variables."""
-    return user.is_authenticated and can_view(user, suite) and can_use_variables(user, suite)
-
-
-def can_judge(user: User | AnonymousUser, suite: AgentSuite) -> bool:
+def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
     """May this user use the suite's judge? Its owner pays for requests with secret keys, so a judge that holds secrets
     is for its owner and staff, and a private one for those who may run it."""
     judge = suite.judge
@@ -52,6 +42,6 @@ def can_judge(user: User | AnonymousUser, suite: AgentSuite) -> bool:
     return can_run(user, judge) and not agent.secrets and wrapped
 
 
-def can_steer(user: User | AnonymousUser, run: AgentRun) -> bool:
+def can_steer(user: AnyUser, run: AgentRun) -> bool:
     """Cancel, retry, score again: the person who queued it, the suite's owner and staff."""
     return user.is_authenticated and (user.is_staff or user.pk in {run.owner_id, run.suite.owner_id})

@@ -1,8 +1,8 @@
-"""What the pages of runs show."""
+"""What the pages of runs and agents show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
@@ -274,3 +274,43 @@ def _pairs(first: AgentRun, second: AgentRun) -> dict[str, list[tuple[bool, bool
     for name, number in sorted(found[0].keys() & found[1].keys()):
         pairs.setdefault(name, []).append((found[0][name, number], found[1][name, number]))
     return pairs
+
+
+# --- which agent calls which ---
+
+MAX_LINES = 200
+MAX_LEVEL = 12
+
+
+@dataclass(frozen=True)
+class CallLine:
+    """A line of the indented list. `again`: its calls are listed further up."""
+
+    level: int
+    name: str
+    kind: str
+    again: bool = False
+
+
+def call_tree(nodes: Sequence[dict[str, Any]]) -> list[CallLine]:
+    """The graph from its first node, depth first; then the nodes not reached from there."""
+    known = {str(node["origin"]): node for node in nodes}
+    lines: list[CallLine] = []
+    seen: set[str] = set()
+
+    def walk(name: str, level: int) -> None:
+        if len(lines) >= MAX_LINES or level > MAX_LEVEL:
+            return
+        node = known.get(name, {})
+        again = name in seen and bool(node.get("tools"))
+        lines.append(CallLine(level, name, str(node.get("display_as", "")).replace("_", " "), again))
+        if name in seen:
+            return
+        seen.add(name)
+        for tool in node.get("tools", []):
+            walk(str(tool), level + 1)
+
+    for name in known:
+        if name not in seen:
+            walk(name, 0)
+    return lines

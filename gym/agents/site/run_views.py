@@ -1,9 +1,7 @@
-"""Pages of runs: live progress, results, transcripts, comparison."""
+"""Pages of runs: live progress, results, transcripts, comparison, failure modes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -13,21 +11,21 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.agents.core import reports
-from gym.agents.models import AgentRun, CaseRun, tokens_of
+from gym.agents.core import assessor, reports
+from gym.agents.core.assessor import can_be_named
+from gym.agents.models import AgentRun, CaseRun, Naming, tokens_of
 from gym.agents.site import permissions, presenters, selectors, services
-from gym.agents.site.views import show_error
-from gym.downloads import stream
-from gym.jobs.errors import WrongState
-from gym.jobs.selectors import position_in_queue
+from gym.agents.site.forms import NamerForm
+from gym.agents.site.views import show_form_errors
+from gym.downloads import download, json_download, stream
+from gym.jobs.models import FINAL_STATES
+from gym.jobs.pages import act, polled, progress_of, show_error
 from models_registry.names import tell_apart
 
-STOP_POLLING = 286
 PER_PAGE = 50
-FINAL = frozenset(("done", "failed", "cancelled"))
 
 
 def visible_run(request: HttpRequest, key: str) -> AgentRun:
@@ -39,14 +37,7 @@ def visible_case_run(request: HttpRequest, key: str, pk: int) -> CaseRun:
 
 
 def _live(run: AgentRun) -> dict[str, Any]:
-    job = run.job
-    queued = job is not None and job.state == "queued"
-    return {
-        "run": run,
-        "job": job,
-        "position": position_in_queue(job) if job is not None and queued else None,
-        "rows": presenters.rows_of(run),
-    }
+    return {"run": run, "rows": presenters.rows_of(run), **progress_of(run.job, run.state)}
 
 
 @require_safe
@@ -81,7 +72,7 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, position, rows (CaseRow), totals, tokens, repeats (Repeats), may_steer, others (runs to
+    """Context: run, job, state, position, rows (CaseRow), totals, tokens, repeats (Repeats), may_steer, others (runs to
     compare with), more_others."""
     run = visible_run(request, key)
     others, more_others = selectors.first_runs(_others(request, run))
@@ -99,48 +90,35 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part; status 286 tells htmx to stop polling. Context: run, job, position, rows."""
+    """The live part. Context: run, job, state, position, rows."""
     run = visible_run(request, key)
-    return polled(request, "agents/_progress.html", _live(run), final=run.state in FINAL)
-
-
-def polled(request: HttpRequest, template: str, context: dict[str, Any], *, final: bool) -> HttpResponse:
-    """For htmx, which asks again until the state is final and then loads the page anew."""
-    response = render(request, template, context, status=STOP_POLLING if final else 200)
-    if final:
-        response["HX-Refresh"] = "true"
-    return response
+    return polled(request, "agents/_progress.html", _live(run), final=run.state in FINAL_STATES)
 
 
 @login_required
 @require_POST
 def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    return _steer(request, key, services.cancel_run, "The run stops; what ended is kept.")
+    return act(request, visible_run(request, key), services.cancel_run, "The run stops; what ended is kept.")
 
 
 @login_required
 @require_POST
 def run_retry(request: HttpRequest, key: str) -> HttpResponse:
-    return _steer(request, key, services.retry_run, "The run goes on where it ended.")
+    return act(request, visible_run(request, key), services.retry_run, "The run goes on where it ended.")
 
 
 @login_required
 @require_POST
 def run_rescore(request: HttpRequest, key: str) -> HttpResponse:
     """Score the stored answers by the cases as they are now, and by the reading that is named, if any."""
-    act = partial(services.queue_rescoring, reading=request.POST.get("reading", ""))
-    return _steer(request, key, act, "The answers are scored again; no agent is asked.")
-
-
-def _steer(request: HttpRequest, key: str, act: Callable[..., AgentRun | None], done: str) -> HttpResponse:
     run = visible_run(request, key)
     try:
-        made = act(run, actor=request.user)
-    except (ValidationError, TooManyJobs, WrongState) as error:
+        made = services.queue_rescoring(run, actor=request.user, reading=request.POST.get("reading", ""))
+    except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
         return redirect(run)
-    messages.success(request, done)
-    return redirect(made or run)
+    messages.success(request, "The answers are scored again; no agent is asked.")
+    return redirect(made)
 
 
 @require_safe
@@ -189,3 +167,97 @@ def compare(request: HttpRequest) -> HttpResponse:
     sides = [("A", first), ("B", second)]
     context = {"first": first, "sides": sides, "rows": rows, "total": total}
     return render(request, "agents/compare.html", context)
+
+
+# --- failure modes: naming them by a model, renaming and merging them ---
+
+
+def _naming_of(case_run: CaseRun) -> Naming | None:
+    found = Naming.objects.select_related("job", "server__model", "case_run__run")
+    return found.filter(case_run=case_run).first()
+
+
+@require_safe
+def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Context: run, case_run, assessment, may_edit, naming (or None), namer_form (or None), n_named (failures that can
+    be named)."""
+    found = visible_case_run(request, key, pk)
+    may_edit = permissions.can_edit(request.user, found.run.suite)
+    assessment = presenters.assessment_of(found)
+    n_named = sum(can_be_named(sample) for mode in assessment.modes for sample in mode.samples)
+    context: dict[str, Any] = {
+        "run": found.run,
+        "case_run": found,
+        "assessment": assessment,
+        "may_edit": may_edit,
+        "naming": _naming_of(found),
+        "n_named": n_named,
+        "namer_form": NamerForm(user=request.user) if may_edit and n_named else None,
+    }
+    return render(request, "agents/assess.html", context)
+
+
+@require_safe
+def assess_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
+    """text in the reference's layout, or json."""
+    found = visible_case_run(request, key, pk)
+    assessment = presenters.assessment_of(found)
+    if form == "text":
+        return download(assessor.text_report(assessment), f"assessment-{found.pk}.txt", "text/plain")
+    if form == "json":
+        return json_download(f"assessment-{found.pk}.json", assessment.as_dict())
+    raise Http404
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """GET: its progress, for htmx. POST: queue it. Context: run, case_run, naming."""
+    found = visible_case_run(request, key, pk)
+    if request.method == "POST":
+        return _name(request, found)
+    current = _naming_of(found)
+    context = {"run": found.run, "case_run": found, "naming": current}
+    final = current is None or current.state in FINAL_STATES
+    return polled(request, "agents/_naming.html", context, final=final)
+
+
+@login_required
+def _name(request: HttpRequest, found: CaseRun) -> HttpResponse:
+    form = NamerForm(request.POST, user=request.user)
+    if not form.is_valid():
+        show_form_errors(request, form)
+    else:
+        given = form.cleaned_data
+        try:
+            services.queue_naming(found, given["server"], given["agent"], actor=request.user)
+        except (ValidationError, TooManyJobs) as error:
+            show_error(request, error)
+    return redirect("agent-assess", found.run.key, found.pk)
+
+
+@login_required
+@require_POST
+def forget(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Group without a model again."""
+    services.forget_naming(visible_case_run(request, key, pk), actor=request.user)
+    return redirect("agent-assess", key, pk)
+
+
+@login_required
+@require_POST
+def change_mode(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Name or merge a failure mode."""
+    found = visible_case_run(request, key, pk)
+    given = request.POST
+    try:
+        services.change_mode(
+            found.run.suite,
+            found.name,
+            given.get("mode", ""),
+            actor=request.user,
+            name=given.get("name", "").strip(),
+            merged_into=given.get("merged_into", ""),
+        )
+    except ValidationError as error:
+        show_error(request, error)
+    return redirect("agent-assess", key, pk)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 
+from gym.accounts.models import AnyUser
 from gym.agents.core.checks import OUTCOMES, VERDICTS
 from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
@@ -18,11 +19,6 @@ from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
-
 NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
 RUNS_SHOWN = 20
 """Runs that other pages list; all are on a page of their own."""
@@ -30,7 +26,7 @@ HISTORY = 50
 """Runs of a case that may make it flaky, the newest ones."""
 
 
-def visible_to(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+def visible_to(user: AnyUser) -> QuerySet[AgentSuite]:
     suites = AgentSuite.objects.select_related("owner", "judge")
     if not user.is_authenticated:
         return suites.filter(visibility=Visibility.PUBLIC)
@@ -39,19 +35,19 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
     return suites.filter(Q(visibility=Visibility.PUBLIC) | worked_on_by(user, AgentSuite))
 
 
-def listed(user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+def listed(user: AnyUser) -> QuerySet[AgentSuite]:
     return visible_to(user).annotate(
         n_cases=Count("cases", distinct=True), n_runs=Count("runs", distinct=True)
     )
 
 
-def servers_visible_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
     return AgentServer.objects.filter(model__in=visible_models(user)).select_related(
         "model__owner", "model__check_job"
     )
 
 
-def servers_lent_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
     """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay) and without
     models hidden from the user."""
     if not user.is_authenticated:
@@ -63,16 +59,16 @@ def servers_lent_to(user: User | AnonymousUser) -> QuerySet[AgentServer]:
     return visible.filter(Q(model__owner=user) | Q(secrets={}))
 
 
-def can_borrow(user: User | AnonymousUser, server: AgentServer) -> bool:
+def can_borrow(user: AnyUser, server: AgentServer) -> bool:
     return servers_lent_to(user).filter(pk=server.pk).exists()
 
 
-def servers_usable_by(user: User | AnonymousUser) -> QuerySet[AgentServer]:
+def servers_usable_by(user: AnyUser) -> QuerySet[AgentServer]:
     """Those that answered their last check."""
     return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
 
 
-def runs_visible_to(user: User | AnonymousUser) -> QuerySet[AgentRun]:
+def runs_visible_to(user: AnyUser) -> QuerySet[AgentRun]:
     """Runs of a suite and a server that both may be seen."""
     return AgentRun.objects.filter(
         suite__in=visible_to(user), server__in=servers_visible_to(user)
@@ -100,7 +96,7 @@ def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
     return rows[:RUNS_SHOWN], len(rows) > RUNS_SHOWN
 
 
-def judges_for(user: User | AnonymousUser) -> QuerySet[RegisteredModel]:
+def judges_for(user: AnyUser) -> QuerySet[RegisteredModel]:
     """Agents and models with surprisals that may judge."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
@@ -132,9 +128,7 @@ class Column:
     version: str | None = None
 
 
-def matrix(
-    suite: AgentSuite, user: User | AnonymousUser, *, by_version: bool = False
-) -> tuple[list[Column], list[Row]]:
+def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tuple[list[Column], list[Row]]:
     """Cases by servers, or by versions of servers: what the finished runs said, newest first."""
     by = ("case_id", "run__server_id", "run__server_version") if by_version else ("case_id", "run__server_id")
     finished = CaseRun.objects.filter(
@@ -195,7 +189,7 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
     return set(groups.alias(**both).filter(passes__gt=0, others__gt=0))
 
 
-def with_versions(suites: QuerySet[AgentSuite], user: User | AnonymousUser) -> QuerySet[AgentSuite]:
+def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[AgentSuite]:
     """With `has_versions`: were there runs on several versions of one server?"""
     versions = Count("server_version", distinct=True)
     servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
@@ -224,7 +218,7 @@ def flaky(history: Sequence[CaseRun]) -> bool:
     return history[0].is_mixed or _group(history[0]) in _flipped(rows)
 
 
-def history_of(case: AgentCase, user: User | AnonymousUser) -> list[CaseRun]:
+def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
     """Finished runs of a case, newest first; their agents are told apart."""
     found = list(
         case.case_runs.filter(run__in=runs_visible_to(user))

@@ -10,11 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.agents.core.call_graph import call_tree
 from gym.agents.models import AgentServer
 from gym.agents.site import selectors, services
 from gym.agents.site.forms import ServerForm, changed_secrets
-from gym.agents.site.views import add_errors, show_error
+from gym.agents.site.presenters import call_tree
+from gym.agents.site.views import add_errors
+from gym.jobs.pages import act
 from gym.sharing.permissions import may_read
 from models_registry import permissions as model_permissions
 
@@ -102,23 +103,11 @@ def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def server_delete(request: HttpRequest, slug: str) -> HttpResponse:
     server = _editable(request, slug)
-    try:
-        services.delete_server(server, actor=request.user)
-    except ValidationError as error:
-        show_error(request, error)
-        return redirect(server)
-    messages.success(request, f"{server.model.name} is deleted.")
-    return redirect("agent-home")
+    done = f"{server.model.name} is deleted."
+    return act(request, server, services.delete_server, done, to="agent-home")
 
 
 @login_required
 @require_POST
 def server_check(request: HttpRequest, slug: str) -> HttpResponse:
-    server = _editable(request, slug)
-    try:
-        services.queue_check(server, actor=request.user)
-    except TooManyJobs as error:
-        show_error(request, error)
-    else:
-        messages.success(request, "The check is queued.")
-    return redirect(server)
+    return act(request, _editable(request, slug), services.queue_check, "The check is queued.")

@@ -1,35 +1,38 @@
-"""Use cases: register agents, write and import cases, queue runs, score again, name failures."""
+"""Use cases: register agents, write and import cases, queue runs, score again, name failures, hand over."""
 
 from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Count, ProtectedError
+from django.db.models import Count, ProtectedError, Q
+from django.utils.text import slugify
 
-from gym.agents.core.assessor import samples_of
-from gym.agents.core.cases import READINGS, look_at
+from gym.accounts.models import User
+from gym.agents.core.assessor import can_be_named, samples_of
+from gym.agents.core.cases import READINGS, errors_in
 from gym.agents.core.driver import Options
-from gym.agents.core.duration import least_seconds
-from gym.agents.core.failure_naming import can_be_named
-from gym.agents.core.http_transport import server_address_problem
+from gym.agents.core.embedded import least_seconds
+from gym.agents.core.transport import server_address_problem
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode, Naming
 from gym.agents.site import permissions
 from gym.agents.site.quotas import AGENT_RUNS, AGENT_SUITES
 from gym.agents.site.selectors import judges_for, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.secrets import sealed
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import shared_by
+from gym.sharing.services import hold
 from models_registry import permissions as model_permissions
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
 
-if TYPE_CHECKING:
-    from gym.accounts.models import User
-
+CARD = ("slug", "title", "visibility", "description", "judge", "judge_agent", "judge_votes", "updated")
+"""What a form or the API changes of a suite, its variables apart."""
 MAX_CASES = 500
 READING_SECONDS = 30
 """CPU time for all cases of one upload."""
@@ -44,7 +47,7 @@ def register_server(
     *,
     actor: User,
     name: str,
-    slug: str,
+    slug: str = "",
     kind: str,
     url: str = "",
     chat_model: str = "",
@@ -58,6 +61,7 @@ def register_server(
         raise PermissionDenied("sign in to register an agent")
     _require_sense(kind, url, wraps, actor)
     with MODELS.growing(actor, new=True):
+        slug = slug or slugify(name)[:80] or "agent"
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
         model.full_clean(exclude=["facts", "config"])
         model.save()
@@ -86,11 +90,13 @@ def change_server(
     if not model_permissions.can_manage(actor, server.model):
         raise PermissionDenied("this agent belongs to somebody else")
     _require_sense(server.kind, url, server.wraps, actor)
-    kept = server.secrets if url == server.url else {}
     with transaction.atomic():
+        hold(server.model)
+        server.refresh_from_db(fields=["url", "secrets"])
+        kept = server.secrets if url == server.url else {}
         server.url, server.chat_model = url, chat_model
         server.secrets = sealed(kept, secret_headers)
-        server.save()
+        server.save(update_fields=["url", "chat_model", "secrets"])
         queue_check(server, actor=actor)
 
 
@@ -106,7 +112,7 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
         model.check_job = jobs.enqueue(
             "check_agent", {"server": server.pk}, owner=actor, title=f"Check {model.slug}"
         )
-        model.save()
+        model.save(update_fields=["status", "status_reason", "check_job"])
 
 
 def delete_server(server: AgentServer, *, actor: User) -> None:
@@ -153,11 +159,23 @@ def save_suite(
     new_judge = before is None or suite.judge_id != before.judge_id
     if suite.judge is not None and new_judge and not judges_for(actor).filter(pk=suite.judge.pk).exists():
         raise ValidationError({"judge": "You may not use this judge."})
-    suite.variables = sealed(suite.variables, variables or {})
+    suite.slug = suite.slug or slugify(suite.title)[:80] or "agent-tests"
     suite.full_clean(exclude=["owner"])
     with AGENT_SUITES.growing(suite.owner, actor=actor, new=before is None):
-        suite.save()
+        if before is None:
+            suite.variables = sealed({}, variables or {})
+            suite.save()
+        else:
+            suite.save(update_fields=CARD)
+            _keep_variables(suite, variables)
     return suite
+
+
+def _keep_variables(suite: AgentSuite, given: dict[str, str | None] | None) -> None:
+    if given:
+        hold(suite)  # variables do not follow a suite to another owner
+        suite.variables = sealed(suite.variables, given)
+        suite.save(update_fields=["variables"])
 
 
 def forget_verdicts(suite: AgentSuite, *, actor: User) -> int:
@@ -181,7 +199,7 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
         raise ValidationError(f"A suite holds at most {MAX_CASES} cases.")
     read, problems = case.look()
     if read is None:
-        raise ValidationError({"text": [str(problem) for problem in problems if problem.severity == "error"]})
+        raise ValidationError({"text": errors_in(problems)})
     case.agent = read.agent
     case.full_clean()
     with AGENT_SUITES.growing(case.suite.owner, actor=actor):
@@ -198,7 +216,6 @@ def delete_case(case: AgentCase, *, actor: User) -> None:
 def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
     """Add or replace cases by name: all of them, or none, with every problem named."""
     _require_edit(actor, suite)
-    given = {name: f"${{{name}}}" for name in suite.variable_names}
     problems = []
     agents = {}
     began = time.thread_time()
@@ -206,9 +223,9 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
         if time.thread_time() - began > READING_SECONDS:
             message = f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
             raise ValidationError(message)
-        case, found = look_at(text, given)
+        case, found = AgentCase(suite=suite, text=text).look()
         if case is None:
-            problems += [f"{name}: {problem}" for problem in found if problem.severity == "error"]
+            problems += [f"{name}: {problem}" for problem in errors_in(found)]
         else:
             agents[name] = case.agent
     there = {case.name: case for case in suite.cases.all()}
@@ -305,7 +322,7 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
     read, problems = case.look()
     made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent)
     if read is None:
-        made.error = "\n".join(str(problem) for problem in problems if problem.severity == "error")
+        made.error = "\n".join(errors_in(problems))
     else:
         made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
         made.needed = read.ratio.required(run.options["reading"])
@@ -405,8 +422,7 @@ def forget_naming(case_run: CaseRun, *, actor: User) -> None:
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     if naming is None:
         return
-    if naming.job is not None and naming.job.is_active:
-        jobs.request_cancel(naming.job, actor=actor)
+    jobs.stop(naming.job, actor=actor)
     naming.delete()
 
 
@@ -428,3 +444,37 @@ def change_mode(
         return
     values = {"name": name[:300], "merged_into": merged_into}
     FailureMode.objects.update_or_create(suite=suite, case_name=case_name, mode=mode, defaults=values)
+
+
+# --- deleted accounts ---
+
+
+def kept_suites(user: User) -> Any:
+    """Suites that others use: public ones, and those with collaborators or other people's runs."""
+    others = AgentRun.objects.exclude(owner=user).values("suite")
+    relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
+    return AgentSuite.objects.filter(owner=user).filter(relied_on)
+
+
+def doomed_suites(user: User) -> Any:
+    return AgentSuite.objects.filter(owner=user).exclude(pk__in=kept_suites(user).values("pk"))
+
+
+def doomed_agents(user: User) -> Any:
+    """Agents that nobody else can use: private ones without collaborators, and those of a private model of the
+    owner."""
+    private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
+    mute = Q(agent_server__wraps__visibility=Visibility.PRIVATE, agent_server__wraps__owner=user)
+    return RegisteredModel.objects.filter(private | mute, owner=user, backend=AGENT)
+
+
+def delete_or_hand_over(user: User, heir: User) -> None:
+    """Delete what only the owner could see; hand over the rest without its secrets. Call in a transaction, before the
+    models are deleted."""
+    kept = list(kept_suites(user).values_list("pk", flat=True))
+    agents = list(doomed_agents(user).values_list("pk", flat=True))
+    doomed_suites(user).delete()
+    AgentRun.objects.filter(server__model__in=agents).delete()
+    RegisteredModel.objects.filter(pk__in=agents).delete()
+    AgentServer.objects.filter(model__owner=user).update(secrets={})
+    AgentSuite.objects.filter(pk__in=kept).update(owner=heir, variables={})

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.agents.site import assess_views, case_views, run_views, server_views, views
+from gym.agents.site import case_views, run_views, server_views, views
 from gym.sharing.views import people_urls
 
 urlpatterns = [
@@ -21,13 +21,13 @@ urlpatterns = [
     path("runs/<slug:key>/rescore/", run_views.run_rescore, name="agent-run-rescore"),
     path("runs/<slug:key>/download/<str:form>/", run_views.run_download, name="agent-run-download"),
     path("runs/<slug:key>/<int:pk>/", run_views.case_run, name="agent-case-run"),
-    path("runs/<slug:key>/<int:pk>/assess/", assess_views.assess, name="agent-assess"),
-    path("runs/<slug:key>/<int:pk>/assess/naming/", assess_views.naming, name="agent-naming"),
-    path("runs/<slug:key>/<int:pk>/assess/forget/", assess_views.forget, name="agent-naming-forget"),
-    path("runs/<slug:key>/<int:pk>/assess/mode/", assess_views.change_mode, name="agent-mode"),
+    path("runs/<slug:key>/<int:pk>/assess/", run_views.assess, name="agent-assess"),
+    path("runs/<slug:key>/<int:pk>/assess/naming/", run_views.naming, name="agent-naming"),
+    path("runs/<slug:key>/<int:pk>/assess/forget/", run_views.forget, name="agent-naming-forget"),
+    path("runs/<slug:key>/<int:pk>/assess/mode/", run_views.change_mode, name="agent-mode"),
     path(
         "runs/<slug:key>/<int:pk>/assess/<str:form>/",
-        assess_views.assess_download,
+        run_views.assess_download,
         name="agent-assess-download",
     ),
     path("<slug:slug>/", views.suite_detail, name="agent-suite"),

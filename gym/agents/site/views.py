@@ -18,6 +18,7 @@ from gym.agents.models import AgentSuite
 from gym.agents.site import permissions, selectors, services
 from gym.agents.site.charts import matrix_figure, suite_trend
 from gym.agents.site.forms import ImportForm, RunForm, SuiteForm, changed_secrets
+from gym.jobs.pages import act, show_error
 from gym.runs.pages.figures import Figure
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
@@ -43,11 +44,6 @@ def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
         return
     for field, found in error.message_dict.items():
         form.add_error(field if field in form.fields else None, found)
-
-
-def show_error(request: HttpRequest, error: Exception) -> None:
-    """An error of a service, above the next page."""
-    messages.error(request, " ".join(getattr(error, "messages", [str(error)])))
 
 
 def show_form_errors(request: HttpRequest, form: Any) -> None:
@@ -154,13 +150,8 @@ def verdicts_forget(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
     suite = editable_suite(request, slug)
-    try:
-        services.delete_suite(suite, actor=request.user)
-    except ValidationError as error:
-        show_error(request, error)
-        return redirect(suite)
-    messages.success(request, f"{suite.title} is deleted, with its runs.")
-    return redirect("agent-home")
+    done = f"{suite.title} is deleted, with its runs."
+    return act(request, suite, services.delete_suite, done, to="agent-home")
 
 
 @login_required

@@ -1,6 +1,6 @@
 """Statistics of results, pure: numpy and scipy, no Django. What each number means: docs/results.md."""
 
-from .margins import MarginSummary, margin_summary
+from .intervals import effective_n, rate_difference, score_interval, tail_above, weighted_mean
 from .multiple_comparisons import (
     CORRECTIONS,
     HOLM,
@@ -14,12 +14,13 @@ from .paired import (
     Difference,
     McNemar,
     mcnemar,
+    mcnemar_p,
     paired_difference,
     sign_test,
     stratified_difference,
 )
-from .rates import effective_n, rate_difference, score_interval, tail_above, weighted_mean
-from .seeds import Spread, spread
+from .resampling import drawn_sums, multinomial_sums, percentile_interval
+from .summaries import MarginSummary, Spread, margin_summary, spread
 
 __all__ = [
     "CORRECTIONS",
@@ -31,12 +32,16 @@ __all__ = [
     "Spread",
     "benjamini_hochberg",
     "correction_of",
+    "drawn_sums",
     "effective_n",
     "holm",
     "holm_of_known",
     "margin_summary",
     "mcnemar",
+    "mcnemar_p",
+    "multinomial_sums",
     "paired_difference",
+    "percentile_interval",
     "rate_difference",
     "score_interval",
     "sign_test",

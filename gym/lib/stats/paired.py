@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .resampling import drawn_sums, percentile_interval
+
 RESAMPLES = 9_999
-_BATCH = 2_000_000
-"""Numbers drawn at once, so that long suites need no more memory than short ones."""
 ROUNDING = 1e-9
 """Bits or shares that differ by less are equal: thirds and sums of logarithms are rounded."""
 
@@ -31,25 +31,29 @@ class McNemar:
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     """McNemar's exact test (the sign test on the items where the two differ); p = 1 when none does."""
-    from scipy.stats import binomtest
-
     pairs = list(zip(first, second, strict=True))
     only_first = sum(a and not b for a, b in pairs)
     only_second = sum(b and not a for a, b in pairs)
-    differing = only_first + only_second
-    p = float(binomtest(only_first, differing).pvalue) if differing else 1.0
-    return McNemar(only_first, only_second, p)
+    return McNemar(only_first, only_second, mcnemar_p(only_first, only_second))
+
+
+def mcnemar_p(only_one: int, only_other: int) -> float:
+    """The exact two-sided p of pairs that only one side got right; 1 without any."""
+    from scipy.stats import binomtest
+
+    differing = only_one + only_other
+    return float(binomtest(only_one, differing).pvalue) if differing else 1.0
 
 
 @dataclass(frozen=True)
 class Difference:
     """Mean of (second − first) over the items both have; the interval is None when all differences are equal."""
 
-    n: int
+    n_items: int
     mean: float | None
-    low: float | None
-    high: float | None
-    effect: float | None
+    ci_low: float | None
+    ci_high: float | None
+    effect_size_g: float | None
     """Cohen's d of paired values: mean over standard deviation of the differences, with Hedges' correction."""
 
 
@@ -85,19 +89,10 @@ def bootstrap_mean(
         return None
     from scipy.stats import norm, t
 
-    rng = np.random.default_rng(seed)
-    means = np.concatenate(
-        [values[rng.integers(0, n, (size, n))].mean(axis=1) for size in _batches(resamples, n)]
-    )
+    (sums,) = drawn_sums([values], resamples, np.random.default_rng(seed))
     tail = float(norm.cdf(t.ppf((1 - confidence) / 2, n - 1) * (n / (n - 1)) ** 0.5))
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def _batches(resamples: int, n: int) -> list[int]:
-    size = max(1, min(resamples, _BATCH // n))
-    full, rest = divmod(resamples, size)
-    return [size] * full + ([rest] if rest else [])
+    limits = percentile_interval(sums / n, tail)
+    return limits.low, limits.high
 
 
 def standardised(values: NDArray[np.float64]) -> float | None:
@@ -122,7 +117,7 @@ def stratified_difference(
     tail is that of Student's t with Satterthwaite's (1946) degrees of freedom. A suite whose items all differ by the
     same adds no uncertainty.
 
-    `n` is the number of items of all suites; there is no effect size."""
+    `n_items` are those of all suites; there is no effect size."""
     rows = [
         (values, weight) for values, weight in zip(strata, weights, strict=True) if values.size and weight > 0
     ]
@@ -138,11 +133,10 @@ def stratified_difference(
     means = np.full(resamples, mean)
     for values, share in spread:
         size = int(values.size)
-        drawn = values[rng.integers(0, size, (resamples, size))].mean(axis=1)
-        means += share * (size / (size - 1)) ** 0.5 * (drawn - values.mean())
-    tail = _expanded_tail(spread, confidence)
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Difference(n, mean, float(low), float(high), None)
+        (sums,) = drawn_sums([values], resamples, rng)
+        means += share * (size / (size - 1)) ** 0.5 * (sums / size - values.mean())
+    limits = percentile_interval(means, _expanded_tail(spread, confidence))
+    return Difference(n, mean, limits.low, limits.high, None)
 
 
 def _expanded_tail(rows: Sequence[tuple[NDArray[np.float64], float]], confidence: float) -> float:

@@ -17,7 +17,7 @@ from unicodedata import category
 
 from gym.lmchallenge.core.corpus import Line
 from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.log_decoder import LogLine
 from gym.lmchallenge.core.tokens import tokens
 
 Part: TypeAlias = str | int

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gym.lmchallenge.core.context_window import SplitContext, Window
 from gym.lmchallenge.core.errors import PlayerError
 from gym.lmchallenge.core.player import Reply
-from gym.lmchallenge.core.token_strings import ALONE, SIGNS, WORD, Path, TokenStrings, kind_of
+from gym.lmchallenge.core.token_strings import (
+    ALONE,
+    SIGNS,
+    WORD,
+    Path,
+    SplitContext,
+    TokenStrings,
+    Window,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from models_registry.engine.model_runner import ModelRunner
@@ -167,8 +175,8 @@ class CandidateScorer:
         """Natural logarithm of each sum; -inf for an empty one."""
         import torch
 
-        from models_registry.engine.budgets import default_budget
         from models_registry.engine.execute import compute_flat
+        from models_registry.engine.memory import default_budget
 
         totals = np.full(sums.count, -np.inf)
         if not sums.sequences:

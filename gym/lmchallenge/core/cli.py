@@ -13,12 +13,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeAlias
 
+from gym.lmchallenge.core import typing_errors
 from gym.lmchallenge.core.errors import LmcError, OptionError
-from gym.lmchallenge.core.options import joined, parser
+from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM
+from gym.lmchallenge.core.logs import PARTITIONS
+from gym.lmchallenge.core.tokens import FILTER_WORDS, FILTERS
 
 if TYPE_CHECKING:
+    from gym.lmchallenge.core.interpolation import Domain, Mix
     from gym.lmchallenge.core.player import Player
     from gym.lmchallenge.core.process import Command
+
 
 ModelPlayer: TypeAlias = "Callable[[str, Mapping[str, Any]], Player]"
 EXIT_ERROR = 1
@@ -51,7 +56,8 @@ def main(
     streams = streams or Streams()
     options = parser(prog).parse_args(joined(list(argv)))
     try:
-        return _COMMANDS[options.command](options, streams, model or _no_model, named)
+        *_, run = _COMMANDS[options.command]
+        return run(options, streams, model or _no_model, named)
     except LmcError as error:
         streams.err.write(f"{prog}: {error}\n")
         return EXIT_ERROR
@@ -107,7 +113,7 @@ def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 # -- corpora -------------------------------------------------------------------------------------------------
 
 
-def _corpus(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
+def _tool(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     from gym.lmchallenge.core import corpus, corpus_tools, gzip_reader
 
     form = getattr(options, "format", "text" if options.tool == "to-json" else "json")
@@ -135,12 +141,230 @@ def _corpus(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     return 0
 
 
-_COMMANDS: dict[str, Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]] = {
-    "run": _play,
-    "serve": _play,
-    "stats": _logs,
-    "compare": _logs,
-    "ic-opt": _logs,
-    "pretty": _logs,
-    "corpus": _corpus,
+# -- arguments -----------------------------------------------------------------------------------------------
+
+
+# Options whose value may begin with a hyphen: argparse would take it for an option.
+_HYPHENS = {
+    "ic-opt": ("-o", "--oov-penalty", "-a", "--alpha"),
+    "run": ("--error-chars", "-r", "--seed"),
+}
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    """Everything."""
+    top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (add, words, _) in _COMMANDS.items():
+        add(commands.add_parser(name, help=words, description=words))
+    return top
+
+
+def joined(argv: Sequence[str]) -> list[str]:
+    """The arguments with values that begin with a hyphen fastened to their options."""
+    wanted = _HYPHENS.get(argv[0] if argv else "", ())
+    result: list[str] = []
+    for word in argv:
+        if result and result[-1] in wanted and word.startswith("-"):
+            option = result.pop()
+            result.append(f"{option}={word}" if option.startswith("--") else option + word)
+        else:
+            result.append(word)
+    return result
+
+
+def json_value(text: str) -> Any:
+    """JSON, or the name of a file with JSON."""
+    try:
+        if os.path.isfile(text):
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
+        return json.loads(text)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"neither JSON nor a file with JSON: {error}") from None
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object."""
+    value = json_value(text)
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("a JSON object is needed")
+    return value
+
+
+def mixture(text: str) -> Mix:
+    """{"alpha": number, "oov_penalty": number}, as ic-opt prints it."""
+    from gym.lmchallenge.core.interpolation import Mix
+
+    value = json_object(text)
+    numbers = [value.get(key) for key in ("alpha", "oov_penalty")]
+    if len(value) != 2 or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
+        raise argparse.ArgumentTypeError('write {"alpha": 0.5, "oov_penalty": -4}')
+    return Mix(*map(float, numbers))  # type: ignore[arg-type]
+
+
+def domain(text: str) -> Domain:
+    """MIN:MAX:N or a value."""
+    from gym.lmchallenge.core.interpolation import Domain
+
+    try:
+        return Domain.parse(text)
+    except LmcError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o",
+        "--options",
+        type=json_object,
+        default={},
+        metavar="JSON",
+        help='for the player: {"positional": ["a"], "n": 10} adds `a --n 10` to a command',
+    )
+
+
+def _run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("-w", "--targets", dest="targets", action="store_true", default=True, help="(default)")
+    run.add_argument(
+        "-W", "--no-targets", dest="targets", action="store_false", help="leave the words out of the log"
+    )
+    run.add_argument("-t", "--train", action="store_true", help="learn each line after it was played")
+    run.add_argument("--no-train", dest="train", action="store_false", help="(default)")
+    run.add_argument("-f", "--format", choices=["text", "json"], default="text", help="of the corpus (text)")
+    _options(run)
+    run.add_argument(
+        "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
+    )
+    run.add_argument("--skip", type=int, default=0, metavar="N", help="lines played before: go on after them")
+    run.add_argument(
+        "--log",
+        metavar="FILE",
+        help="write the log there; if it is there already, go on behind its last whole line",
+    )
+    run.add_argument("--gzip", action="store_true", help="pack the log")
+    run.add_argument("--transcript", metavar="FILE", help="write down everything said to and by a process")
+    run.add_argument("--report", metavar="FILE", help="latencies, oddities and warnings as JSON")
+    run.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    for name in ("start", "reply"):
+        run.add_argument(
+            f"--{name}-timeout", type=float, metavar="SECONDS", help="give up a process after this"
+        )
+    run.add_argument(
+        "predictor", metavar="PLAYER", help="model:SLUG, a name of the settings, adaptive, or a command"
+    )
+    games = run.add_subparsers(dest="game", required=True, metavar="GAME")
+    wp = games.add_parser("wp", help=GAME_WORDS["wp"])
+    wp.add_argument("-p", "--predictions", action="store_true", help="all predictions into the log")
+    wp.add_argument("--no-predictions", dest="predictions", action="store_false", help="(default)")
+    tc = games.add_parser("tc", help=GAME_WORDS["tc"])
+    tc.add_argument("-n", "--select-from", type=int, default=SELECT_FROM, help="predictions looked at (3)")
+    ic = games.add_parser("ic", help=GAME_WORDS["ic"])
+    ic.add_argument("vocab", metavar="VOCAB", help="file with one word a line")
+    ic.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help="0 takes the clock (42)")
+    ic.add_argument(
+        "-n", "--num-candidates", type=int, default=typing_errors.CANDIDATES, help="per word (100)"
+    )
+    ic.add_argument("--error-chars", default=typing_errors.ERROR_CHARS, help="what errors are drawn from")
+    ic.add_argument(
+        "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="chance of an error (0.1)"
+    )
+
+
+def _verbose(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more on standard error; twice for more"
+    )
+
+
+def _filter(command: argparse.ArgumentParser) -> None:
+    shown = "; ".join(f"{name}: {words}" for name, words in FILTER_WORDS.items())
+    command.add_argument("-f", "--filter", choices=list(FILTERS), default="alphaemoji", help=shown)
+
+
+def _stats(stats: argparse.ArgumentParser) -> None:
+    stats.add_argument("log", nargs="*", help="standard input if none is given")
+    _verbose(stats)
+    stats.add_argument("-n", "--lines", type=int, help="read only so many lines")
+    stats.add_argument("-o", "--output", choices=["json", "csv"], default="json")
+    stats.add_argument("-p", "--partition", choices=list(PARTITIONS), default="all")
+    _filter(stats)
+    stats.add_argument(
+        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
+    )
+    stats.add_argument(
+        "--more", action="store_true", help="also what the reference does not count, under `more`"
+    )
+    savings = stats.add_argument_group("keystroke savings of tc (with --more)")
+    savings.add_argument("--selection-cost", type=float, help="keystrokes to accept a prediction (1)")
+    savings.add_argument(
+        "--auto-space", action="store_true", help="a blank after an accepted prediction costs nothing"
+    )
+    savings.add_argument("--literal", action="store_true", help="each typed stretch costs one selection more")
+
+
+def _ic_opt(search: argparse.ArgumentParser) -> None:
+    search.add_argument("log")
+    _verbose(search)
+    search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
+    search.add_argument("-n", "--lines", type=int, help="read only so many lines")
+    _filter(search)
+    search.add_argument("-a", "--alpha", type=domain, metavar="MIN:MAX:N|VALUE")
+    search.add_argument("-o", "--oov-penalty", type=domain, metavar="MIN:MAX:N|VALUE")
+    search.add_argument(
+        "--cross-validate", action="store_true", help="print a JSON object with held-out accuracy beside it"
+    )
+
+
+def _pretty(pretty: argparse.ArgumentParser) -> None:
+    pretty.add_argument("log", nargs="*", help="of several, the last is shown against the best of the others")
+    _filter(pretty)
+    pretty.add_argument(
+        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
+    )
+    pretty.add_argument("--readings", choices=["reference", "corrected"], default="reference")
+
+
+def _compare(compare: argparse.ArgumentParser) -> None:
+    compare.add_argument("log", nargs="+", help="files; each is compared with the first")
+    _filter(compare)
+    compare.add_argument(
+        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
+    )
+    compare.add_argument(
+        "--cluster", choices=["auto", "user", "line"], default="auto", help="what is resampled together"
+    )
+
+
+def _serve(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--model", required=True, metavar="SLUG", help="a model of this site, or `adaptive`")
+    _options(serve)
+
+
+def _corpus(tools: argparse.ArgumentParser) -> None:
+    kinds = tools.add_subparsers(dest="tool", required=True, metavar="TOOL")
+    to_json = kinds.add_parser("to-json", help="plain text to JSON lines")
+    to_json.add_argument("--user", help="userId of every line")
+    to_json.add_argument("--timestamps", action="store_true", help="number the lines")
+    kinds.add_parser("to-text", help="JSON lines to plain text")
+    kinds.add_parser("sort", help="JSON lines by user and timestamp")
+    check = kinds.add_parser("check", help="errors, warnings and tokens as JSON")
+    words = kinds.add_parser("vocab", help="words of a corpus, most frequent first")
+    words.add_argument("--min-count", type=int, default=1)
+    words.add_argument("--most", type=int)
+    words.add_argument("--counts", action="store_true", help="with a tab and the count")
+    words.add_argument("--filter", choices=list(FILTERS), default="all")
+    for tool in (check, words):
+        tool.add_argument("-f", "--format", choices=["text", "json"], default="text")
+
+
+Run: TypeAlias = Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]
+_COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]] = {
+    "run": (_run, "play a game: corpus on standard input, log on standard output", _play),
+    "stats": (_stats, "statistics of logs", _logs),
+    "ic-opt": (_ic_opt, "search the best mixture for an ic log", _logs),
+    "pretty": (_pretty, "a log, or a difference of logs, in colours", _logs),
+    "compare": (_compare, "logs on the same text, each against the first", _logs),
+    "corpus": (_corpus, "tools for corpora", _tool),
+    "serve": (_serve, "speak the model API on standard input and output", _play),
 }

@@ -13,8 +13,7 @@ from gym.lmchallenge.core.compare import TextFingerprint, compare
 from gym.lmchallenge.core.errors import OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
 from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.log_decoder import read_lines
-from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.log_decoder import LogLine, read_lines
 from gym.lmchallenge.core.table import Table, read_table
 
 if TYPE_CHECKING:

@@ -1,4 +1,5 @@
-"""The commands that play: `run` and `serve`. Apart from `cli`, since reading logs needs none of it."""
+"""The commands that play: `run`, and `serve`, the model's side of the API. Apart from `cli`, since reading logs needs
+none of it."""
 
 from __future__ import annotations
 
@@ -6,17 +7,19 @@ import argparse
 import contextlib
 import gzip
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
-from gym.lmchallenge.core import corpus, gzip_reader, lint, logs, players, serve
+from gym.lmchallenge.core import corpus, gzip_reader, logs, players
+from gym.lmchallenge.core.corpus_tools import Watch
 from gym.lmchallenge.core.errors import LmcError, OptionError, PlayerError
 from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.core.logs import Recorder
 from gym.lmchallenge.core.play import play
-from gym.lmchallenge.core.player import Player, Timed
-from gym.lmchallenge.core.record import Recorder
+from gym.lmchallenge.core.player import Player, Request, Timed
 
 if TYPE_CHECKING:
     from gym.lmchallenge.core.cli import ModelPlayer, Streams
@@ -29,9 +32,7 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
             "--gzip packs what goes to standard output; a log that can be gone on with is plain.",
             "Leave --gzip away and pack the file afterwards.",
         )
-    given = vars(options)
-    known = {name: given[name] for name in GameOptions.__dataclass_fields__ if name in given}
-    game_options = GameOptions(**known)
+    game_options = GameOptions.of(vars(options))
     words = None
     if options.game == "ic":
         with gzip_reader.opened(options.vocab) as stream:
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
         skip = options.skip or there
         if skip and options.game == "ic" and not options.seed:
             raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")
-        watch = lint.Watch(options.format)
+        watch = Watch(options.format)
         lines = corpus.read(gzip_reader.unpacked(streams.source), options.format, "standard input")
         progress = _Progress(streams.err, options.quiet)
         failure: LmcError | None = None
@@ -128,7 +129,7 @@ def _protocol_warnings(player: Timed) -> dict[str, int]:
     return found.as_dict() if found else {}
 
 
-def _report(path: str, watch: lint.Watch, player: Timed, failure: LmcError | None) -> None:
+def _report(path: str, watch: Watch, player: Timed, failure: LmcError | None) -> None:
     data = {
         "lines": watch.lines,
         "warnings": [warning.as_dict() for warning in watch.warnings],
@@ -153,7 +154,7 @@ class _Progress:
             self.err.write(f"{number:,} lines, {now - self.start:.0f} s\n")
             self.err.flush()
 
-    def end(self, watch: lint.Watch, player: Timed) -> None:
+    def end(self, watch: Watch, player: Timed) -> None:
         if self.quiet:
             return
         for warning in watch.warnings:
@@ -183,7 +184,43 @@ def serve_model(options: argparse.Namespace, streams: Streams, model: ModelPlaye
     options.predictor = spec
     player = _player(options, model, named, None)
     try:
-        serve.serve(player, streams.source, streams.out, streams.err)
+        serve(player, streams.source, streams.out, streams.err)
     finally:
         player.close()
     return 0
+
+
+_BREAKS = str.maketrans({"\t": " ", "\n": " ", "\r": " "})
+
+
+def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO) -> None:
+    """Until the input ends. A command that is not known, or has no text, is reported on `err` and not answered;
+    bytes that are not UTF-8 are read as U+FFFD. Predictions that the protocol cannot carry (tabs, newlines) are
+    left out."""
+    for number, raw in enumerate(commands, 1):
+        fields = raw.decode("utf-8", "replace").rstrip("\n").split("\t")
+        if fields[0] == "predict":
+            context = fields[1] if len(fields) > 1 else ""
+            (reply,) = player.predict([Request(context, fields[2:] or None)])
+            out.write(reply_line(reply))
+            out.flush()
+        elif fields[0] == "train":
+            # A tab inside a text is not to be had on the wire, but senders that do not clean their texts put it
+            # there.
+            player.train("\t".join(fields[1:]))
+        elif fields[0] == "clear":
+            player.clear()
+        else:
+            err.write(f"line {number}: there is no command {fields[0][:40]!r}\n")
+            err.flush()
+
+
+def reply_line(reply: Iterable[tuple[str, float]]) -> bytes:
+    """Text and score in turn, separated by tabs. Scores are spelled so that reading them gives the same number."""
+    fields = [
+        field
+        for text, score in reply
+        if text.translate(_BREAKS) == text and not math.isnan(score)
+        for field in (text, repr(float(score)))
+    ]
+    return ("\t".join(fields) + "\n").encode("utf-8", "replace")

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from msgspec import UNSET
 
+from gym.lib.stats import mcnemar_p, multinomial_sums, percentile_interval
 from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.extra_metrics import outcomes
 from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.log_decoder import LogLine
 from gym.lmchallenge.core.table import Floats, Table
 
 RESAMPLES = 10_000
@@ -140,7 +141,7 @@ def compare(
             **vars(result),
             "only_first": only_first,
             "only_second": only_second,
-            "mcnemar_p": _mcnemar(only_first, only_second),
+            "mcnemar_p": mcnemar_p(only_first, only_second),
         }
     )
 
@@ -159,27 +160,13 @@ def _ratio(above: Floats, below: Floats) -> float | None:
 
 def _bootstrap(sums: list[Floats], seed: int) -> tuple[list[float], float]:
     """Interval and p of the difference of two ratios of sums over clusters."""
-    rng = np.random.default_rng(seed)
-    number = len(sums[0])
     # Clusters with equal sums are drawn together: of each kind as many as so many single draws would give.
     kinds, counts = np.unique(np.stack(sums, axis=1), axis=0, return_counts=True)
     resamples = max(1_000, min(RESAMPLES, 50_000_000 // len(kinds)))
+    a, b, below_a, below_b = multinomial_sums(kinds, resamples, np.random.default_rng(seed), counts).T
+    some = (below_a > 0) & (below_b > 0)
     differences = np.zeros(resamples)
-    step = max(1, 2_000_000 // len(kinds))
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        drawn = rng.multinomial(number, counts / number, size=size)
-        a, b, below_a, below_b = (drawn @ kinds).T
-        some = (below_a > 0) & (below_b > 0)
-        part = differences[start : start + size]
-        part[some] = b[some] / below_b[some] - a[some] / below_a[some]
-    low, high = np.quantile(differences, [0.025, 0.975])
+    differences[some] = b[some] / below_b[some] - a[some] / below_a[some]
+    limits = percentile_interval(differences)
     beyond = min((differences <= 0).mean(), (differences >= 0).mean())
-    return [float(low), float(high)], float(min(1.0, 2 * max(beyond, 1 / resamples)))
-
-
-def _mcnemar(only_first: int, only_second: int) -> float:
-    from scipy.stats import binomtest
-
-    total = only_first + only_second
-    return float(binomtest(only_first, total).pvalue) if total else 1.0
+    return [limits.low, limits.high], float(min(1.0, 2 * max(beyond, 1 / resamples)))

@@ -1,19 +1,184 @@
-"""Tools for corpora: plain text to JSON lines and back, sorting, vocabularies, a look at the tokens. Streams in,
-lines out."""
+"""Tools for corpora: warnings, plain text to JSON lines and back, sorting, vocabularies, a look at the tokens. Streams
+in, lines out. No warning is an error, but each tells what changes what a game does or shows.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from gym.lmchallenge.core import corpus
-from gym.lmchallenge.core.corpus import Line
+from gym.lmchallenge.core.corpus import MISSING, Line, same_time, same_user
 from gym.lmchallenge.core.errors import CorpusError
-from gym.lmchallenge.core.lint import Watch
 from gym.lmchallenge.core.tokens import keeper, tokens
+
+RESERVED = ("trainingChars", "wordPredictions", "textCompletions", "inputCorrections")
+KNOWN = ("userId", "timestamp")
+
+MESSAGES = {
+    "crlf": "Lines end in carriage return and newline. Both end the line: carriage returns at its end are not part of "
+    "the text.",
+    "bom": "The file begins with a byte order mark. It stays and is part of the first line's context.",
+    "tab": "A tab in the text. Tabs separate fields on the wire, so a model process is sent a blank instead.",
+    "return": "A carriage return inside a line. It does not end the line; a model process is sent a blank instead.",
+    "newline": "A newline inside the text. It would end the command, so a model process is sent a blank instead.",
+    "separator": "A line or paragraph separator (U+2028, U+2029, U+0085, form feed). It does not end the line.",
+    "surrogate": "Half a surrogate pair, which is no character. A model process is sent U+FFFD instead.",
+    "control": "A control character. It belongs to no token, but is part of contexts.",
+    "marks": "Combining marks (decomposed accents, vowel signs). They belong to no token and so split words.",
+    "json-as-text": "This looks like a JSON line, but the corpus is read as plain text.",
+    "user-key": 'The key "user" is not "userId": the line counts as anonymous.',
+    "user-kind": "userId is a list or an object. It is compared as it stands.",
+    "returning-user": "A user comes back after another one. With training, everything learnt is cleared in between.",
+    "time-order": "The timestamp is earlier than the one before. Lines are played in the order of the file.",
+    "time-kind": "The timestamp is not a number.",
+    "null-time": "Several lines with the timestamp null are one batch; lines without a timestamp are not.",
+    "batch": "Several lines share a timestamp: all are played before any is learnt. From here on, the reference's "
+    "trainingChars counts the batch's last line once per line.",
+    "extra-key": "A key besides userId, timestamp and text. It is copied into the log, also without targets.",
+    "reserved-key": "A key of the log. The game's result replaces it, or it is taken for the game's.",
+    "empty": "An empty text. It is played (and learnt), and gives no tokens.",
+}
+MAX_FINDINGS = 200
+"""Kinds that are told apart; keys beyond them are counted together."""
+_SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
+
+
+@dataclass
+class Finding:
+    """One kind of oddity: where it is first, and how often. `detail` names keys or values."""
+
+    code: str
+    line: int
+    count: int = 1
+    detail: str = ""
+
+    @property
+    def message(self) -> str:
+        """In words."""
+        return MESSAGES[self.code] + (f" ({self.detail})" if self.detail else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"code": self.code, "line": self.line, "count": self.count, "message": self.message}
+
+
+class Watch:
+    """Looks at lines as they pass. `warnings` has one entry per kind (per key for keys), in order of appearance.
+
+    Remembers every user once; otherwise its memory does not grow with the corpus.
+    """
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+        self.lines = self.characters = 0
+        self._found: dict[tuple[str, str], Finding] = {}
+        self._users: set[str] = set()
+        self._before: Line | None = None
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """What was found."""
+        return list(self._found.values())
+
+    @property
+    def users(self) -> int:
+        """Different users; lines without one count as one user."""
+        return len(self._users)
+
+    def through(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """The lines, looked at."""
+        for line in lines:
+            self.see(line)
+            yield line
+
+    def see(self, line: Line) -> None:
+        """Look at the next line."""
+        self.lines += 1
+        self.characters += len(line.text)
+        self._text(line)
+        if self.form == "json":
+            self._row(line)
+        self._order(line)
+        self._before = line
+
+    def _add(self, line: Line, code: str, detail: str = "") -> None:
+        detail = detail[:100]
+        if len(self._found) >= MAX_FINDINGS and (code, detail) not in self._found:
+            detail = "others" if detail else ""
+        known = self._found.get((code, detail))
+        if known:
+            known.count += 1
+        else:
+            self._found[code, detail] = Finding(code, line.number, detail=detail)
+
+    def _text(self, line: Line) -> None:
+        text = line.text
+        if not text:
+            self._add(line, "empty")
+        if line.returned:
+            self._add(line, "crlf")
+        if line.number == 1 and text.startswith("\ufeff"):
+            self._add(line, "bom")
+        for char, code in (("\t", "tab"), ("\r", "return"), ("\n", "newline")):
+            if char in text:
+                self._add(line, code)
+        if not text.isascii() or not text.isprintable():
+            for code, holds in _CHARACTERS:
+                if any(map(holds, text)):
+                    self._add(line, code)
+        if self.form == "text" and text.startswith("{") and text.endswith("}") and '"text"' in text:
+            self._add(line, "json-as-text")
+
+    def _row(self, line: Line) -> None:
+        for key in line.row:
+            if key in RESERVED:
+                self._add(line, "reserved-key", key)
+            elif key == "user":
+                self._add(line, "user-key")
+            elif key not in KNOWN:
+                self._add(line, "extra-key", key)
+        if isinstance(line.user, list | dict):
+            self._add(line, "user-kind")
+        if line.time is not MISSING and line.time is not None and not _number(line.time):
+            self._add(line, "time-kind")
+
+    def _order(self, line: Line) -> None:
+        before, user = self._before, json.dumps(line.user, sort_keys=True)
+        if before is None or not same_user(before, line):
+            if user in self._users:
+                self._add(line, "returning-user")
+            self._users.add(user)
+            return
+        if same_time(before, line):
+            self._add(line, "null-time" if line.time is None else "batch")
+        elif _number(before.time) and _number(line.time) and line.time < before.time:
+            self._add(line, "time-order")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_CHARACTERS: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    ("separator", _SEPARATORS.__contains__),
+    ("surrogate", lambda char: "\ud800" <= char <= "\udfff"),
+    (
+        "marks",
+        lambda char: char > "\u02ff" and unicodedata.category(char) in ("Mn", "Mc") and char != "\ufe0f",
+    ),
+    (
+        "control",
+        lambda char: (
+            (char < " " or "\x7f" <= char <= "\x9f") and char not in "\t\r\n" and char not in _SEPARATORS
+        ),
+    ),
+)
 
 
 def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool = False) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gym.lib.stats import drawn_sums, percentile_interval
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.stats import best, search
@@ -213,10 +214,6 @@ def interval_by_line(
     used = np.flatnonzero(bottoms > 0)
     if len(used) < 2:
         return None
-    rng = np.random.default_rng(seed)
-    ratios = np.empty(RESAMPLES)
-    for at in range(RESAMPLES):
-        drawn = used[rng.integers(0, len(used), len(used))]
-        ratios[at] = tops[drawn].sum() / bottoms[drawn].sum()
-    low, high = np.quantile(ratios, [0.025, 0.975])
-    return [float(low), float(high)]
+    above, below = drawn_sums([tops[used], bottoms[used]], RESAMPLES, np.random.default_rng(seed))
+    limits = percentile_interval(above / below)
+    return [limits.low, limits.high]

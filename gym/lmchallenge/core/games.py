@@ -8,7 +8,7 @@ keeps the stream in order.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -138,15 +138,15 @@ class InputCorrection:
         self,
         words: typing_errors.Vocabulary,
         *,
-        targets: bool = True,
-        num_candidates: int = typing_errors.CANDIDATES,
-        errors: typing_errors.ErrorModel | None = None,
-        seed: int = typing_errors.SEED,
+        targets: bool,
+        num_candidates: int,
+        errors: typing_errors.ErrorModel,
+        seed: int,
     ) -> None:
         self.words = words
         self.targets = targets
         self.num_candidates = num_candidates
-        self.errors = errors or typing_errors.ErrorModel()
+        self.errors = errors
         self.random: random.Random = typing_errors.rng(seed)
 
     def play(self, line: str) -> Play:
@@ -216,6 +216,11 @@ class GameOptions:
             raise OptionError(f"There is no game {self.game!r}.", "Choose wp, tc or ic.")
         if self.readings not in ("reference", "corrected"):
             raise OptionError(f"There is no reading {self.readings!r}.", "Choose reference or corrected.")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> GameOptions:
+        """Those of the values that are options of a game. Raises OptionError."""
+        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if name in given})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -131,25 +133,21 @@ class Tokens:
     def ranks(self, mix: Mix) -> Ints:
         """Rank of each target: 1 is best; 0 if no candidate is worth as much (the target is not among them, or
         NaN)."""
-        floor = mix.oov_penalty + self.floor
-        per_candidate = np.repeat(floor, np.diff(self.starts))
-        model = np.where(self.null, per_candidate, self.model)
-        target_model = np.where(self.target_null, floor, self.target_model)
-        return self._count(mix.alpha, model, target_model)
+        return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))
 
     def correct(self, mixes: Sequence[Mix]) -> Flags:
         """(tokens, mixes): whether the target's rank is 1."""
-        result = np.zeros((len(self), len(mixes)), dtype=np.bool_)
-        penalty: float | None = None
-        model, target_model = self.model, self.target_model
-        for column, mix in enumerate(mixes):
-            if mix.oov_penalty != penalty:
-                penalty = mix.oov_penalty
-                floor = penalty + self.floor
-                model = np.where(self.null, np.repeat(floor, np.diff(self.starts)), self.model)
-                target_model = np.where(self.target_null, floor, self.target_model)
-            result[:, column] = self._count(mix.alpha, model, target_model) == 1
-        return result
+        columns: list[Flags] = []
+        for penalty, same in groupby(mixes, attrgetter("oov_penalty")):
+            scores = self._with_floor(penalty)
+            columns += [self._count(mix.alpha, *scores) == 1 for mix in same]
+        return np.stack(columns, axis=1)
+
+    def _with_floor(self, penalty: float) -> tuple[Floats, Floats]:
+        """Model scores of candidates and targets, with what stands for a missing one."""
+        floor = penalty + self.floor
+        model = np.where(self.null, np.repeat(floor, np.diff(self.starts)), self.model)
+        return model, np.where(self.target_null, floor, self.target_model)
 
     def _count(self, alpha: float, model: Floats, target_model: Floats) -> Ints:
         with np.errstate(invalid="ignore"):

@@ -1,8 +1,10 @@
-"""The format of logs: JSON lines, one per line of the corpus."""
+"""The format of logs: JSON lines, one per line of the corpus; and a file of them that survives a killed writer."""
 
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from gym.lmchallenge.core.errors import LogError
@@ -49,16 +51,53 @@ def right_before(entry: Row) -> bool:
     return bool(entry["target"] == entry["verbatim"] if match is None else match)
 
 
-NOBODY = "null"
+_BLOCK = 1 << 20
 
 
-def name_of(user: Any) -> str:
-    """A name for a userId that is equal exactly if the values are (1, 1.0 and true are equal in the reference)."""
-    if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
-        user = int(user)
-    return json.dumps(user, sort_keys=True)
+class Recorder:
+    """Appends to a plain log. `done` is the number of lines that are there, which is what `play(skip=)` wants.
 
+    A line that was cut off when the last writer was killed is removed. Lines are handed to the system one by one
+    (a killed process loses none); `sync` hands them to the disk (a power cut loses none before).
+    """
 
-def no_user(number: int) -> LogError:
-    """For parts by user."""
-    return LogError(f"Line {number} of the log has no userId.", "Parts by user need one on every line.")
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file = self.path.open("ab+")
+        self.done = self._whole_lines()
+
+    def _whole_lines(self) -> int:
+        """Count lines and cut what follows the last newline."""
+        self._file.seek(0)
+        count = size = end = 0
+        while block := self._file.read(_BLOCK):
+            count += block.count(b"\n")
+            last = block.rfind(b"\n")
+            end = size + last + 1 if last >= 0 else end
+            size += len(block)
+        if end < size:
+            self._file.truncate(end)
+        self._file.seek(0, os.SEEK_END)
+        return count
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write the next line."""
+        self._file.write(line_of(row).encode("ascii"))
+        self._file.flush()
+        self.done += 1
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Sync and close."""
+        self.sync()
+        self._file.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

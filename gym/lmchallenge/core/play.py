@@ -14,12 +14,10 @@ from gym.lmchallenge.core.player import Player, Reply, Request
 
 @dataclass(frozen=True)
 class Played:
-    """One line, played. `row` is the line of the log; `learnt` are the characters the model had really learnt from
-    this user (the log's trainingChars differs after a batch, see `play`), None without training."""
+    """One line, played: its number, and the line of the log."""
 
     number: int
     row: dict[str, Any]
-    learnt: int | None = None
 
 
 @dataclass
@@ -157,10 +155,9 @@ def _played(
     line: Line, key: str, result: list[Entry], learning: _Learning, train: bool, readings: str
 ) -> Played:
     row = {**line.row, key: result}
-    if not train:
-        return Played(line.number, row)
-    row["trainingChars"] = learning.counted if readings == "reference" else learning.learnt
-    return Played(line.number, row, learning.learnt)
+    if train:
+        row["trainingChars"] = learning.counted if readings == "reference" else learning.learnt
+    return Played(line.number, row)
 
 
 def _between(learning: _Learning, before: Line | None, first: Line, player: Player, skip: int) -> None:
@@ -219,20 +216,8 @@ def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Ite
         yield block
 
 
-def _alone(game: Play, player: Player) -> list[Entry]:
-    """Run one generator to its end."""
-    try:
-        requests = next(game)
-        while True:
-            requests = game.send(player.predict(requests))
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]  # what a generator returns is typed only where it is made
-
-
 def _side_by_side(plays: list[Play], player: Player) -> list[list[Entry]]:
     """Run generators in step: one batch of calls for what all of them ask next."""
-    if len(plays) == 1:
-        return [_alone(plays[0], player)]
     results: list[list[Entry]] = [[] for _ in plays]
     asked: dict[int, list[Request]] = {}
 

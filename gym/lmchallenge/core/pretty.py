@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.interpolation import Mix, Tokens
-from gym.lmchallenge.core.log_schema import CorrectionEntry, Entry, LogLine, RankedEntry
+from gym.lmchallenge.core.log_decoder import CorrectionEntry, Entry, LogLine, RankedEntry
 from gym.lmchallenge.core.tokens import keeper
 
 RED, GREEN, YELLOW, BLUE, CYAN, DEFAULT = 1, 2, 3, 4, 6, 9
@@ -145,13 +145,12 @@ def _corrected(entry: CorrectionEntry, rank: int, keeps: Callable[[str], bool], 
 def ansi(
     logs: Sequence[Iterable[LogLine]],
     *,
-    keep: str = "alphaemoji",
-    mixes: Sequence[Mix | None] = (),
-    readings: str = "reference",
+    keep: str,
+    mixes: Sequence[Mix | None],
+    readings: str,
 ) -> Iterator[str]:
     """Lines with colour codes. Of several logs the last is shown against the best of the others, token by token,
     as long as the shortest lasts. Raises LogError where their texts differ."""
-    mixes = mixes or [None] * len(logs)
     for number, lines in enumerate(zip(*logs, strict=False), 1):
         if len({line.game for line in lines}) > 1:
             raise LogError(f"Line {number}: the logs are of different games.")

@@ -28,7 +28,23 @@ from typing import IO, NoReturn
 
 from gym.lmchallenge.core.errors import PlayerError
 from gym.lmchallenge.core.player import Reply, Request
-from gym.lmchallenge.core.protocol_warnings import ProtocolWarnings
+
+
+@dataclass
+class ProtocolWarnings:
+    """How often each came up in the replies."""
+
+    odd_fields: int = 0  # a last field without a score, dropped
+    not_finite: int = 0  # scores that are NaN or infinite
+    repeated: int = 0  # candidates answered more than once
+    unasked: int = 0  # candidates that nobody asked for
+    omitted: int = 0  # candidates left out
+    empty: int = 0  # replies without predictions
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts that are not 0."""
+        return {name: count for name, count in vars(self).items() if count}
+
 
 START_TIMEOUT = 120.0
 REPLY_TIMEOUT = 30.0

@@ -7,6 +7,7 @@ Memory grows with the tokens (about 30 bytes each and one more for each filter, 
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,7 @@ from numpy.typing import NDArray
 
 from gym.lmchallenge.core.errors import LogError, OptionError
 from gym.lmchallenge.core.interpolation import Mix, Tokens
-from gym.lmchallenge.core.log_schema import CorrectionEntry, LogLine, RankedEntry
-from gym.lmchallenge.core.logs import NOBODY, name_of, no_user
+from gym.lmchallenge.core.log_decoder import CorrectionEntry, LogLine, RankedEntry
 from gym.lmchallenge.core.tokens import FILTERS, keeper
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -32,6 +32,16 @@ BLOCK = 4096
 """Entries that are turned into columns together."""
 CORRECTIONS = 512
 """The same of ic, whose entries hold all their candidates."""
+
+
+NOBODY = "null"
+
+
+def name_of(user: Any) -> str:
+    """A name for a userId that is equal exactly if the values are (1, 1.0 and true are equal in the reference)."""
+    if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
+        user = int(user)
+    return json.dumps(user, sort_keys=True)
 
 
 _name_of_text = lru_cache(maxsize=10_000)(name_of)  # users follow each other line after line
@@ -68,7 +78,10 @@ class Lines:
             raise OptionError(f"There is no partition {partition!r}.", "Choose all, user or line.")
         lacking = self.has_user.find(0)
         if lacking >= 0:
-            raise no_user(self.numbers[lacking])
+            raise LogError(
+                f"Line {self.numbers[lacking]} of the log has no userId.",
+                "Parts by user need one on every line.",
+            )
         sizes = [len(list(group)) for _, group in groupby(self.users)]
         return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
 

@@ -1,15 +1,18 @@
-"""The vocabulary of a subword model as byte strings: what each token spells, and which may follow the end of a word.
+"""The vocabulary of a subword model as byte strings: what each token spells, and which may follow the end of a word. A
+context is tokens that are kept, and bytes that are spelled anew.
 
 A language model over tokens gives a probability to a string by all the ways to spell it. `segmentations` lists the
-ways with the fewest tokens, `covers` those by which a beginning can be reached or passed. No torch.
+ways with the fewest tokens, `covers` those by which a beginning can be reached or passed. A context that is longer than
+the model's window loses its beginning, a quarter of the window at a time, so that the contexts of a line share what is
+left. No torch.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -17,8 +20,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from gym.lmchallenge.core.emoji import EMOJI, is_emoji
 from gym.lmchallenge.core.errors import OptionError
+from gym.lmchallenge.core.tokens import EMOJI, beginning_with, is_emoji
 
 Flags: TypeAlias = NDArray[np.bool_]
 Path: TypeAlias = tuple[int, ...]
@@ -110,6 +113,7 @@ class TokenStrings:
             for piece, number in self._sorted
             if (text := self.texts[number]) and len(text) > 1 and _turns(text)
         ]
+        self._mixed_keys = [piece for piece, _ in self._mixed]
         self.segmentations = lru_cache(maxsize=100_000)(self._segmentations)
         self.covers = lru_cache(maxsize=20_000)(self._covers)
         self.beginning = lru_cache(maxsize=4_000)(self._beginning)
@@ -156,12 +160,7 @@ class TokenStrings:
 
     def starting(self, prefix: bytes) -> list[int]:
         """Tokens whose bytes begin so."""
-        at = bisect_left(self._keys, prefix)
-        found = []
-        while at < len(self._keys) and self._keys[at].startswith(prefix):
-            found.append(self._sorted[at][1])
-            at += 1
-        return found
+        return [self._sorted[at][1] for at in beginning_with(self._keys, prefix)]
 
     def within(self, data: bytes) -> list[int]:
         """Tokens that are a proper beginning of the bytes."""
@@ -222,10 +221,8 @@ class TokenStrings:
         found: list[Path] = []
         for at in range(max(0, len(data) - self._longest), len(data)):
             tail = data[at:]
-            low = bisect_left(self._mixed, (tail, -1))
-            while low < len(self._mixed) and self._mixed[low][0].startswith(tail):
-                piece, number = self._mixed[low]
-                low += 1
+            for place in beginning_with(self._mixed_keys, tail):
+                piece, number = self._mixed[place]
                 after = _text(piece[len(tail) :])
                 if after and not goes_on(kind, after[0]):
                     found.extend((*path, number) for path in self._segmentations(data[:at], most))
@@ -273,3 +270,80 @@ def _byte_characters() -> dict[str, int]:
 
 
 _BYTE_OF = _byte_characters()
+
+
+REGION = 24  # characters of a context that may be spelled anew, at most
+
+
+@dataclass(frozen=True)
+class SplitContext:
+    """A context: tokens that are kept, and the bytes after them that are tokenized anew."""
+
+    prefix: Path
+    rest: bytes
+
+
+@dataclass(frozen=True)
+class Window:
+    """The model's context window: the tokens that begin every text, and the maximum length (None: no limit)."""
+
+    start: Path
+    room: int | None
+
+    def before(self, context: SplitContext, longest: int) -> Path | None:
+        """The tokens that stand before ways of up to `longest` tokens: the start and as much of the context as there is
+        room for. None if there is no room, or nothing to stand before them."""
+        prefix = context.prefix
+        if self.room is not None:
+            left = self.room - len(self.start) - longest
+            if left < min(1, len(prefix)):
+                return None
+            surplus = len(prefix) - left
+            if surplus > 0:
+                step = max(1, self.room // 4)
+                whole_steps = -(-surplus // step) * step
+                prefix = prefix[whole_steps if whole_steps < len(prefix) else surplus :]
+        return self.start + prefix or None
+
+
+def split_contexts(
+    contexts: Sequence[str], tokenizer: Any, token_strings: TokenStrings, *, whole: bool
+) -> list[SplitContext]:
+    """One per context. `whole`: all of it is tokenized anew."""
+    distinct = list(dict.fromkeys(contexts))
+    cleaned = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in distinct]
+    batch = tokenizer(
+        cleaned,
+        add_special_tokens=False,
+        return_offsets_mapping=True,
+        padding=False,
+        truncation=False,
+        verbose=False,
+    )
+    rows = zip(cleaned, batch["input_ids"], batch["offset_mapping"], strict=True)
+    found = {
+        context: _split(text, ids, offsets, token_strings, whole)
+        for context, (text, ids, offsets) in zip(distinct, rows, strict=True)
+    }
+    return [found[context] for context in contexts]
+
+
+def _split(
+    text: str, ids: list[int], offsets: list[tuple[int, int]], token_strings: TokenStrings, whole: bool
+) -> SplitContext:
+    limit = max(text.rfind(" "), 0) if " " in text[-REGION:] else max(0, len(text) - REGION)
+    limit = 0 if whole else limit
+    stand = end = 0
+    for number, (_, stop) in enumerate(offsets):
+        following = offsets[number + 1][0] if number + 1 < len(offsets) else len(text)
+        if stop > limit:
+            break
+        # Offsets may leave a blank out; the bytes of the tokens say where the text really is.
+        if following >= stop:
+            stand, end = number + 1, stop
+    spelled = b"".join(token_strings.pieces[number] or b"" for number in ids[:stand])
+    data = token_strings.data(text, at_start=True)
+    if data.startswith(spelled):
+        return SplitContext(tuple(ids[:stand]), data[len(spelled) :])
+    # A token that spells nothing, such as that of unknown characters: the offsets have to do.
+    return SplitContext(tuple(ids[:stand]), token_strings.data(text[end:], at_start=False))

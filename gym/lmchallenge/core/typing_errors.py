@@ -68,7 +68,6 @@ class Vocabulary:
             by_length.setdefault(len(word), []).append(word)
         self._words = by_length
         self._codes: dict[int, NDArray[np.uint32]] = {}
-        self.size = sum(map(len, by_length.values()))
 
     def nearest(self, typed: str, n: int) -> list[str]:
         """The n words of the same length that share most characters with `typed`, best first."""

@@ -16,13 +16,13 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, NotHere, PermanentFailure, WorkerStopping
 from gym.jobs.registry import handler
 from gym.lmchallenge.core import logs, players
-from gym.lmchallenge.core.adaptive import AdaptivePlayer
 from gym.lmchallenge.core.backend_players import player_for_backend
 from gym.lmchallenge.core.corpus import Line
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.play import play
 from gym.lmchallenge.core.player import Player, Timed
+from gym.lmchallenge.core.players import AdaptivePlayer
 from gym.lmchallenge.core.process import ProcessPlayer
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import counting, permissions, storage
@@ -140,8 +140,7 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
     """Lines are kept at the ends of blocks that were played together, so that a later attempt makes the same blocks
     and gets the same numbers."""
     assert game.corpus is not None
-    names = GameOptions.__dataclass_fields__
-    options = GameOptions(**{name: value for name, value in game.options.items() if name in names})
+    options = GameOptions.of(game.options)
     lines = _Counted(storage.lines_of(game.corpus), context)
     waiting: list[str] = []
     size, taken, since = 0, 0, monotonic()

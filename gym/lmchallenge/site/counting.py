@@ -1,18 +1,21 @@
-"""Statistics of a log, counted once by the job that ends it: every filter, whole and by user, the search of the
-mixture, and what the reference does not count."""
+"""What games come to. The job that ends a game counts its log once: every filter, whole and by user, the search of the
+mixture, and what the reference does not count. Other figures, and the comparison of games, are counted while somebody
+waits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gym.lmchallenge.core import interpolation, stats
-from gym.lmchallenge.core.compare import TextFingerprint
-from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.compare import Comparison, TextFingerprint
+from gym.lmchallenge.core.compare import compare as compare_tables
+from gym.lmchallenge.core.errors import LmcError, LogError
 from gym.lmchallenge.core.extra_metrics import extra_metrics, interval_by_line, keystroke_savings
 from gym.lmchallenge.core.interpolation import Domain, Mix
 from gym.lmchallenge.core.play import learnt_before
@@ -24,6 +27,10 @@ from gym.lmchallenge.site.storage import decoded, lines_of, table_of
 
 MAX_PARTS = 1_000
 """Users of a log that are counted apart."""
+MAX_CELLS = 600
+"""Mixtures that are tried while somebody waits."""
+SEARCHED_METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
+DEFAULT_SEARCH = {"target": "accuracy", "alpha": "0:1:11", "oov_penalty": "-8:0:5"}
 MAX_SIZE_NOW = 30_000_000
 """Bytes of a log that a page counts anew while somebody waits."""
 
@@ -62,13 +69,14 @@ def _learnt(game: Game) -> list[int] | None:
     return list(islice(learnt_before(lines_of(game.corpus)), game.lines))
 
 
-def counted(table: Table, mix: Mix | None = None, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
+def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
     """{"all": [one], "user": [parts] or a sentence, "mix", "search", "more", "notices"}; JSON without NaN."""
     found: dict[str, Any] = {"notices": list(table.notices)}
+    mix: Mix | None = None
     if table.game == "ic":
         search = stats.search(table)
         found["search"] = [{**one.as_dict(), "value": value} for one, value in search]
-        mix = mix or stats.best(search)[0]
+        mix = stats.best(search)[0]
         found["mix"] = mix.as_dict()
         kept, right = table.kept, table.before
         found["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
@@ -122,9 +130,9 @@ def mix_of(game: Game, keep: str) -> Mix | None:
     return Mix(found["alpha"], found["oov_penalty"]) if found else None
 
 
-def by_line(game: Game, keep: str, first: int, last: int, mix: Mix | None = None) -> list[dict[str, Any]]:
+def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]]:
     """Statistics of some lines, each by itself."""
-    mix = mix or mix_of(game, keep)
+    mix = mix_of(game, keep)
     table = table_of(game, keep=keep, mixes=[mix] if mix else [], first=first, last=last)
     numbers = list(table.lines.numbers)
     rows = stats.statistics(table, "line", mix)
@@ -149,10 +157,11 @@ def small_enough(*games: Game) -> None:
             )
 
 
-def searched(
-    game: Game, keep: str, alpha: Domain, penalty: Domain, target: str = "accuracy"
-) -> list[dict[str, Any]]:
-    """[{alpha, oov_penalty, value}] in the order of the search. The default grid is stored; any other reads the log."""
+def searched(game: Game, asked: Mapping[str, str]) -> list[dict[str, Any]]:
+    """[{alpha, oov_penalty, value}] in the order of the search. `asked` names filter, target, alpha and oov_penalty.
+    The default grid is stored; any other reads the log."""
+    keep, target = asked["filter"], asked["target"]
+    alpha, penalty = Domain.parse(asked["alpha"]), Domain.parse(asked["oov_penalty"])
     if target not in IC_METRICS:
         raise LmcError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     stored = statistics_of(game, keep).get("search")
@@ -168,9 +177,6 @@ def searched(
     return found
 
 
-MAX_CELLS = 600
-
-
 def best_of(found: list[dict[str, Any]]) -> dict[str, Any]:
     """The first with the highest value: the lowest penalty, then the lowest alpha."""
     return max(found, key=lambda one: -math.inf if one["value"] is None else one["value"])
@@ -183,3 +189,59 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# --- games on the same text, each against the first ---
+
+
+CLUSTERS = {"auto": "users if there are ten, else lines", "user": "users", "line": "lines"}
+MOST_COMPARED = 6
+
+
+@dataclass(frozen=True)
+class Compared:
+    """`game` against the first."""
+
+    game: Game
+    found: Comparison
+
+
+def compare_games(games: list[Game], keep: str, cluster: str) -> list[Compared]:
+    """Every game against the first, by the filter or all tokens (`keep_of`). Raises LogError where the texts
+    or the games differ."""
+    if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
+        raise LogError(f"From two to {MOST_COMPARED} different games can be compared.", "Choose them.")
+    first = games[0]
+    for other in games[1:]:
+        if other.game != first.game:
+            raise LogError(
+                f"{first.title} is a game of {first.game}, {other.title} of {other.game}.",
+                "Compare like with like.",
+            )
+    small_enough(*games)
+    by_lengths = [other for other in games if other.has_targets != first.has_targets]
+    for other in games[1:]:
+        if other not in by_lengths and not (first.fingerprint and first.fingerprint == other.fingerprint):
+            raise _other_text(first, other)
+    keep = keep_of(keep, *games)
+    mixes = [mix_of(game, keep) for game in games]
+    tables, texts = [], {game: TextFingerprint() for game in games}
+    for game, mix in zip(games, mixes, strict=True):
+        lines = decoded(game)
+        if by_lengths:
+            lines = texts[game].through(lines)
+        tables.append(read_table(lines, filters=[keep], mixes=[mix] if mix else []))
+    for other in by_lengths:
+        if not texts[first].same(texts[other]):
+            raise _other_text(first, other)
+    return [
+        Compared(game, compare_tables(tables[0], table, mixes=(mixes[0], mix), cluster=cluster))
+        for game, table, mix in zip(games[1:], tables[1:], mixes[1:], strict=True)
+    ]
+
+
+def _other_text(first: Game, other: Game) -> LogError:
+    return LogError(
+        f"{other.title} was played on another text than {first.title}.",
+        "Their text fingerprints differ, so their figures cannot be compared.",
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from gym.downloads import csv_download, json_download, stream
+from gym.downloads import csv_download, download, json_download, stream
 from gym.lmchallenge.core.stats import HITS, LAST_INDEX
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import storage
@@ -37,16 +37,12 @@ def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
 
 def _transcript(game: Game, stem: str) -> HttpResponse | None:
     said = game.report.get("transcript")
-    if said is None:
-        return None
-    response = HttpResponse(said, content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{stem}-transcript.txt"'
-    return response
+    return None if said is None else download(said, f"{stem}-transcript.txt", "text/plain")
 
 
 def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
     privacy = form.partition(".")[0]
-    if privacy not in storage.PRIVACY or not game.lines or not offered(game)[privacy]:
+    if not game.lines or not offered(game).get(privacy):
         return None
     packed = form.endswith(".gz")
     as_stored = privacy == stored_form(game)

@@ -11,11 +11,13 @@ from gym.lmchallenge.core import typing_errors
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Corpus, Game
-from gym.lmchallenge.site.choices import PLAYER_OPTIONS, Option, players_for
-from gym.lmchallenge.site.playing import Wish, programs
+from gym.lmchallenge.site import guessing
+from gym.lmchallenge.site.playing import PLAYER_OPTIONS, Option, Wish, playable, players_for
 from gym.lmchallenge.site.services import MAX_BYTES
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
+from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
 READINGS = [("reference", "as the reference counts"), ("corrected", "corrected")]
@@ -157,7 +159,7 @@ class GameForm(forms.Form):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.players = {row["player"]: row for row in players_for(user, programs())}
+        self.players = {row["player"]: row for row in players_for(user)}
         groups: dict[str, list[tuple[str, str]]] = {}
         for player, row in self.players.items():
             group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
@@ -194,10 +196,8 @@ class GameForm(forms.Form):
     def wish(self) -> Wish:
         """What the use case takes. Raises ValidationError."""
         given = self.cleaned_data
-        names = ("game", "targets", "predictions", "select_from", "seed", "num_candidates", "error_chars", "p_anykey",
-                 "train", "readings")  # fmt: skip
         try:
-            options = GameOptions(**{name: given[name] for name in names})
+            options = GameOptions.of(given)
         except LmcError as error:
             raise ValidationError(str(error)) from error
         taken = self.players[given["player"]]["options"]
@@ -243,3 +243,20 @@ class LogForm(AboutGameForm):
     def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["corpus"].queryset = corpora
+
+
+class GuessForm(forms.Form):
+    model = forms.ModelChoiceField(
+        queryset=RegisteredModel.objects.none(), to_field_name="slug", label="Model", empty_label=None
+    )
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=guessing.MAX_CHARACTERS,
+        label="Text",
+        widget=forms.Textarea(attrs={"rows": 4, "autofocus": True}),
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = playable(runnable_by(user))

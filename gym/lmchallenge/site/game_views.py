@@ -1,4 +1,5 @@
-"""Pages of games: start, progress, statistics, downloads; and uploaded logs."""
+"""Pages of games: start, progress, statistics, downloads; uploaded logs; the comparison of games, the search of the
+mixture of ic."""
 
 from __future__ import annotations
 
@@ -8,24 +9,20 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.jobs.errors import WrongState
-from gym.jobs.selectors import position_in_queue
+from gym.jobs.pages import act, polled, progress_of
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import downloads, permissions, playing, presenters, selectors
-from gym.lmchallenge.site.charts import learning_figure
-from gym.lmchallenge.site.counting import keep_of, statistics_of
+from gym.lmchallenge.site import counting, downloads, permissions, playing, presenters, selectors
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
-from gym.lmchallenge.site.views import visible as visible_corpus
+from gym.runs.pages.figures import Figure
 from gym.uploads import open_upload
 
-STOP_POLLING = 286
 MAX_UPLOAD = 50_000_000
 FILTER = "alphaemoji"
 
@@ -33,7 +30,7 @@ FILTER = "alphaemoji"
 @login_required
 def start(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: corpus, form."""
-    corpus = visible_corpus(request, slug)
+    corpus = selectors.get_corpus(request.user, slug)
     if not permissions.can_play(request.user, corpus):
         raise PermissionDenied("you may not play on this corpus")
     form = GameForm(request.POST or None, request.FILES or None, user=request.user)
@@ -77,13 +74,13 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Statistics with the filter and the partition of the address. Context: game, job, position, keep, filters, whole,
-    more, users, partition, learning (Figure or None), comparable, may_steer."""
-    game = visible(request, key)
+    """Statistics with the filter and the partition of the address. Context: game, job, state, position, keep, filters,
+    whole, more, users, partition, learning (Figure or None), comparable, may_steer."""
+    game = selectors.get_game(request.user, key)
     if game.key != key:
         return redirect(game)
     keep = filter_of(request, game)
-    found = statistics_of(game, keep)
+    found = counting.statistics_of(game, keep)
     context = {
         **about(request, game),
         "keep": keep,
@@ -93,7 +90,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         "figures": presenters.figures(game, found),
         "more": presenters.more(found),
         "parts": presenters.parts(game, found, keep, request),
-        "learning": learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
+        "learning": presenters.learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
     return render(request, "lmchallenge/game.html", context)
@@ -102,42 +99,26 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def game_progress(request: HttpRequest, key: str) -> HttpResponse:
     """A fragment while it runs; then the page is loaded anew."""
-    game = visible(request, key)
+    game = selectors.get_game(request.user, key)
     active = game.job is not None and game.job.is_active
-    response = render(
-        request, "lmchallenge/_progress.html", about(request, game), status=200 if active else STOP_POLLING
-    )
-    if not active:
-        response["HX-Refresh"] = "true"
-    return response
+    return polled(request, "lmchallenge/_progress.html", about(request, game), final=not active)
 
 
 @login_required
 @require_POST
 def game_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    return _act(request, key, playing.cancel_game)
+    return act(request, selectors.get_steered_game(request.user, key), playing.cancel_game)
 
 
 @login_required
 @require_POST
 def game_retry(request: HttpRequest, key: str) -> HttpResponse:
-    return _act(request, key, playing.retry_game)
-
-
-def _act(request: HttpRequest, key: str, use_case: Any) -> HttpResponse:
-    game = steered(request, key)
-    try:
-        use_case(game, actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    except (WrongState, TooManyJobs) as error:
-        messages.error(request, str(error))
-    return redirect(game)
+    return act(request, selectors.get_steered_game(request.user, key), playing.retry_game)
 
 
 @login_required
 def game_edit(request: HttpRequest, key: str) -> HttpResponse:
-    game = steered(request, key)
+    game = selectors.get_steered_game(request.user, key)
     form = AboutGameForm(request.POST or None, instance=Game.objects.get(pk=game.pk))
     if request.method == "POST" and form.is_valid():
         playing.edit_game(game, actor=request.user, **form.given())
@@ -150,7 +131,7 @@ def game_edit(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def game_delete(request: HttpRequest, key: str) -> HttpResponse:
-    game = steered(request, key)
+    game = selectors.get_steered_game(request.user, key)
     playing.delete_game(game, actor=request.user)
     messages.success(request, f"{game.title} is deleted, with its log.")
     return redirect(game.corpus) if game.corpus else redirect("lmc-list")
@@ -159,7 +140,7 @@ def game_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv."""
-    game = visible(request, key)
+    game = selectors.get_game(request.user, key)
     response = downloads.response_of(game, form, filter_of(request, game))
     if response is None:
         raise Http404("There is no such download.")
@@ -169,39 +150,122 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
 @require_safe
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
     """The text, coloured. Context: game, lines, pages, keep, legend, mix."""
-    game = visible(request, key)
+    game = selectors.get_game(request.user, key)
     if not game.is_counted:
         raise Http404("Nothing was played yet.")
     keep = filter_of(request, game)
-    number = whole(request.GET.get("page"), 1)
-    context: dict[str, Any] = {**about(request, game), "keep": keep, "filters": FILTER_WORDS}
-    context |= presenters.text_page(game, keep, number, whole(request.GET.get("line"), 0))
+    number = presenters.whole(request.GET.get("page"), 1)
+    line = presenters.whole(request.GET.get("line"), 0)
+    context = about(request, game) | presenters.text_page(game, keep, number, line)
+    context |= {"keep": keep, "filters": FILTER_WORDS}
     return render(request, "lmchallenge/text.html", context)
+
+
+# --- pages that decode logs ---
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """Context: games (chosen), choices, rows (counting.Compared), wordless (games), wrong, keep, cluster."""
+    keys = [key for key in dict.fromkeys(request.GET.getlist("game")) if key][: counting.MOST_COMPARED + 1]
+    games = [selectors.get_counted_game(request.user, key) for key in keys]
+    keep, cluster = filter_of(request, *games), request.GET.get("cluster", "auto")
+    if cluster not in counting.CLUSTERS:
+        raise Http404("There is no such cluster.")
+    context: dict[str, Any] = {
+        "games": games,
+        "first": games[0] if games else None,
+        "keep": keep,
+        "filters": FILTER_WORDS,
+        "wordless": [game for game in games if not game.has_targets],
+        "cluster": cluster,
+        "clusters": counting.CLUSTERS,
+        "choices": selectors.listed_games(request.user).filter(counted_at__isnull=False)[:200],
+        "rows": [],
+    }
+    if len(games) > 1:
+        try:
+            context["rows"] = counting.compare_games(games, keep, cluster)
+        except LmcError as error:
+            context["wrong"] = error
+    return render(request, "lmchallenge/compare.html", context, status=400 if "wrong" in context else 200)
+
+
+@require_safe
+def search(request: HttpRequest, key: str) -> HttpResponse:
+    """Accuracy by alpha and OOV penalty. Context: rows [(penalty, cells)], alphas, best, held (cross-validated),
+    figure (the same as a drawing), wrong."""
+    game = selectors.get_counted_game(request.user, key)
+    if game.game != "ic":
+        raise Http404("Only input correction has a mixture.")
+    asked = _asked(request, game)
+    context: dict[str, Any] = {
+        **about(request, game),
+        "keep": asked["filter"],
+        "filters": FILTER_WORDS,
+        "target": asked["target"],
+        "targets": counting.SEARCHED_METRICS,
+        "given": asked,
+        "held": counting.statistics_of(game, asked["filter"]).get("more", {}).get("cross_validated"),
+    }
+    try:
+        found = counting.searched(game, asked)
+        context |= heat_map(found)
+        context["figure"] = presenters.search_figure(game, found, asked)
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/search.html", context, status=400 if "wrong" in context else 200)
+
+
+def search_chart(request: HttpRequest) -> Figure:
+    """The heat map of `search`, of the game that the address names."""
+    game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
+    if game.game != "ic":
+        raise Http404("Only input correction has a mixture.")
+    asked = _asked(request, game)
+    try:
+        return presenters.search_figure(game, counting.searched(game, asked), asked)
+    except LmcError as error:
+        raise Http404(f"{error.message} {error.hint}") from None
+
+
+def learning_chart(request: HttpRequest) -> Figure:
+    game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
+    keep = filter_of(request, game)
+    curve = counting.statistics_of(game, keep).get("more", {}).get("learning_curve")
+    figure = presenters.learning_figure(game, curve, keep)
+    if figure is None:
+        raise Http404("This game has no learning curve.")
+    return figure
+
+
+def _asked(request: HttpRequest, game: Game) -> dict[str, str]:
+    """The search of the address: game, filter, target, alpha and oov_penalty."""
+    given = {name: request.GET.get(name, default) for name, default in counting.DEFAULT_SEARCH.items()}
+    return {"game": game.key, "filter": filter_of(request, game), **given}
+
+
+def heat_map(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rows of a table: one per penalty, one cell per alpha."""
+    best = counting.best_of(found)
+    rows: dict[float, list[dict[str, Any]]] = {}
+    for one in found:
+        cell = {**one, "is_best": one is best}
+        rows.setdefault(one["oov_penalty"], []).append(cell)
+    first = next(iter(rows.values()))
+    return {"rows": list(rows.items()), "alphas": [cell["alpha"] for cell in first], "best": best}
 
 
 # --- what several pages share ---
 
 
 def about(request: HttpRequest, game: Game) -> dict[str, Any]:
-    job = game.job
     return {
         "game": game,
-        "job": job,
-        "position": position_in_queue(job) if job is not None and job.state == "queued" else None,
+        **progress_of(game.job, game.state),
         "may_steer": permissions.can_steer(request.user, game),
         "options": presenters.options(game),
     }
-
-
-def visible(request: HttpRequest, key: str) -> Game:
-    return get_object_or_404(selectors.game_at(request.user, key))
-
-
-def steered(request: HttpRequest, key: str) -> Game:
-    game = visible(request, key)
-    if not permissions.can_steer(request.user, game):
-        raise PermissionDenied("this belongs to somebody else")
-    return game
 
 
 def filter_of(request: HttpRequest, *games: Game) -> str:
@@ -209,11 +273,4 @@ def filter_of(request: HttpRequest, *games: Game) -> str:
     name = request.GET.get("filter", FILTER)
     if name not in FILTER_WORDS:
         raise Http404("There is no such filter.")
-    return keep_of(name, *games)
-
-
-def whole(text: str | None, default: int) -> int:
-    """A small number of the address."""
-    if text and text.isascii() and text.isdigit() and len(text) < 9:
-        return int(text)
-    return default
+    return counting.keep_of(name, *games)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
 from gym.accounts import daily_sentences
+from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.registry import handler
-from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
+from gym.jobs.services import WAIT_SECONDS, wait_for_job
 from gym.lmchallenge.core.backend_players import PLAYABLE, player_for_backend
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.player import Request
@@ -25,9 +25,6 @@ from gym.lmchallenge.site.counting import finite
 from models_registry import permissions
 from models_registry.backends import BackendError
 from models_registry.models import RegisteredModel
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 GUESS, QUEUE = "lmc_guess", "preview"
 MAX_CHARACTERS = 2_000
@@ -47,7 +44,7 @@ def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
         daily_sentences.charge(actor, 1)
         mine = Guess.objects.filter(owner=actor)
         for job in Job.objects.filter(lmc_guess__in=mine, state__in=ACTIVE_STATES):
-            jobs.request_cancel(job, actor=actor)
+            jobs.stop(job, actor=actor)
         Guess.objects.filter(created__lt=timezone.now() - KEEP).delete()
         guess = Guess.objects.create(owner=actor, model=model, text=text)
         guess.job = jobs.enqueue(

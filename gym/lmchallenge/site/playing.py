@@ -1,16 +1,18 @@
-"""Use cases of games: start one, go on with one, take in a log that was played elsewhere."""
+"""Use cases of games: who can play here and what each can be told; start one, go on with one, take in a log that was
+played elsewhere."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.accounts import daily_sentences
+from gym.accounts.models import User
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, Refused, check
 from gym.lmchallenge.core import corpus as corpora
@@ -22,17 +24,81 @@ from gym.lmchallenge.core.games import GameOptions
 from gym.lmchallenge.core.typing_errors import ErrorModel
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
-from gym.lmchallenge.site.choices import ADAPTIVE, check_player_options
 from gym.lmchallenge.site.quotas import GAMES
-from gym.lmchallenge.site.services import require, stop
 from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
 from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
 
-if TYPE_CHECKING:
-    from gym.accounts.models import User
+ADAPTIVE = "adaptive"
+
+
+@dataclass(frozen=True)
+class Option:
+    """A whole number that a player takes."""
+
+    words: str
+    low: int
+    high: int
+    default: int
+
+
+_PREDICTIONS = Option("predictions offered, at most", 1, 100, 20)
+PLAYER_OPTIONS: dict[str, dict[str, Option]] = {
+    "causal": {
+        "predictions": _PREDICTIONS,
+        "paths": Option("ways to spell a candidate that are added up", 1, 20, 3),
+        "beam": Option("ways kept while predictions are searched", 1, 64, 16),
+        "steps": Option("tokens past the context that are searched", 1, 8, 3),
+        "together": Option("lines played side by side", 1, 32, 8),
+    },
+    "ngram": {"predictions": _PREDICTIONS},
+    ADAPTIVE: {
+        "predictions": _PREDICTIONS,
+        "order": Option("words of context plus one", 1, 8, 3),
+    },
+    "process": {},
+}
+"""By the kind of the player; "causal" and "ngram" are models of the site."""
+
+
+def playable(models: Any) -> Any:
+    """Those of these models that can play."""
+    return models.filter(backend__in=PLAYABLE)
+
+
+def _check_player_options(kind: str, given: dict[str, Any]) -> None:
+    """Raise ValidationError for what a player of that kind does not take."""
+    known = PLAYER_OPTIONS[kind]
+    wrong = []
+    for name, value in given.items():
+        option = known.get(name)
+        if option is None:
+            wrong.append(f"{name} is no option of this player; it takes {', '.join(known) or 'none'}.")
+        elif type(value) is not int or not option.low <= value <= option.high:
+            wrong.append(
+                f"{name} is {value!r}: whole numbers from {option.low} to {option.high} are possible."
+            )
+    if wrong:
+        raise ValidationError({"player_options": wrong})
+
+
+def players_for(user: User) -> list[dict[str, Any]]:
+    """{"player", "name", "kind", "learns", "options"} of everybody who can play for this user."""
+    found = [
+        _described(f"model:{row.slug}", row.name, row.backend, learns=False)
+        for row in playable(runnable_by(user)).order_by("slug")
+    ]
+    found += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
+    return [*found, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
+
+
+def _described(player: str, name: str, kind: str, *, learns: bool) -> dict[str, Any]:
+    options = {key: vars(option) for key, option in PLAYER_OPTIONS[kind].items()}
+    return {"player": player, "name": name, "kind": kind, "learns": learns, "options": options}
+
 
 PLAY = "lmc_play"
 COUNT = "lmc_count"
@@ -70,7 +136,7 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
     options = wish.options
     _check_options(options)
     kind, name, model = _player(wish.player, actor)
-    check_player_options(model.backend if model is not None else kind, wish.player_options)
+    _check_player_options(model.backend if model is not None else kind, wish.player_options)
     if kind == Game.Kind.ADAPTIVE and not options.train:
         raise ValidationError(
             {"train": ["The adaptive model knows only what it is taught: play with training."]}
@@ -213,7 +279,7 @@ def upload_log(
 
 def edit_game(game: Game, *, actor: User, **fields: str) -> None:
     """Title, visibility, description."""
-    require(permissions.can_steer(actor, game))
+    permissions.require(permissions.can_steer(actor, game))
     was = game.visibility
     for name in ABOUT:
         if name in fields:
@@ -227,7 +293,7 @@ def edit_game(game: Game, *, actor: User, **fields: str) -> None:
 
 def cancel_game(game: Game, *, actor: User) -> None:
     """Lines that were played are kept."""
-    require(permissions.can_steer(actor, game))
+    permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
         raise ValidationError("This game has no job any more.")
     jobs.request_cancel(game.job, actor=actor)
@@ -235,7 +301,7 @@ def cancel_game(game: Game, *, actor: User) -> None:
 
 def retry_game(game: Game, *, actor: User) -> None:
     """Go on behind the last line that was kept."""
-    require(permissions.can_steer(actor, game))
+    permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
         raise ValidationError("This game has no job any more. Start a new one.")
     jobs.retry(game.job, actor=actor)
@@ -243,7 +309,7 @@ def retry_game(game: Game, *, actor: User) -> None:
 
 def delete_game(game: Game, *, actor: User) -> None:
     """With its log."""
-    require(permissions.can_steer(actor, game))
+    permissions.require(permissions.can_steer(actor, game))
     with transaction.atomic():
-        stop(game, actor)
+        jobs.stop(game.job, actor=actor)
         game.delete()

@@ -1,23 +1,27 @@
-"""Games as pages show them: options, metrics with n and interval, parts, coloured lines."""
+"""Games as pages show them: options, metrics with n and interval, parts, coloured lines, charts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpRequest
 from msgspec import UNSET
 
+from gym.lib.charts.heatmap import heat_chart
+from gym.lib.charts.xy import Point, xy_chart
 from gym.lib.stats.intervals import wilson
 from gym.lmchallenge.core.alignment import Match
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.log_schema import CorrectionEntry
+from gym.lmchallenge.core.log_decoder import CorrectionEntry
 from gym.lmchallenge.core.pretty import OUTCOME_WORDS, Span, spans
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
+from gym.runs.pages.figures import Figure
 
 LINES_PER_PAGE = 25
 PREDICTIONS = 5
@@ -62,7 +66,7 @@ class Metric:
     label: str
     value: float | None
     n: int | None = None
-    interval: tuple[float, float] | None = None
+    interval: Sequence[float] | None = None
 
 
 def options(game: Game) -> list[tuple[str, Any]]:
@@ -110,8 +114,7 @@ def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
 def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) -> Metric:
     value = whole.get(name)
     if game == "tc":
-        interval = found.get("intervals", {}).get(name)
-        return Metric(name, LABELS[name], value, whole["chars"], tuple(interval) if interval else None)
+        return Metric(name, LABELS[name], value, whole["chars"], found.get("intervals", {}).get(name))
     n = found["counts"][OF[name]] if name in OF else _tokens(whole, game)
     if name in ("mrr", "improvement") or value is None or not n:
         return Metric(name, LABELS[name], value, n)
@@ -130,7 +133,7 @@ def more(found: dict[str, Any]) -> list[Metric]:
     extra = found.get("more", {})
     if bits := extra.get("bits_per_character"):
         label = f"bits per character ({bits['oov_policy']})"
-        rows.append(Metric("bpc", label, bits["value"], bits["characters"], _pair(bits.get("interval"))))
+        rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits.get("interval")))
         label = f"bits per character of the {bits['scored']:,} tokens with a score"
         rows.append(Metric("bpc_scored", label, bits["scored_only"]))
     for key, label in (
@@ -138,15 +141,11 @@ def more(found: dict[str, Any]) -> list[Metric]:
         ("keystroke_savings_auto_space", "keystrokes saved, blanks after accepted words typed by themselves"),
     ):
         if saved := extra.get(key):
-            rows.append(Metric(key, label, saved["value"], saved["n"], _pair(saved["interval"])))
+            rows.append(Metric(key, label, saved["value"], saved["n"], saved["interval"]))
     if held := extra.get("cross_validated"):
         label = f"accuracy, mixture chosen on other text ({len(held['folds'])} parts, by {held['cluster']})"
-        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], _pair(held["interval"])))
+        rows.append(Metric("cross_validated", label, held["accuracy"], held["n"], held["interval"]))
     return rows
-
-
-def _pair(interval: list[float] | None) -> tuple[float, float] | None:
-    return (interval[0], interval[1]) if interval else None
 
 
 def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
@@ -163,7 +162,7 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
         if isinstance(rows, str):
             return {**result, "message": rows}
     else:
-        number, pages, first, last = page_of(game, request.GET.get("page"))
+        number, pages, first, last = page_of(game, whole(request.GET.get("page"), 1))
         try:
             rows = counting.by_line(game, keep, first, last)
         except LmcError as error:
@@ -174,10 +173,14 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
     return {**result, "header": names, "rows": table}
 
 
-def page_of(game: Game, text: str | None) -> tuple[int, int, int, int]:
+def whole(text: str | None, default: int) -> int:
+    """A small number of the address."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
+
+
+def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
     """(page, pages, first line, last line)."""
     pages = max(1, math.ceil(game.lines / LINES_PER_PAGE))
-    number = int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else 1
     if not 1 <= number <= pages:
         raise Http404("There is no such page.")
     first = (number - 1) * LINES_PER_PAGE + 1
@@ -222,7 +225,7 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
         if not 1 <= wanted <= game.lines:
             raise Http404("There is no such line.")
         number = (wanted - 1) // LINES_PER_PAGE + 1
-    number, pages, first, last = page_of(game, str(number))
+    number, pages, first, last = page_of(game, number)
     mix = counting.mix_of(game, keep) if game.game == "ic" else None
     base = counting.rank_base_of(game)
     lines = []
@@ -308,3 +311,66 @@ def _mixed(entry: CorrectionEntry, mix: Mix) -> list[tuple[str, float | None]]:
         if names
     ]
     return [(text, value) for text, value in sorted(worth, key=lambda pair: -pair[1])[:PREDICTIONS]]
+
+
+# --- charts ---
+
+
+CURVE_LABELS = {"learnt": "characters learnt before", "trainingChars": "trainingChars of the log"}
+
+
+def search_figure(game: Game, found: list[dict[str, Any]], query: dict[str, str]) -> Figure:
+    """A figure of input correction by mixture. `query` names game, filter, target, alpha and oov_penalty."""
+    target = query["target"].replace("_", " ")
+    alphas = list(dict.fromkeys(one["alpha"] for one in found))
+    by_penalty: dict[float, list[float | None]] = {}
+    for one in found:
+        by_penalty.setdefault(one["oov_penalty"], []).append(one["value"])
+    title = f"{game.title}: {target} by mixture"
+    draw = partial(
+        heat_chart,
+        [f"{penalty:g}".replace("-", "−") for penalty in by_penalty],
+        [f"{alpha:g}" for alpha in alphas],
+        list(by_penalty.values()),
+        title,
+        said=f"{target.capitalize()}, tokens of the filter {query['filter']}",
+        axes=("OOV penalty", "alpha"),
+        write="{:.3f}".format,
+        unit="",
+        missing="no value",
+    )
+    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in found]
+    return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", query["target"]), rows, query)
+
+
+def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figure | None:
+    """The headline figure by what was learnt before; None for a game without training."""
+    points = [one for one in (curve or {}).get("points", []) if one["value"] is not None]
+    if curve is None or not points:
+        return None
+    marks = [_point(one) for one in points]
+    has_intervals = any(mark.low is not None for mark in marks)
+    title = f"{game.title}: learning curve"
+    draw = partial(
+        xy_chart,
+        [("", marks)],
+        title,
+        x_label=f"{CURVE_LABELS[curve.get('by', 'trainingChars')]}, middle of a bin",
+        y_label=curve["metric"],
+        joined=True,
+        note="Whiskers: 95% interval." if has_intervals else "",
+    )
+    header = (
+        "from_characters", "to_characters", "lines", "n", curve["metric"], "ci_low_95", "ci_high_95",
+    )  # fmt: skip
+    rows = [
+        (one["from"], one["to"], one["lines"], one["n"], one["value"], *(one["interval"] or (None, None)))
+        for one in points
+    ]
+    return Figure("lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep})
+
+
+def _point(one: dict[str, Any]) -> Point:
+    low, high = one["interval"] or (None, None)
+    label = f"{one['from']:,.0f} to {one['to']:,.0f} characters, n = {one['n']:,}"
+    return Point((one["from"] + one["to"]) / 2, one["value"], label, low, high)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db.models import Count, Q, QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
+from gym.accounts.models import AnyUser, User
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
+from gym.lmchallenge.site import permissions
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
 
 HEAVY = ("packed", "shown", "warnings")
 """Columns of a corpus that lists do not need."""
 HEAVY_GAME = ("words", "report")
 
 
-def visible_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
+def visible_to(user: AnyUser) -> QuerySet[Corpus]:
     """Corpora whose page this user may open."""
     rows = Corpus.objects.select_related("owner")
     if not user.is_authenticated:
@@ -30,7 +27,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
     )
 
 
-def listed_for(user: User | AnonymousUser) -> QuerySet[Corpus]:
+def listed_for(user: AnyUser) -> QuerySet[Corpus]:
     """For lists: visible ones, less other people's unlisted ones."""
     rows = visible_to(user).defer(*HEAVY)
     if user.is_authenticated:
@@ -38,13 +35,13 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[Corpus]:
     return rows.exclude(visibility=Visibility.UNLISTED)
 
 
-def with_counts(rows: QuerySet[Corpus], user: User | AnonymousUser) -> QuerySet[Corpus]:
+def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
     """Annotates `n_games`: those that this user finds in lists."""
     shown = Q(games__in=listed_games(user).values("pk"))
     return rows.annotate(n_games=Count("games", filter=shown))
 
 
-def games_for(user: User | AnonymousUser) -> QuerySet[Game]:
+def games_for(user: AnyUser) -> QuerySet[Game]:
     """Games whose page this user may open: their own, and shown ones on a text they may read (a log says what the
     text is). Those that are not counted yet are their owner's alone."""
     rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
@@ -59,12 +56,12 @@ def games_for(user: User | AnonymousUser) -> QuerySet[Game]:
     return rows if user.is_staff else rows.filter(shown | Q(owner=user))
 
 
-def known_to(user: User | AnonymousUser) -> QuerySet[Corpus]:
+def known_to(user: AnyUser) -> QuerySet[Corpus]:
     """Corpora whose address this user may be told."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
-def game_at(user: User | AnonymousUser, key: str) -> QuerySet[Game]:
+def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
     """The visible game of this key, if there is one. A key that it had before leads to it only its owner, staff and
     whoever works on its corpus, as long as they may be told of that."""
     before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
@@ -76,7 +73,7 @@ def game_at(user: User | AnonymousUser, key: str) -> QuerySet[Game]:
     return games_for(user).filter(Q(key=key) | before)
 
 
-def listed_games(user: User | AnonymousUser) -> QuerySet[Game]:
+def listed_games(user: AnyUser) -> QuerySet[Game]:
     """For lists: less other people's unlisted ones, and those on other people's unlisted corpora; one's own on these
     for as long as the corpus has the address that one knew."""
     rows = games_for(user)
@@ -92,7 +89,7 @@ def _on_unlisted(user: User) -> Q:
     )
 
 
-def comparable(game: Game, user: User | AnonymousUser) -> QuerySet[Game]:
+def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Other counted games of the same kind on the same text that this user may see. A log without words has another
     fingerprint than one with words; what tells here that their texts may be the same is the corpus."""
     same = Q(fingerprint=game.fingerprint)
@@ -104,3 +101,33 @@ def comparable(game: Game, user: User | AnonymousUser) -> QuerySet[Game]:
         .exclude(pk=game.pk)
         .exclude(fingerprint="")
     )
+
+
+# --- one of them, for pages: Http404 or PermissionDenied otherwise ---
+
+
+def get_corpus(user: AnyUser, slug: str) -> Corpus:
+    return get_object_or_404(visible_to(user), slug=slug)
+
+
+def get_editable_corpus(user: AnyUser, slug: str) -> Corpus:
+    corpus = get_corpus(user, slug)
+    permissions.require(permissions.can_edit(user, corpus))
+    return corpus
+
+
+def get_game(user: AnyUser, key: str) -> Game:
+    return get_object_or_404(game_at(user, key))
+
+
+def get_steered_game(user: AnyUser, key: str) -> Game:
+    game = get_game(user, key)
+    permissions.require(permissions.can_steer(user, game))
+    return game
+
+
+def get_counted_game(user: AnyUser, key: str) -> Game:
+    game = get_game(user, key)
+    if not game.is_counted:
+        raise Http404("This game is not counted yet.")
+    return game

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Q
 from django.utils.text import slugify
 
+from gym.accounts.models import User
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, opened
 from gym.lmchallenge.core import corpus as corpora
@@ -24,9 +25,6 @@ from gym.lmchallenge.site.storage import bounded_lines, named, pack
 from gym.sharing import addresses
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 MAX_BYTES = 20_000_000
 """Of a corpus, as it comes and unpacked."""
@@ -119,9 +117,9 @@ def _slug_of(wish: str) -> str:
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
     """Title, language, licence, description, and for its owner visibility; never the text."""
-    require(permissions.can_edit(actor, corpus))
+    permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
-        require(permissions.can_manage(actor, corpus))
+        permissions.require(permissions.can_manage(actor, corpus))
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
         raise ValidationError(f"{n} game(s) of other people rest on it, so it cannot become private.")
@@ -136,28 +134,17 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
 
 def delete_corpus(corpus: Corpus, *, actor: User) -> None:
     """With its games; not while other people's rest on it."""
-    require(permissions.can_manage(actor, corpus))
+    permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
         raise ValidationError(f"{n} game(s) of other people rest on it, so it stays.")
     with transaction.atomic():
         for game in corpus.games.select_related("job"):
-            stop(game, actor)
+            jobs.stop(game.job, actor=actor)
         corpus.delete()
 
 
 def _by_others(corpus: Corpus) -> int:
     return corpus.games.exclude(owner=corpus.owner_id).count()
-
-
-def stop(game: Game, actor: User) -> None:
-    """Ask its job to end."""
-    if game.job is not None and game.job.is_active:
-        jobs.request_cancel(game.job, actor=actor)
-
-
-def require(allowed: bool) -> None:
-    if not allowed:
-        raise PermissionDenied("this belongs to somebody else")
 
 
 # --- accounts that go ---

@@ -19,7 +19,7 @@ from gym.lmchallenge.core.alignment import LogText
 from gym.lmchallenge.core.corpus import Line
 from gym.lmchallenge.core.errors import LmcError, LogError
 from gym.lmchallenge.core.interpolation import Mix, Tokens
-from gym.lmchallenge.core.log_schema import LogLine
+from gym.lmchallenge.core.log_decoder import LogLine
 from gym.lmchallenge.core.logs import Row
 from gym.lmchallenge.core.table import Table, read_table
 from gym.lmchallenge.models import Corpus, Game, LogChunk
@@ -142,13 +142,6 @@ def _has_words(entry: Row, game: str) -> bool:
     if entry.get("target") is not None:
         return True
     return game == "ic" and ("verbatim" in entry or any(len(pair) > 2 for pair in entry["candidates"]))
-
-
-PRIVACY = {
-    "targets": "the words, with ranks and scores",
-    "lengths": "lengths in place of words",
-    "predictions": "the words and what was predicted",
-}
 
 
 def log_in(game: Game, form: str) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.lmchallenge.site import compare_views, game_views, guess_views, views
+from gym.lmchallenge.site import game_views, views
 from gym.sharing.views import people_urls
 
 _CORPUS = "corpora/<slug:slug>/"
@@ -16,8 +16,8 @@ urlpatterns = [
     path(f"{_CORPUS}download/<str:form>/", views.corpus_download, name="lmc-corpus-download"),
     path(f"{_CORPUS}play/", game_views.start, name="lmc-start"),
     path("upload/", game_views.upload, name="lmc-upload"),
-    path("try/", guess_views.playground, name="lmc-playground"),
-    path("compare/", compare_views.compare, name="lmc-compare"),
+    path("try/", views.playground, name="lmc-playground"),
+    path("compare/", game_views.compare, name="lmc-compare"),
     path(_GAME, game_views.game_detail, name="lmc-game"),
     path(f"{_GAME}progress/", game_views.game_progress, name="lmc-progress"),
     path(f"{_GAME}cancel/", game_views.game_cancel, name="lmc-cancel"),
@@ -25,6 +25,6 @@ urlpatterns = [
     path(f"{_GAME}edit/", game_views.game_edit, name="lmc-edit"),
     path(f"{_GAME}delete/", game_views.game_delete, name="lmc-delete"),
     path(f"{_GAME}text/", game_views.game_text, name="lmc-text"),
-    path(f"{_GAME}search/", compare_views.search, name="lmc-search"),
+    path(f"{_GAME}search/", game_views.search, name="lmc-search"),
     path(f"{_GAME}download/<str:form>/", game_views.game_download, name="lmc-download"),
 ]

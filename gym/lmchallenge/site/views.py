@@ -1,4 +1,4 @@
-"""Pages of corpora, and the list of everything."""
+"""Pages of corpora, the list of everything, and the playground."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from gym.accounts.errors import TooManyJobs
 from gym.downloads import stream
 from gym.lmchallenge.core import corpus_tools
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
-from gym.lmchallenge.site import permissions, selectors, services, storage
-from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm
+from gym.lmchallenge.site import guessing, permissions, selectors, services, storage
+from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm, GuessForm
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 
@@ -73,7 +74,7 @@ def corpus_new(request: HttpRequest) -> HttpResponse:
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: corpus, lines (the first, cut into tokens), page (of games), may_edit, may_manage, may_see_people,
     may_play."""
-    corpus = visible(request, slug)
+    corpus = selectors.get_corpus(request.user, slug)
     games = selectors.listed_games(request.user).filter(corpus=corpus)
     context = {
         "corpus": corpus,
@@ -89,7 +90,7 @@ def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    corpus = editable(request, slug)
+    corpus = selectors.get_editable_corpus(request.user, slug)
     may_manage = permissions.can_manage(request.user, corpus)
     unsaved = Corpus.objects.get(pk=corpus.pk)
     form = AboutCorpusForm(request.POST or None, instance=unsaved, may_manage=may_manage)
@@ -106,7 +107,7 @@ def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def corpus_delete(request: HttpRequest, slug: str) -> HttpResponse:
-    corpus = editable(request, slug)
+    corpus = selectors.get_editable_corpus(request.user, slug)
     try:
         services.delete_corpus(corpus, actor=request.user)
     except ValidationError as error:
@@ -119,7 +120,7 @@ def corpus_delete(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
     """corpus.txt, corpus.jsonl, sorted.jsonl, vocabulary.txt, vocabulary.tsv."""
-    corpus = visible(request, slug)
+    corpus = selectors.get_corpus(request.user, slug)
     try:
         return corpus_file(corpus, form)
     except LmcError as error:
@@ -153,18 +154,33 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
     return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
 
 
+# --- the playground: type, see what a model predicts, take a prediction ---
+
+
+@login_required
+def playground(request: HttpRequest) -> HttpResponse:
+    """Context: form, guess (models.Guess, answered or still waited for). htmx gets the answer alone."""
+    data = request.POST.copy() if request.method == "POST" else None
+    if data is not None and data.get("take"):
+        data["text"] = f"{data.get('text', '')}{data['take']}"
+    form = GuessForm(data, user=request.user)
+    context: dict[str, Any] = {"form": form}
+    if data is not None and form.is_valid():
+        try:
+            made = guessing.queue_guess(
+                form.cleaned_data["text"], form.cleaned_data["model"], actor=request.user
+            )
+            context["guess"] = guessing.wait_for(made)
+        except ValidationError as error:
+            form.add_error(None, error)
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+    bad = data is not None and "guess" not in context
+    name = "_guesses" if request.headers.get("HX-Request") else "playground"
+    return render(request, f"lmchallenge/{name}.html", context, status=400 if bad else 200)
+
+
 # --- what several pages share ---
-
-
-def visible(request: HttpRequest, slug: str) -> Corpus:
-    return get_object_or_404(selectors.visible_to(request.user), slug=slug)
-
-
-def editable(request: HttpRequest, slug: str) -> Corpus:
-    corpus = visible(request, slug)
-    if not permissions.can_edit(request.user, corpus):
-        raise PermissionDenied("this belongs to somebody else")
-    return corpus
 
 
 def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

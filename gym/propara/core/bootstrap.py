@@ -1,25 +1,25 @@
 """How sure a score is: bootstrap over processes (Efron 1979), and paired for two systems. Pure, numpy.
 
-Each resample draws as many processes as there are, with replacement; that is one multinomial weight per process, so all
-resamples of all eight averages are one matrix product. Averages are rounded to three decimals within each resample, as
-the reference rounds them.
+Each resample draws as many processes as there are, with replacement. Averages are rounded to three decimals within each
+resample, as the reference rounds them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.propara.core.report import Report
+from gym.lib.stats import multinomial_sums, percentile_interval
 from gym.propara.core.scoring import QUESTIONS, QuestionScore, Scores, averages_of
 
+if TYPE_CHECKING:
+    from gym.propara.core.report import Report
+
 Floats = NDArray[np.float64]
-_BLOCK_CELLS = 4_000_000
-"""Resamples are drawn in blocks of this many weights, so that memory stays bounded."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ def matrix_of(processes: Iterable[Mapping[str, Sequence[float]]]) -> Floats:
     return np.array(rows, dtype=np.float64)
 
 
-def bootstrap(report: Report, resamples: int = 10_000, seed: int = 0) -> Intervals:
-    return intervals(matrix(report), resamples, seed)
+def bootstrap(report: Report, resamples: int = 10_000) -> Intervals:
+    return intervals(matrix(report), resamples)
 
 
-def intervals(values: Floats, resamples: int = 10_000, seed: int = 0) -> Intervals:
+def intervals(values: Floats, resamples: int) -> Intervals:
     """As `bootstrap`, from what `matrix` makes of a report."""
-    averages = _resampled(values, resamples, np.random.default_rng(seed))
+    averages = _resampled(values, resamples, np.random.default_rng(0))
     precision, recall, f1 = _overall(averages)
     questions: dict[str, dict[str, tuple[float, float]]] = {}
     for k, name in enumerate(QUESTIONS):
@@ -150,14 +150,8 @@ def _scores(row: list[float]) -> Scores:
 
 
 def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    n = len(values)
-    block = max(1, _BLOCK_CELLS // n)
-    found = []
-    for start in range(0, resamples, block):
-        size = min(block, resamples - start)
-        weights = rng.multinomial(n, np.full(n, 1 / n), size=size)
-        found.append(np.round(weights @ values / n, 3))
-    return np.concatenate(found)
+    """Averages over the processes of each resample."""
+    return np.round(multinomial_sums(values, resamples, rng) / len(values), 3)
 
 
 def _overall(averages: Floats) -> tuple[Floats, Floats, Floats]:
@@ -172,5 +166,5 @@ def _harmonic(precision: Floats, recall: Floats) -> Floats:
 
 
 def _interval(values: Floats) -> tuple[float, float]:
-    low, high = np.quantile(values, [0.025, 0.975])
-    return float(low), float(high)
+    found = percentile_interval(values)
+    return found.low, found.high

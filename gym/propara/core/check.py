@@ -166,3 +166,25 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
         found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
         problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], too_many(file)]
     return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))
+
+
+def sentence_problems(text: str, file: str) -> list[Problem]:
+    """All malformed rows, not only the first as `read_sentences` has it."""
+    found: list[Problem] = []
+    for number, line in enumerate(lines_of(text), 1):
+        if len(found) >= MAX_PROBLEMS:
+            found.append(too_many(file))
+            break
+        fields = line.strip().split("\t", 3)
+        if len(fields) < 3:
+            hint = "Three: process, number, sentence; separated by tabs."
+            message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
+            found.append(Problem(file, number, len(fields), "columns", message, hint))
+            continue
+        for column, field in enumerate(fields[:2], 1):
+            try:
+                int(field)
+            except ValueError:
+                message = f"{field[:40]!r} is not a whole number."
+                found.append(Problem(file, number, column, "integer", message))
+    return found

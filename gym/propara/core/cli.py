@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from gym.propara.core import reference_command, reference_output
+from gym.propara.core import reference
 from gym.propara.core.errors import Crash, ProParaError
-from gym.propara.core.explain import explain
 from gym.propara.core.grid import read_text
+from gym.propara.core.reference import explain
 from gym.propara.core.report import evaluate
 
 
@@ -102,7 +102,7 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
     options = parser(prog).parse_args(argv)
     if options.command == "explain":
         return _explain(out, err)
-    paths = reference_command.Paths(
+    paths = reference.Paths(
         options.predictions_file,
         options.answers_file,
         options.output_file,
@@ -111,7 +111,7 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
     )
     if options.format == "json":
         return _json(paths, options.bootstrap, out, err)
-    return reference_command.run(paths, out, err, options.bootstrap)
+    return reference.run(paths, out, err, options.bootstrap)
 
 
 def _explain(out: TextIO, err: TextIO) -> int:
@@ -132,7 +132,7 @@ def _explain(out: TextIO, err: TextIO) -> int:
     return 0
 
 
-def _json(paths: reference_command.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
+def _json(paths: reference.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
     """Everything as one JSON object. --output is written too; --diagnostics is not, as the object holds all of it."""
     try:
         sentences = read_text(paths.sentences) if paths.sentences else None
@@ -154,10 +154,10 @@ def _json(paths: reference_command.Paths, resamples: int, out: TextIO, err: Text
             pid, failure = next(iter(report.errors.items()))
             raise Crash(f"Process {pid} has no score ({failure.code}): {failure.message}")
         if paths.output:
-            reference_command.write_file(paths.output, reference_output.metrics_json(report.averages))
+            reference.write_file(paths.output, reference.metrics_json(report.averages))
     except ProParaError as error:
         if error.problems:
-            problems = [problem.as_dict() for problem in error.problems]
+            problems = [problem._asdict() for problem in error.problems]
             out.write(json.dumps({"problems": problems}, ensure_ascii=False, indent=2) + "\n")
         print(f"Error: {error}", file=err)
         return error.exit_code

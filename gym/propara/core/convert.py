@@ -1,4 +1,4 @@
-"""Other file formats than action files: state files, JSON grids, templates. Pure.
+"""Other file formats than action files: state files, JSON grids, templates, prompt packs. Pure.
 
 * State files, as older baselines wrote them, have five columns: process, step, participant, location before, location
   after, with `null` and `unk` (or `-` and `?`). Actions are derived from the states.
@@ -6,6 +6,8 @@
   participant the location before the first sentence and after each one. Instead of a list of locations there may be
   `{"locations": [...], "actions": [...]}`, where actions are taken as they are. null, "-" and "null" mean
   that it does not exist.
+* A prompt pack for language models has a prompt for each process: the sentences, the participants and a JSON schema of
+  the answer. An answer is a process as in a grid: `{"process_id": 1, "participants": {"water": ["sea", "sea", null]}}`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,18 @@ from typing import Any
 from gym.lib.bounded import Limits, load
 from gym.propara.core.check import MAX_PROBLEMS, too_many
 from gym.propara.core.errors import Problem, ProParaError
-from gym.propara.core.grid import ABSENT, ACTIONS, MAX_STEP, UNKNOWN, Grids, implied_action, lines_of, token
+from gym.propara.core.grid import (
+    ABSENT,
+    ACTIONS,
+    MAX_STEP,
+    UNKNOWN,
+    Grid,
+    Grids,
+    Sentences,
+    implied_action,
+    lines_of,
+    token,
+)
 
 Row = tuple[int, int, str, str, str, str]
 _UNFIT = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
@@ -184,3 +197,81 @@ def template(answers: Grids) -> str:
 def _raise(problems: list[Problem], file: str) -> None:
     if problems:
         raise ProParaError(f"{file} has {len(problems)} problem(s).", problems)
+
+
+# --- the prompt pack, and reading the JSON that comes back ---
+
+INSTRUCTION = (
+    "Read the paragraph. For each participant, say where it is before the first sentence and after each sentence. "
+    'Use words of the paragraph for a place. Use "?" if it exists at a place the paragraph does not tell, and null '
+    "while it does not exist. Answer with one JSON object that fits the schema, and nothing else."
+)
+
+
+def schema(grid: Grid) -> dict[str, Any]:
+    """JSON Schema (2020-12) of the answer about one process."""
+    track = {
+        "type": "array",
+        "minItems": grid.steps + 1,
+        "maxItems": grid.steps + 1,
+        "items": {"type": ["string", "null"]},
+    }
+    names = list(grid.participants)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["process_id", "participants"],
+        "properties": {
+            "process_id": {"const": grid.process_id},
+            "participants": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": names,
+                "properties": dict.fromkeys(names, track),
+            },
+        },
+    }
+
+
+def prompt(grid: Grid, sentences: Sequence[str]) -> str:
+    numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(sentences, 1))
+    names = "\n".join(f"- {name}" for name in grid.participants)
+    return (
+        f"{INSTRUCTION}\n\nParagraph {grid.process_id}:\n{numbered}\n\nParticipants:\n{names}\n\n"
+        f"JSON schema:\n{json.dumps(schema(grid), ensure_ascii=False)}\n"
+    )
+
+
+def prompt_pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
+    """One object for each process, ready for JSON Lines. Only names and numbers of steps come from the answers."""
+    return [
+        {
+            "process_id": pid,
+            "sentences": list(sentences.get(pid, ())),
+            "participants": list(grid.participants),
+            "schema": schema(grid),
+            "prompt": prompt(grid, sentences.get(pid, ())),
+        }
+        for pid, grid in answers.items()
+    ]
+
+
+def read_answer(text: str, grid: Grid) -> str:
+    """One returned text as rows of an action file; raises ProParaError when it does not fit the schema."""
+    if not text.strip():
+        raise ProParaError("There is no answer.")
+    fenced = re.search(r"```(?:json)?\s*(.*?)```", text, re.DOTALL)
+    try:
+        data = load_json(fenced.group(1) if fenced else text)
+    except ValueError as error:
+        raise ProParaError(f"Not JSON: {error}") from error
+    from jsonschema import Draft202012Validator
+
+    wrong = sorted(
+        Draft202012Validator(schema(grid)).iter_errors(data), key=lambda one: list(map(str, one.path))
+    )
+    if wrong:
+        place = "/".join(map(str, wrong[0].path)) or "the answer"
+        raise ProParaError(f"{place}: {wrong[0].message[:200]}")
+    return grids_to_actions([data])

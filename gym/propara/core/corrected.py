@@ -45,7 +45,7 @@ class Corrected:
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
-            "questions": {name: {**one.as_dict(), "f1": one.f1} for name, one in self.questions.items()},
+            "questions": {name: {**one._asdict(), "f1": one.f1} for name, one in self.questions.items()},
         }
 
 

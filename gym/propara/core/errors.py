@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Problem(NamedTuple):
@@ -22,9 +22,6 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" + (f" {self.hint}" if self.hint else "")
-
-    def as_dict(self) -> dict[str, Any]:
-        return self._asdict()
 
 
 class ProParaError(ValueError):

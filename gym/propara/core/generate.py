@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import NamedTuple
 
 from gym.propara.core.convert import Row, write_rows
 from models_registry.engine import ScoringFailure, TokenScores
@@ -65,8 +65,7 @@ class Question:
         return " ".join([*read, self.stem])
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """What was chosen, and by how many bits it beats the second best choice (0: nothing else was possible)."""
 
     participant: str
@@ -74,9 +73,6 @@ class Choice:
     action: str
     location: str
     margin: float
-
-    def as_list(self) -> list[Any]:
-        return [self.participant, self.step, self.action, self.location, self.margin]
 
 
 @dataclass(frozen=True)
@@ -202,13 +198,13 @@ def _decode(
     ]
     begin = {True: costs[0, "there"][THERE], False: costs[0, "there"][NOT_YET]}
     actions, existed, margins = _cheapest(begin, action_costs)
-    place, _ = _place(costs[0, "place"], "") if existed else ("-", 0.0)
+    place = _place(costs[0, "place"], "") if existed else "-"
     choices = [Choice(name, 0, "", place, margins[0])]
     rows = []
     for step, action in enumerate(actions, 1):
         before = place
         if action in ("CREATE", "MOVE"):
-            place, _ = _place(costs[step, "place"], before)
+            place = _place(costs[step, "place"], before)
         elif action == "DESTROY":
             place = "-"
         rows.append((step, name, action, before, place))
@@ -216,15 +212,14 @@ def _decode(
     return rows, choices
 
 
-def _place(costs: dict[str, float], current: str) -> tuple[str, float]:
+def _place(costs: dict[str, float], current: str) -> str:
     """The cheapest location other than the current one; `?` is always possible."""
     named = {
         ("?" if words == SOMEWHERE else words.removeprefix(" in the ").removesuffix(".")): cost
         for words, cost in costs.items()
     }
     open_ = {place: cost for place, cost in named.items() if place != current or place == "?"}
-    best = min(open_, key=lambda place: open_[place])
-    return best, open_[best]
+    return min(open_, key=lambda place: open_[place])
 
 
 def _cheapest(

@@ -1,4 +1,4 @@
-"""Reading action files as the reference does: first error only, its words, its leniencies. Pure.
+"""Reading action and sentence files as the reference does: first error only, its words, its leniencies. Pure.
 
 gym.propara.core.check lists all errors of a file at once; gym.propara.core.repair reads what the reference refuses.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gym.propara.core.errors import Crash, corrupted
+from gym.propara.core.errors import Corrupted, Crash, corrupted
 
 ACTIONS = ("NONE", "CREATE", "MOVE", "DESTROY")
 ABSENT, UNKNOWN = "null", "unk"
@@ -31,6 +31,13 @@ class Grid(NamedTuple):
     @property
     def participants(self) -> Iterable[str]:
         return self.locations.keys()
+
+    def as_dict(self) -> dict[str, Any]:
+        """By participant."""
+        return {
+            name: {"locations": where, "actions": self.actions[name]}
+            for name, where in self.locations.items()
+        }
 
 
 Grids = dict[int, Grid]
@@ -213,4 +220,36 @@ def differences_message(lines: list[str], answers_file: str, predictions_file: s
         f"Participants in predictions file {predictions_file} are not exact matches to participants\n"
         f"in {answers_file}. Detailed report:\n\n" + "\n".join(lines) + "\n\n"
         f"Corrupted or empty action file {predictions_file} (Some participants are missing or unexpected.)"
+    )
+
+
+# --- sentences ---
+
+Sentences = dict[int, tuple[str, ...]]
+"""By process."""
+
+
+def read_sentences(text: str, file: str) -> Sentences:
+    """Sorted by number and counted anew from 1; of two rows with one number the later wins; an empty file is fine."""
+    found: dict[tuple[int, int], str] = {}
+    for number, line in enumerate(lines_of(text), 1):
+        fields = line.strip().split("\t", 3)[:3]
+        if len(fields) < 3:
+            raise Crash(
+                f"{file}, line {number}: expected process, number and sentence, got {len(fields)} column(s)."
+            )
+        try:
+            key = (int(fields[0]), int(fields[1]))
+        except ValueError:
+            raise Crash(f"{file}, line {number}: process and number must be whole numbers.") from None
+        found[key] = fields[2]
+    sentences: dict[int, list[str]] = {}
+    for process_id, index in sorted(found):
+        sentences.setdefault(process_id, []).append(found[process_id, index])
+    return {process_id: tuple(texts) for process_id, texts in sentences.items()}
+
+
+def sentences_missing(file: str, process_id: int) -> Corrupted:
+    return Corrupted(
+        f"Corrupted or empty sentences file {file} (Sentences for process {process_id} not found.)"
     )

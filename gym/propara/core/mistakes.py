@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gym.propara.core.errors import ProcessFailure
 from gym.propara.core.grid import ABSENT, ACTIONS, UNKNOWN, Grid
@@ -41,9 +41,6 @@ class Mistake(NamedTuple):
     @property
     def label(self) -> str:
         return label(self.code)
-
-    def as_dict(self) -> dict[str, Any]:
-        return self._asdict()
 
 
 def label(code: str) -> str:

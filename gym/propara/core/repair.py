@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import NamedTuple
 
 from gym.lib.bounded import Limits, Refused, check
 from gym.propara.core.errors import Problem, ProParaError
@@ -28,19 +27,14 @@ _ALIASES = {
 _DASHES = {"\u2013", "\u2014", "\u2212", "--"}
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(NamedTuple):
     line: int
     column: int
     code: str
     message: str
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-@dataclass(frozen=True)
-class Repaired:
+class Repaired(NamedTuple):
     text: str
     repairs: tuple[Repair, ...]
 

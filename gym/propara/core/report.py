@@ -1,4 +1,4 @@
-"""Score a submission: texts in, a report out. Pure.
+"""Score a submission: texts in, a report out; and the part of it that is stored. Pure.
 
 report = evaluate(answers_text, predictions_text)
 report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
@@ -6,17 +6,25 @@ report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gym.propara.core.check import check, read_rows
+from gym.propara.core.check import check, read_rows, sentence_problems
 from gym.propara.core.corrected import Corrected, corrected
 from gym.propara.core.errors import Corrupted, Problem, ProcessFailure, ProParaError
-from gym.propara.core.grid import Grids, differences_message, participant_differences, read_grids
+from gym.propara.core.grid import (
+    Grids,
+    Sentences,
+    differences_message,
+    participant_differences,
+    read_grids,
+    read_sentences,
+)
+from gym.propara.core.mistakes import confusion, mistakes
 from gym.propara.core.process_report import ProcessReport, evaluate_process
-from gym.propara.core.scoring import Averages, Scores, averages_of
-from gym.propara.core.sentences import Sentences, read_sentences, sentence_problems
+from gym.propara.core.scoring import QUESTIONS, Averages, Scores, averages_of, overall
 from gym.propara.core.submission_warnings import SubmissionWarning, submission_warnings
 
 EVALUATOR = "2018.2"
@@ -78,7 +86,7 @@ class Report:
             "recall": self.recall,
             "f1": self.f1,
             "rounded": self.averages.rounded() if self.averages else None,
-            "questions": {name: {**one.as_dict(), "f1": one.f1} for name, one in self.questions.items()},
+            "questions": {name: {**one._asdict(), "f1": one.f1} for name, one in self.questions.items()},
         }
 
     def errors_as_dicts(self) -> list[dict[str, Any]]:
@@ -144,3 +152,71 @@ def _problems(answers: str, predictions: str, answers_file: str, predictions_fil
         except ProParaError as error:
             problems = [Problem(answers_file, 0, 0, "unreadable", str(error))]
     return check(grids, predictions, predictions_file) + problems
+
+
+# --- what is stored, so that pages need not score again ---
+
+RESAMPLES = 10_000
+MAX_WARNINGS = 500
+
+
+def digest(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
+    """The keys are those of docs/propara.md, "What the API says about a report"."""
+    warnings = report.warnings
+    by_process = Counter(flag.process_id for flag in warnings)
+    processes = [_process(one, by_process[one.process_id]) for one in report.processes]
+    kinds: Counter[str] = Counter()
+    for row in processes:
+        kinds.update(row["mistakes"])
+    return {
+        "reference": report.reference_as_dict() if report.averages else None,
+        "corrected": report.corrected.as_dict(),
+        "intervals": _intervals(report, resamples),
+        "n_predictions": report.n_predictions,
+        "n_answers": report.n_answers,
+        "errors": report.errors_as_dicts(),
+        "warnings": [flag.as_dict() for flag in _kept(warnings)],
+        "warning_counts": dict(Counter(flag.code for flag in warnings)),
+        "mistake_counts": dict(kinds),
+        "confusion": confusion((one.answer_grid, one.prediction_grid) for one in report.processes),
+        "processes": processes,
+    }
+
+
+def _kept(warnings: list[SubmissionWarning]) -> list[SubmissionWarning]:
+    """At most MAX_WARNINGS in their order; the first of each kind in each process before others of the kind."""
+    seen: set[tuple[str, int | None]] = set()
+    later = []
+    for flag in warnings:
+        key = flag.code, flag.process_id
+        later.append(key in seen)
+        seen.add(key)
+    ranked = sorted(range(len(warnings)), key=lambda k: later[k])[:MAX_WARNINGS]
+    return [warnings[k] for k in sorted(ranked)]
+
+
+def _intervals(report: Report, resamples: int) -> dict[str, Any] | None:
+    """None where there is no score, and for a single process, which says nothing about others."""
+    if report.averages is None or report.n_answers < 2:
+        return None
+    from gym.propara.core.bootstrap import bootstrap
+
+    return bootstrap(report, resamples).as_dict()
+
+
+def _process(one: ProcessReport, n_warnings: int) -> dict[str, Any]:
+    found = Counter(mistake.code for mistake in mistakes(one.answer_grid, one.prediction_grid))
+    return {
+        "id": one.process_id,
+        "scores": _pairs(one.scores) if one.scores else None,
+        "f1": overall(one.scores.values()).f1 if one.scores else None,
+        "corrected": _pairs(one.corrected),
+        "corrected_f1": overall(one.corrected.values()).f1,
+        "error": one.error.message if one.error else "",
+        "mistakes": dict(found),
+        "warnings": n_warnings,
+    }
+
+
+def _pairs(scores: Scores) -> dict[str, list[float]]:
+    return {name: list(scores[name]) for name in QUESTIONS}

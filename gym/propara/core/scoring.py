@@ -29,9 +29,6 @@ class QuestionScore(NamedTuple):
     def f1(self) -> float:
         return harmonic(self.precision, self.recall)
 
-    def as_dict(self) -> dict[str, float]:
-        return {"precision": self.precision, "recall": self.recall}
-
 
 Scores = dict[str, QuestionScore]
 """By question, in the order of QUESTIONS."""

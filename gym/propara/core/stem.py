@@ -63,28 +63,8 @@ _STEP_3 = (
     ("ful", ""),
     ("ness", ""),
 )
-_STEP_4 = tuple(
-    (suffix, "")
-    for suffix in (
-        *(
-            "al",
-            "ance",
-            "ence",
-            "er",
-            "ic",
-            "able",
-            "ible",
-            "ant",
-            "ement",
-            "ment",
-            "ent",
-            "ion",
-            "ou",
-            "ism",
-        ),
-        *("ate", "iti", "ous", "ive", "ize"),
-    )
-)
+_STEP_4_TEXT = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
+_STEP_4 = tuple((suffix, "") for suffix in _STEP_4_TEXT.split())
 _SUFFIXES = {rules: tuple(suffix for suffix, _ in rules) for rules in (_STEP_2, _STEP_3, _STEP_4)}
 """Most words end with none of them, which is quick to see."""
 

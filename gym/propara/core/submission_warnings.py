@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gym.propara.core.check import FileRow, read_rows
-from gym.propara.core.errors import ProcessFailure
 from gym.propara.core.grid import ABSENT, UNKNOWN, Grid, Grids, implied_action
-from gym.propara.core.process_report import ProcessReport
-from gym.propara.core.scoring import PAIR_SCORES, QUESTIONS, by_step, order_decides, step_of
+from gym.propara.core.process_report import ProcessReport, pair_score
+from gym.propara.core.scoring import QUESTIONS, by_step, order_decides, step_of
 from gym.propara.core.terms import location_terms
 
 CODES = {
@@ -171,13 +170,6 @@ def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:
         return []
     found = by_step(predictions)
     return [
-        [_guarded(question, answer, prediction) for prediction in found.get(step_of(answer), ())]
+        [pair_score(question, answer, prediction) for prediction in found.get(step_of(answer), ())]
         for answer in answers
     ]
-
-
-def _guarded(question: str, answer: Any, prediction: Any) -> float:
-    try:
-        return PAIR_SCORES[question](answer, prediction)
-    except ProcessFailure:
-        return 0.0

@@ -12,8 +12,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.registry import handler
 from gym.propara.core.generate import PROMPT, GenerationError, answer_process
-from gym.propara.core.grid import read_grids
-from gym.propara.core.sentences import read_sentences
+from gym.propara.core.grid import read_grids, read_sentences
 from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
@@ -78,7 +77,7 @@ def _answer_all(context: JobContext, submission: Submission, backend: Backend) -
                 submission=submission,
                 process_id=pid,
                 text=answer.text,
-                choices=[choice.as_list() for choice in answer.choices],
+                choices=[list(choice) for choice in answer.choices],
             )
         done.add(pid)
 

@@ -5,24 +5,26 @@ from __future__ import annotations
 from statistics import fmean, stdev
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 
 from gym.downloads import csv_download, download, json_download
-from gym.propara.core import reference_output
+from gym.propara.core import reference
 from gym.propara.core.mistakes import label
 from gym.propara.core.report import Report, evaluate
 from gym.propara.core.scoring import QUESTIONS, QuestionScore, overall
 from gym.propara.models import Submission
 
+NONE = "There is no such download."
 
-def response_of(submission: Submission, form: str) -> HttpResponse | None:
-    """None where there is no such download."""
+
+def response_of(submission: Submission, form: str) -> HttpResponse:
+    """404 where there is no such download."""
     if form == "file":
         response = HttpResponse(bytes(submission.file), content_type="application/octet-stream")
         response["Content-Disposition"] = f'attachment; filename="{submission.key}-as-uploaded"'
         return response
     if not submission.is_scored:
-        return None
+        raise Http404(NONE)
     stem = f"{submission.version.answer_set.slug}-{submission.key}"
     if form == "actions.tsv":
         return download(submission.samples[0]["text"], f"{stem}-actions.tsv", "text/tab-separated-values")
@@ -31,19 +33,17 @@ def response_of(submission: Submission, form: str) -> HttpResponse | None:
     if form == "processes.csv":
         return csv_download(f"{stem}-processes.csv", *process_table(submission))
     if submission.reference is None:
-        return None
+        raise Http404(NONE)
     report = evaluated(submission)
     assert report.averages is not None
     if form == "report.txt":
-        text = reference_output.report_text(report.averages, report.n_predictions, report.n_answers)
+        text = reference.report_text(report.averages, report.n_predictions, report.n_answers)
         return download(text, f"{stem}-report.txt", "text/plain")
     if form == "metrics.json":
-        return download(
-            reference_output.metrics_json(report.averages), f"{stem}-metrics.json", "application/json"
-        )
+        return download(reference.metrics_json(report.averages), f"{stem}-metrics.json", "application/json")
     if form == "diagnostics.txt":
         return download(diagnostics(submission, report), f"{stem}-diagnostics.txt", "text/plain")
-    return None
+    raise Http404(NONE)
 
 
 def evaluated(submission: Submission) -> Report:
@@ -54,11 +54,9 @@ def evaluated(submission: Submission) -> Report:
 def diagnostics(submission: Submission, report: Report) -> str:
     """As the reference writes it, with the name of the upload and the address of the answer set as files."""
     assert report.averages is not None
-    parts = [
-        reference_output.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")
-    ]
-    parts += [reference_output.process_diagnostics(one) for one in report.processes]
-    return "".join([*parts, reference_output.overall_diagnostics(report.averages)])
+    parts = [reference.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
+    parts += [reference.process_diagnostics(one) for one in report.processes]
+    return "".join([*parts, reference.overall_diagnostics(report.averages)])
 
 
 def full_report(submission: Submission) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.propara.core.submission_files import MAX_BYTES
+from gym.propara.core.uploads import MAX_BYTES
 from gym.propara.models import AnswerSet, Submission
-from gym.propara.site.services import About
+from gym.propara.site.generation import about_generated
+from gym.propara.site.services import About, system_of
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
@@ -105,7 +106,7 @@ class SubmitForm(AboutForm):
         _bytes(self, "file")
         upload = self.cleaned_data.get("file")
         if upload and not self.cleaned_data.get("system"):
-            self.cleaned_data["system"] = upload.name.rpartition(".")[0][:200] or upload.name[:200]
+            self.cleaned_data["system"] = system_of(upload.name)
         return self.cleaned_data
 
 
@@ -122,5 +123,4 @@ class GenerateForm(forms.Form):
         self.fields["model"].queryset = runnable_by(user)
 
     def about(self) -> About:
-        model = self.cleaned_data["model"]
-        return About(system=f"{model.name} (by surprisal)"[:200], visibility=self.cleaned_data["visibility"])
+        return about_generated(self.cleaned_data["model"], self.cleaned_data["visibility"])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.accounts import daily_sentences
+from gym.accounts.models import User
 from gym.jobs import services as jobs
 from gym.propara.core.generate import PROMPT
 from gym.propara.models import AnswerSetVersion, Submission
@@ -17,12 +16,13 @@ from models_registry import permissions as model_permissions
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 
-if TYPE_CHECKING:
-    from gym.accounts.models import User
-
 GENERATE = "propara_generate"
 MAX_STEPS = 2_000
 """Participants times sentences, over all processes of an answer set that a model may be asked about."""
+
+
+def about_generated(model: RegisteredModel, visibility: str) -> About:
+    return About(f"{model.name} (by surprisal)"[:200], visibility=visibility)
 
 
 def queue_generation(

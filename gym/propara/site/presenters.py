@@ -1,4 +1,4 @@
-"""What pages need of a process: grids in layers, summaries with their pairs, events in words."""
+"""What pages need of a process (grids in layers, summaries with pairs, events in words) and of two submissions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gym.propara.core.bootstrap import Comparison, Floats, compare_matrices, matrix_of
 from gym.propara.core.convert import sign
-from gym.propara.core.explain import event_sentence
 from gym.propara.core.grid import ABSENT, UNKNOWN, Grid
 from gym.propara.core.mistakes import action_at, location_at, same_place
-from gym.propara.core.pair_details import Match, Pair
-from gym.propara.core.process_report import ProcessReport
+from gym.propara.core.process_report import Match, Pair, ProcessReport
+from gym.propara.core.reference import event_sentence
 from gym.propara.core.scoring import QUESTIONS
 from gym.propara.core.summary import Conversion, Move
+from gym.propara.models import Submission
 
 SIGNS = {"CREATE": "+", "MOVE": "→", "DESTROY": "×", "NONE": "·"}
 WORDS = {"CREATE": "created", "MOVE": "moved", "DESTROY": "destroyed", "NONE": "nothing happens"}
@@ -181,23 +182,12 @@ def item_text(item: Any) -> str:
 # --- events in words ---
 
 
-@dataclass(frozen=True)
-class EventsOfStep:
-    step: int
-    answers: list[str]
-    prediction: list[str]
-
-
-def events(process: ProcessReport) -> list[EventsOfStep]:
-    """The explainer's sentences, step by step."""
-    steps = max(process.answer_grid.steps, process.prediction_grid.steps)
-    rows = [
-        EventsOfStep(
-            step, _events_in_words(process.answer_grid, step), _events_in_words(process.prediction_grid, step)
-        )
-        for step in range(1, steps + 1)
-    ]
-    return [row for row in rows if row.answers or row.prediction]
+def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
+    """The explainer's sentences about answers and prediction, step by step."""
+    grids = process.answer_grid, process.prediction_grid
+    steps = range(1, max(grid.steps for grid in grids) + 1)
+    rows = [(step, *(_events_in_words(grid, step) for grid in grids)) for step in steps]
+    return [(step, answers, prediction) for step, answers, prediction in rows if answers or prediction]
 
 
 def _events_in_words(grid: Grid, step: int) -> list[str]:
@@ -209,3 +199,50 @@ def _events_in_words(grid: Grid, step: int) -> list[str]:
         if text:
             found.append(f"{text[:1].upper()}{text[1:]}.")
     return found
+
+
+# --- two submissions ---
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two submissions to one version, from what is stored of their reports: paired intervals, wins and losses. `rows`:
+    by process, the greatest difference first."""
+
+    overall: Comparison
+    rows: list[dict[str, Any]]
+
+    @property
+    def is_apart(self) -> bool:
+        """Does the interval of the difference exclude 0?"""
+        return self.overall.low > 0 or self.overall.high < 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.overall.as_dict(), "rows": self.rows}
+
+
+def compare_submissions(first: Submission, second: Submission) -> Compared:
+    """Raises ValueError when one of them has no score."""
+    ids = [row["id"] for row in first.report["processes"]]
+    overall = compare_matrices(ids, _matrix(first), _matrix(second))
+    other = {row["id"]: row for row in second.report["processes"]}
+    rows = [
+        {
+            "id": row["id"],
+            "first": row["f1"],
+            "second": other[row["id"]]["f1"],
+            "difference": overall.by_process[row["id"]],
+            "first_corrected": row["corrected_f1"],
+            "second_corrected": other[row["id"]]["corrected_f1"],
+        }
+        for row in first.report["processes"]
+    ]
+    return Compared(overall, sorted(rows, key=lambda row: (-abs(row["difference"]), row["id"])))
+
+
+def _matrix(submission: Submission) -> Floats:
+    rows = submission.report["processes"]
+    for row in rows:
+        if row["scores"] is None:
+            raise ValueError(f"Process {row['id']} has no score.")
+    return matrix_of(row["scores"] for row in rows)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
+from gym.accounts.models import AnyUser
 from gym.propara.core.scoring import QUESTIONS
 from gym.propara.models import AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.selectors import visible_to as visible_models
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
-
 HEAVY = ("file", "samples")
 """Columns of a submission that lists do not need."""
 
 
-def visible_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+def visible_to(user: AnyUser) -> QuerySet[AnswerSet]:
     """Answer sets whose page this user may open."""
     sets = AnswerSet.objects.select_related("owner")
     if not user.is_authenticated:
@@ -34,7 +30,7 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
     )
 
 
-def listed_for(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+def listed_for(user: AnyUser) -> QuerySet[AnswerSet]:
     """For lists: visible ones, less other people's unlisted ones."""
     sets = visible_to(user)
     if user.is_authenticated:
@@ -42,13 +38,13 @@ def listed_for(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
     return sets.exclude(visibility=Visibility.UNLISTED)
 
 
-def versions_for(user: User | AnonymousUser) -> QuerySet[AnswerSetVersion]:
+def versions_for(user: AnyUser) -> QuerySet[AnswerSetVersion]:
     return AnswerSetVersion.objects.filter(answer_set__in=visible_to(user)).select_related(
         "answer_set__owner"
     )
 
 
-def submissions_for(user: User | AnonymousUser) -> QuerySet[Submission]:
+def submissions_for(user: AnyUser) -> QuerySet[Submission]:
     """Submissions whose page this user may open: of answer sets they may see, and shown by their owner; what a model
     here answered only where they may see the model, too. Those that are not scored yet are their owner's alone."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
@@ -63,12 +59,12 @@ def submissions_for(user: User | AnonymousUser) -> QuerySet[Submission]:
     return rows if user.is_staff else rows.filter(shown | Q(owner=user))
 
 
-def known_to(user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+def known_to(user: AnyUser) -> QuerySet[AnswerSet]:
     """Answer sets whose address this user may be told."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
-def submission_at(user: User | AnonymousUser, key: str) -> QuerySet[Submission]:
+def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
     """The visible submission of this key, if there is one. A key that it had before leads to it only its owner, staff
     and whoever works on its answer set, as long as they may be told of that."""
     before = Q(pk__in=FormerSubmissionKey.objects.filter(key=key).values("submission"))
@@ -80,7 +76,7 @@ def submission_at(user: User | AnonymousUser, key: str) -> QuerySet[Submission]:
     return submissions_for(user).filter(Q(key=key) | before)
 
 
-def known_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
+def known_submissions(user: AnyUser) -> QuerySet[Submission]:
     """For lists across answer sets: less those on other people's unlisted sets; one's own on these for as long as the
     set has the address that one knew."""
     known = Q(version__answer_set__in=listed_for(user).values("pk"))
@@ -89,7 +85,7 @@ def known_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
     return listed_submissions(user).filter(known)
 
 
-def listed_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
+def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
     """For the pages and leaderboards of answer sets: less other people's unlisted ones."""
     rows = submissions_for(user)
     if user.is_authenticated:
@@ -97,7 +93,7 @@ def listed_submissions(user: User | AnonymousUser) -> QuerySet[Submission]:
     return rows.exclude(visibility=Visibility.UNLISTED)
 
 
-def with_counts(sets: QuerySet[AnswerSet], user: User | AnonymousUser) -> QuerySet[AnswerSet]:
+def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[AnswerSet]:
     """Annotates `newest` (number of the newest version), `n_submissions` and `best` (F1 on that version)."""
     newest = AnswerSetVersion.objects.filter(answer_set=OuterRef("pk")).order_by("-number")
     shown = listed_submissions(user).filter(

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Max, Q
+from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.text import slugify
 
+from gym.accounts.models import User
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
-from gym.propara.core.answer_files import Answers, read_answers
-from gym.propara.core.report import EVALUATOR, Report, evaluate
-from gym.propara.core.stored_report import digest
-from gym.propara.core.submission_files import Intake, take_in
+from gym.propara.core.report import EVALUATOR, Report, digest, evaluate
+from gym.propara.core.uploads import Answers, Intake, read_answers, take_in
 from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
 from gym.propara.site import permissions
 from gym.propara.site.quotas import ANSWER_SETS, SUBMISSIONS
 from gym.sharing import addresses
+from gym.sharing.addresses import secret_address_given
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
 
-if TYPE_CHECKING:
-    from gym.accounts.models import User
-
+ABOUT = ("title", "description", "licence", "reference", "visibility")
 RESCORE = "propara_rescore"
 
 
@@ -42,6 +41,11 @@ class About:
     visibility: str = Visibility.PRIVATE
 
 
+def system_of(filename: str) -> str:
+    """What a submission is called until somebody says so: its file without the ending."""
+    return filename.rpartition(".")[0][:200] or filename[:200]
+
+
 # --- answer sets ---
 
 
@@ -53,26 +57,17 @@ def create_answer_set(
     title: str,
     slug: str = "",
     visibility: str = Visibility.PRIVATE,
-    description: str = "",
-    licence: str = "",
-    reference: str = "",
+    **about: str,
 ) -> AnswerSet:
-    """An answer set with its first version. Raises ProParaError with all problems of the files, and OverQuota."""
+    """An answer set with its first version. `about`: description, licence, reference. Raises ProParaError with all
+    problems of the files, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to make an answer set")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = read_answers(answers, sentences)
     with ANSWER_SETS.growing(actor, new=True):
-        answer_set = AnswerSet(
-            title=title,
-            owner=actor,
-            visibility=visibility,
-            description=description,
-            licence=licence,
-            reference=reference,
-        )
-
+        answer_set = AnswerSet(title=title, owner=actor, visibility=visibility, **about)
         answer_set.full_clean(exclude=["slug"])
         addresses.give_address(answer_set, _slug_of(slug or title))
         _add_version(answer_set, read, "")
@@ -101,12 +96,12 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     if hides and (n := _by_others(answer_set)):
         raise ValidationError(f"{n} submission(s) of other people rest on it, so it cannot become private.")
     was = answer_set.visibility
-    for name in ("title", "description", "licence", "reference", "visibility"):
+    for name in ABOUT:
         if name in fields:
             setattr(answer_set, name, fields[name])
     answer_set.full_clean()
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
-        addresses.save_with_visibility(answer_set, was)
+        addresses.save_with_visibility(answer_set, was, [*ABOUT, "updated"])
 
 
 def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
@@ -117,7 +112,7 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
     with transaction.atomic():
         mine = Submission.objects.filter(version__answer_set=answer_set)
         for submission in mine.select_related("job"):
-            _stop(submission, actor)
+            jobs.stop(submission.job, actor=actor)
         mine.delete()
         answer_set.delete()
 
@@ -150,6 +145,13 @@ def _slug_of(text: str) -> str:
     return f"{base}-answers" if base in RESERVED else base
 
 
+@receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
+def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
+    """A secret address closes the old ones of the set's submissions, too: they would tell the new one."""
+    submissions = Submission.objects.filter(version__answer_set=thing)
+    addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
+
+
 # --- submissions ---
 
 
@@ -171,7 +173,7 @@ def submit(
             file=data,
             file_sha256=sha256_of(data),
             kind=intake.kind,
-            repairs=[one.as_dict() for one in intake.repairs],
+            repairs=[one._asdict() for one in intake.repairs],
             samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
         )
         describe(submission, about)
@@ -216,7 +218,7 @@ def edit_submission(submission: Submission, about: About, *, actor: User) -> Non
 def delete_submission(submission: Submission, *, actor: User) -> None:
     _require(permissions.can_steer(actor, submission))
     with transaction.atomic():
-        _stop(submission, actor)
+        jobs.stop(submission.job, actor=actor)
         submission.delete()
 
 
@@ -257,19 +259,11 @@ def score(submission: Submission) -> None:
 
 
 def describe(submission: Submission, about: About) -> None:
-    submission.system = about.system
-    submission.description = about.description
-    submission.paper = about.paper
-    submission.link = about.link
-    submission.visibility = about.visibility
+    for name, value in vars(about).items():
+        setattr(submission, name, value)
     submission.clean_fields(
         exclude=["file", "samples", "repairs", "report", "history", "state", "provenance"]
     )
-
-
-def _stop(submission: Submission, actor: User) -> None:
-    if submission.job is not None and submission.job.is_active:
-        jobs.request_cancel(submission.job, actor=actor)
 
 
 def _require(allowed: bool) -> None:

@@ -1,4 +1,4 @@
-"""Pages of submissions: hand in, generate, agree to repairs, scores, edit, downloads."""
+"""Pages of submissions: hand in, generate, agree to repairs, scores, processes, edit, downloads, two side by side."""
 
 from __future__ import annotations
 
@@ -12,25 +12,22 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.jobs.errors import WrongState
-from gym.jobs.selectors import position_in_queue
+from gym.jobs.pages import act, polled, progress_of
 from gym.propara.core.errors import ProParaError
-from gym.propara.core.grid import ACTIONS
+from gym.propara.core.grid import ACTIONS, read_grids
 from gym.propara.core.mistakes import CODES as MISTAKE_CODES
-from gym.propara.core.mistakes import label
-from gym.propara.core.report import EVALUATOR
+from gym.propara.core.mistakes import label, mistakes
+from gym.propara.core.process_report import ProcessReport, evaluate_process
+from gym.propara.core.report import EVALUATOR, digest
 from gym.propara.core.scoring import QUESTIONS
-from gym.propara.core.stored_report import digest
-from gym.propara.core.submission_files import KINDS
 from gym.propara.core.submission_warnings import CODES as WARNING_CODES
+from gym.propara.core.uploads import KINDS
 from gym.propara.models import AnswerSetVersion, Submission
-from gym.propara.site import exports, generation, permissions, selectors, services
+from gym.propara.site import exports, generation, permissions, presenters, selectors, services
 from gym.propara.site.charts import confusion_figure
 from gym.propara.site.forms import AboutForm, GenerateForm, SubmitForm
-from gym.propara.site.views import form_status, problems_of, version_of
+from gym.propara.site.views import form_status, neighbours, problems_of, sentences_of, version_of
 from gym.runs.pages.figures import Figure
-
-STOP_POLLING = 286
 
 
 @login_required
@@ -81,31 +78,28 @@ def generate(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Scores, or what it waits for. See `_scored` for the context of scored ones."""
+    """Scores, or what it waits for. See `_results` for the context of scored ones."""
     submission = visible(request, key)
     if submission.key != key:
         return redirect(submission)
     context = {**_about(request, submission), "repairs": submission.repairs}
     if submission.is_scored:
-        context |= _scored(request, submission)
+        context |= _results(request, submission)
     return render(request, "propara/submission.html", context)
 
 
 def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    job = submission.job
-    waits = job is not None and job.state == "queued"
     return {
         "submission": submission,
         "version": submission.version,
         "answer_set": submission.version.answer_set,
         "may_steer": permissions.can_steer(request.user, submission),
         "kind": KINDS.get(submission.kind, submission.kind),
-        "job": job,
-        "position": position_in_queue(job) if waits else None,
+        **progress_of(submission.job),
     }
 
 
-def _scored(request: HttpRequest, submission: Submission) -> dict[str, Any]:
+def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     """Context: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion, samples."""
     report = submission.report
     only, question = request.GET.get("only", ""), request.GET.get("question", "")
@@ -164,47 +158,32 @@ def _warnings(
 
 @require_safe
 def submission_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a page; status 286 tells htmx to stop polling."""
+    """The live part of a page."""
     submission = visible(request, key)
-    context = _about(request, submission)
     job = submission.job
     final = submission.is_scored or job is None or not job.is_active
-    status = STOP_POLLING if final else 200
-    response = render(request, "propara/_progress.html", context, status=status)
-    if final:
-        response["HX-Refresh"] = "true"
-    return response
+    return polled(request, "propara/_progress.html", _about(request, submission), final=final)
 
 
 @login_required
 @require_POST
 def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
-    return _act(request, key, services.agree, "Scored as repaired. The file is kept as it came, too.")
+    done = "Scored as repaired. The file is kept as it came, too."
+    return act(request, steered(request, key), services.agree, done)
 
 
 @login_required
 @require_POST
 def submission_cancel(request: HttpRequest, key: str) -> HttpResponse:
-    return _act(request, key, generation.cancel_generation, "It stops after the process it is working on.")
+    done = "It stops after the process it is working on."
+    return act(request, steered(request, key), generation.cancel_generation, done)
 
 
 @login_required
 @require_POST
 def submission_retry(request: HttpRequest, key: str) -> HttpResponse:
-    return _act(request, key, generation.retry_generation, "It is queued again and goes on where it stopped.")
-
-
-def _act(request: HttpRequest, key: str, use_case: Any, done: str) -> HttpResponse:
-    submission = steered(request, key)
-    try:
-        use_case(submission, actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    except (WrongState, TooManyJobs) as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, done)
-    return redirect(submission)
+    done = "It is queued again and goes on where it stopped."
+    return act(request, steered(request, key), generation.retry_generation, done)
 
 
 @login_required
@@ -231,11 +210,7 @@ def submission_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def submission_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """file (as it came), actions.tsv, json, processes.csv, report.txt, metrics.json, diagnostics.txt."""
-    submission = visible(request, key)
-    response = exports.response_of(submission, form)
-    if response is None:
-        raise Http404("There is no such download.")
-    return response
+    return exports.response_of(visible(request, key), form)
 
 
 def visible(request: HttpRequest, key: str) -> Submission:
@@ -247,3 +222,143 @@ def steered(request: HttpRequest, key: str) -> Submission:
     if not permissions.can_steer(request.user, submission):
         raise PermissionDenied("this belongs to somebody else")
     return submission
+
+
+# --- one process, and two systems side by side ---
+
+
+@require_safe
+def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
+    """Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table, questions, events,
+    mistakes, warnings, neighbours, sample, n_samples."""
+    submission = scored(request, key)
+    sample = _sample(request, submission)
+    process = process_of(submission, process_id, sample)
+    context = {
+        **_head(submission, process_id),
+        "process": process,
+        "row": next((row for row in submission.report["processes"] if row["id"] == process_id), None),
+        "table": presenters.grid_table(
+            process.answer_grid, process.sentences, [("prediction", process.prediction_grid)]
+        ),
+        "questions": presenters.questions(process),
+        "events": presenters.events(process),
+        "mistakes": mistakes(process.answer_grid, process.prediction_grid),
+        "warnings": [row for row in submission.report["warnings"] if row["process_id"] == process_id],
+        "sample": sample,
+        "samples": range(1, len(submission.samples) + 1),
+    }
+    return render(request, "propara/process.html", context)
+
+
+@require_safe
+def compare_pick(request: HttpRequest) -> HttpResponse:
+    """?first=…&second=… leads to the comparison; without both, a page to choose them."""
+    first, second = (request.GET.get(name, "").replace("\0", "") for name in ("first", "second"))
+    rows = list(
+        selectors.known_submissions(request.user)
+        .filter(state=Submission.State.SCORED)
+        .order_by("version__answer_set__title", "-version__number", "-f1")
+        .defer(*selectors.HEAVY, "report")[:500]
+    )
+    wrong = ""
+    if first and second:
+        if first == second:
+            wrong = "Choose two different submissions."
+        else:
+            pair = [visible(request, key) for key in (first, second)]
+            if len({row.version_id for row in pair}) == 1:
+                return redirect("propara-compare", first, second)
+            wrong = "These two were scored against different answers, so their numbers cannot be compared."
+    if not second:  # offer two that can be compared
+        of_first = next((row for row in rows if row.key == first), rows[0] if rows else None)
+        other = (
+            row for row in rows if of_first and row.version_id == of_first.version_id and row != of_first
+        )
+        second = next((row.key for row in other), "")
+    context = {"rows": rows, "first": first, "second": second, "wrong": wrong}
+    return render(request, "propara/compare_pick.html", context, status=400 if wrong else 200)
+
+
+@require_safe
+def compare_detail(request: HttpRequest, first: str, second: str) -> HttpResponse:
+    """Context: first, second (Submission), version, answer_set, found (presenters.Compared)."""
+    pair = both(request, first, second)
+    context = {
+        "first": pair[0],
+        "second": pair[1],
+        "version": pair[0].version,
+        "answer_set": pair[0].version.answer_set,
+        "found": presenters.compare_submissions(*pair),
+        "questions": QUESTIONS,
+    }
+    return render(request, "propara/compare.html", context)
+
+
+@require_safe
+def compare_process(request: HttpRequest, first: str, second: str, process_id: int) -> HttpResponse:
+    """Both systems' grids in one. Context: first, second, table, rows (stored scores of both)."""
+    pair = both(request, first, second)
+    reports = [process_of(one, process_id) for one in pair]
+    others = [("first", reports[0].prediction_grid), ("second", reports[1].prediction_grid)]
+    context: dict[str, Any] = {
+        **_head(pair[0], process_id),
+        "first": pair[0],
+        "second": pair[1],
+        "table": presenters.grid_table(reports[0].answer_grid, reports[0].sentences, others),
+        "columns": [
+            (
+                one,
+                next(row for row in one.report["processes"] if row["id"] == process_id),
+                presenters.questions(report),
+                mistakes(report.answer_grid, report.prediction_grid),
+            )
+            for one, report in zip(pair, reports, strict=True)
+        ],
+    }
+    return render(request, "propara/compare_process.html", context)
+
+
+def _head(submission: Submission, process_id: int) -> dict[str, Any]:
+    version = submission.version
+    return {
+        "submission": submission,
+        "version": version,
+        "answer_set": version.answer_set,
+        "process_id": process_id,
+        "neighbours": neighbours(version, process_id),
+    }
+
+
+def process_of(submission: Submission, process_id: int, sample: int = 1) -> ProcessReport:
+    version = submission.version
+    if process_id not in version.process_ids:
+        raise Http404("There is no such process.")
+    answers = read_grids(version.answers, "answers")
+    predictions = read_grids(submission.samples[sample - 1]["text"], "predictions")
+    return evaluate_process(answers[process_id], predictions[process_id], sentences_of(version, process_id))
+
+
+def _sample(request: HttpRequest, submission: Submission) -> int:
+    text = request.GET.get("sample", "1")
+    n = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    if not 1 <= n <= len(submission.samples):
+        raise Http404("There is no such sample.")
+    return n
+
+
+def scored(request: HttpRequest, key: str) -> Submission:
+    submission = visible(request, key)
+    if not submission.is_scored:
+        raise Http404("This submission is not scored yet.")
+    return submission
+
+
+def both(request: HttpRequest, first: str, second: str) -> tuple[Submission, Submission]:
+    """Two scored submissions to one version, both with a score."""
+    one, other = scored(request, first), scored(request, second)
+    if one.version_id != other.version_id or one.pk == other.pk:
+        raise Http404("These two cannot be compared.")
+    if one.reference is None or other.reference is None:
+        raise Http404("One of the two has no score.")
+    return one, other

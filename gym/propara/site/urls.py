@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.propara.site import process_views, submission_views, views
+from gym.propara.site import submission_views, views
 from gym.sharing.views import people_urls
 
 _SET = "<slug:slug>/v<int:number>/"
@@ -10,11 +10,11 @@ urlpatterns = [
     path("", views.set_list, name="propara-list"),
     path("new/", views.set_new, name="propara-new"),
     path("rescore/", views.rescore, name="propara-rescore"),
-    path("compare/", process_views.compare_pick, name="propara-compare-pick"),
-    path("compare/<slug:first>/<slug:second>/", process_views.compare_detail, name="propara-compare"),
+    path("compare/", submission_views.compare_pick, name="propara-compare-pick"),
+    path("compare/<slug:first>/<slug:second>/", submission_views.compare_detail, name="propara-compare"),
     path(
         "compare/<slug:first>/<slug:second>/<int:process_id>/",
-        process_views.compare_process,
+        submission_views.compare_process,
         name="propara-compare-process",
     ),
     path(_ONE, submission_views.submission_detail, name="propara-submission"),
@@ -29,7 +29,7 @@ urlpatterns = [
         submission_views.submission_download,
         name="propara-submission-download",
     ),
-    path(f"{_ONE}processes/<int:process_id>/", process_views.process_detail, name="propara-process"),
+    path(f"{_ONE}processes/<int:process_id>/", submission_views.process_detail, name="propara-process"),
     path("<slug:slug>/", views.set_detail, name="propara-set"),
     *people_urls(views.ROOM),
     path("<slug:slug>/edit/", views.set_edit, name="propara-edit"),

@@ -9,17 +9,17 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.downloads import download
-from gym.propara.core import convert, prompts
+from gym.propara.core import convert
 from gym.propara.core.errors import ProParaError
-from gym.propara.core.grid import read_grids
+from gym.propara.core.grid import read_grids, read_sentences
 from gym.propara.core.report import EVALUATOR
-from gym.propara.core.sentences import read_sentences
-from gym.propara.models import AnswerSet, AnswerSetVersion
+from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.charts import board_figure
 from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
@@ -76,7 +76,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
     version = version_of(request, slug, number)
     answer_set = version.answer_set
     sort = request.GET.get("sort", "-f1")
-    rows = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+    rows = _submissions(request, version)
     board = selectors.leaderboard(rows, sort)
     mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
     grids = read_grids(version.answers, "answers")
@@ -104,11 +104,14 @@ def board_chart(request: HttpRequest) -> Figure:
         raise Http404("This is not a number.")
     version = version_of(request, request.GET.get("set", "").replace("\0", ""), int(number))
     sort = request.GET.get("sort", "-f1")
-    rows = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
-    figure = board_figure(version, selectors.leaderboard(rows, sort), sort)
+    figure = board_figure(version, selectors.leaderboard(_submissions(request, version), sort), sort)
     if figure is None:
         raise Http404("No system has a score yet.")
     return figure
+
+
+def _submissions(request: HttpRequest, version: AnswerSetVersion) -> QuerySet[Submission]:
+    return selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
 
 
 def _first_sentences(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
@@ -203,16 +206,20 @@ def rescore(request: HttpRequest) -> HttpResponse:
 @require_safe
 def set_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
     """answers.tsv, sentences.tsv, template.tsv, answers.json, prompts.jsonl."""
-    version = version_of(request, slug, number)
+    return version_file(version_of(request, slug, number), form)
+
+
+def version_file(version: AnswerSetVersion, form: str) -> HttpResponse:
+    """A download; 404 where there is none of this name, or no sentences for it."""
     content = download_of(version, form)
     if content is None:
         raise Http404("There is no such download.")
-    kind = TYPES[form.rpartition(".")[2]]
-    return download(content, f"{slug}-v{number}-{form}", kind)
+    name = f"{version.answer_set.slug}-v{version.number}-{form}"
+    return download(content, name, TYPES[form.rpartition(".")[2]])
 
 
 def download_of(version: AnswerSetVersion, form: str) -> str | None:
-    """The text of a download; None where there is none of this name, or no sentences for it."""
+    """Its text, if there is one."""
     if form == "answers.tsv":
         return version.answers
     if form == "sentences.tsv":
@@ -223,7 +230,7 @@ def download_of(version: AnswerSetVersion, form: str) -> str | None:
     if form == "answers.json":
         return convert.grids_to_json(grids)
     if form == "prompts.jsonl" and version.sentences:
-        pack = prompts.pack(grids, read_sentences(version.sentences, "sentences"))
+        pack = convert.prompt_pack(grids, read_sentences(version.sentences, "sentences"))
         return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in pack)
     return None
 

@@ -1,4 +1,5 @@
-"""What the operations about results answer. Rates are 0..1; a 95% interval is a list of two, or null without one."""
+"""What the operations about results answer. Rates are 0..1; intervals are 95%, and their limits null where there are
+none."""
 
 from __future__ import annotations
 
@@ -6,32 +7,35 @@ from typing import Any
 
 from rest_framework import serializers
 
-from gym.runs.api.paging import PageSerializer
+from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.core.missing_rates import MissingRate
-from gym.runs.read.comparability import FACTS
-from gym.runs.read.comparison.model import Pair
+from gym.runs.core.rules import RULE_COUNTS
+from gym.runs.models import RunScore
+from gym.runs.read.comparison import FACTS, Pair
 from gym.runs.read.leaderboard.export import mean_json
 from gym.runs.read.leaderboard.model import Mean
 from gym.runs.read.report import OUTCOME_NAMES
 
 
-class LimitsField(serializers.ListField):
-    def __init__(self, help_text: str = "[low, high], 95%; null where there is none", **more: Any) -> None:
-        super().__init__(
-            child=serializers.FloatField(),
-            min_length=2,
-            max_length=2,
-            allow_null=True,
-            help_text=help_text,
-            **more,
-        )
+class LimitField(serializers.FloatField):
+    """A limit of a 95% interval; null where there is none."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(allow_null=True, **more)
 
 
-class IntervalField(LimitsField):
-    """Of something with `low` and `high`."""
+class SeedsSerializer(serializers.Serializer):
+    """Of rows that stand for several seeds; null where the row is one model."""
 
-    def to_representation(self, known: Any) -> list[float] | None:
-        return None if known.low is None else [known.low, known.high]
+    seeds = serializers.IntegerField(allow_null=True, help_text="null where the row is one model")
+    deviation_between_seeds = serializers.FloatField(allow_null=True)
+    range_of_seeds = serializers.ListField(
+        child=serializers.FloatField(),
+        min_length=2,
+        max_length=2,
+        allow_null=True,
+        help_text="[least, greatest]; null where the row is one model",
+    )
 
 
 class PolicyField(serializers.CharField):
@@ -60,36 +64,26 @@ class ColumnSerializer(serializers.Serializer):
     chance = serializers.FloatField(allow_null=True)
 
 
-class MeanSerializer(serializers.Serializer):
+class MeanSerializer(SeedsSerializer):
     """Weighted mean over the suites that were run."""
 
     rate = serializers.FloatField()
-    interval = LimitsField()
+    ci_low = LimitField()
+    ci_high = LimitField()
     suites_run = serializers.IntegerField()
     suites = serializers.IntegerField()
-    seeds = serializers.IntegerField(allow_null=True, help_text="null where the row is one model")
-    deviation_between_seeds = serializers.FloatField(allow_null=True)
-    range_of_seeds = LimitsField("[least, greatest]; null where the row is one model")
 
     def to_representation(self, mean: Mean) -> dict[str, Any] | None:
         return mean_json(mean)
 
 
-class BoardCellSerializer(serializers.Serializer):
+class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer):
     run = serializers.CharField(allow_null=True, help_text="null for several seeds")
     rate = serializers.FloatField()
-    interval = LimitsField()
-    passed = serializers.IntegerField()
-    judged = serializers.IntegerField()
-    n_items = serializers.IntegerField()
-    chance = serializers.FloatField(allow_null=True)
-    p_above_chance_uncorrected = serializers.FloatField(allow_null=True, help_text="one-sided")
     p_holm = serializers.FloatField(
-        allow_null=True, help_text="the same, corrected for all cells of this leaderboard"
+        allow_null=True,
+        help_text="`p_above_chance_uncorrected`, corrected for all cells of this leaderboard",
     )
-    ties = serializers.IntegerField()
-    too_close = serializers.IntegerField(help_text="outcomes within numeric noise of a tie")
-    not_evaluable = serializers.IntegerField()
     source = serializers.ChoiceField(["computed", "uploaded"])
     policy = PolicyField()
     score_kind = serializers.ChoiceField(
@@ -99,9 +93,13 @@ class BoardCellSerializer(serializers.Serializer):
     whitespace = serializers.CharField(
         allow_blank=True, help_text="none or trailing: the correction of the run's bits; empty for uploads"
     )
-    seeds = serializers.IntegerField(allow_null=True)
-    deviation_between_seeds = serializers.FloatField(allow_null=True)
-    range_of_seeds = LimitsField("[least, greatest]; null where the row is one model")
+
+    class Meta:
+        model = RunScore
+        fields = read_only_fields = [
+            "run", *RULE_COUNTS, "p_holm", "source", "policy", "score_kind", "whitespace", "seeds",
+            "deviation_between_seeds", "range_of_seeds",
+        ]  # fmt: skip
 
 
 class MissingRateSerializer(serializers.Serializer):
@@ -141,12 +139,14 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(serializers.Serializer):
-    """Second less first over the `n` items that both have; the interval by paired bootstrap."""
+    """Second less first over the items that both have; the interval by paired bootstrap, null when all items are
+    alike."""
 
-    n = serializers.IntegerField()
+    n_items = serializers.IntegerField()
     mean = serializers.FloatField(allow_null=True)
-    interval = IntervalField("[low, high], 95%; null when all items are alike", source="*")
-    effect = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
+    ci_low = LimitField()
+    ci_high = LimitField()
+    effect_size_g = serializers.FloatField(allow_null=True, help_text="Hedges' g of the differences")
 
 
 class TestSerializer(serializers.Serializer):
@@ -183,8 +183,9 @@ class NamedModelSerializer(serializers.Serializer):
 class RateSerializer(serializers.Serializer):
     run = serializers.CharField(source="run.key")
     rate = serializers.FloatField(allow_null=True)
-    interval = IntervalField(source="scored")
-    n_items = serializers.IntegerField(source="scored.n")
+    ci_low = LimitField(source="scored.score.ci_low")
+    ci_high = LimitField(source="scored.score.ci_high")
+    n_items = serializers.IntegerField(source="scored.score.n_items")
 
 
 class AgainstBaselineSerializer(serializers.Serializer):
@@ -323,8 +324,9 @@ class AgainstFieldSerializer(serializers.Serializer):
     revision = serializers.IntegerField(source="revision.number")
     run = serializers.CharField(source="cell.run")
     rate = serializers.FloatField()
-    interval = IntervalField(source="cell")
-    n_items = serializers.IntegerField(source="cell.n")
+    ci_low = LimitField(source="cell.ci_low")
+    ci_high = LimitField(source="cell.ci_high")
+    n_items = serializers.IntegerField(source="cell.n_items")
     chance = serializers.FloatField(source="cell.chance", allow_null=True)
     policy = PolicyField(source="cell.said_policy")
     others_mean = serializers.FloatField(source="field")
@@ -337,16 +339,18 @@ class RobustPairSerializer(serializers.Serializer):
     plain = serializers.CharField(source="plain.key")
     modified = serializers.CharField(source="modified.key")
     without = serializers.FloatField(source="change.without")
-    without_interval = IntervalField(source="change.without_interval")
-    items_without = serializers.IntegerField(source="before.n")
+    without_ci_low = LimitField(source="change.without_interval.low")
+    without_ci_high = LimitField(source="change.without_interval.high")
+    n_items_without = serializers.IntegerField(source="before.n_items")
     with_modifier = serializers.FloatField(source="change.with_modifier")
-    with_interval = IntervalField(source="change.with_interval")
-    items_with = serializers.IntegerField(source="after.n")
+    with_modifier_ci_low = LimitField(source="change.with_interval.low")
+    with_modifier_ci_high = LimitField(source="change.with_interval.high")
+    n_items_with = serializers.IntegerField(source="after.n_items")
     difference = serializers.FloatField(source="change.difference")
-    difference_interval = IntervalField(
-        "[low, high], 95%, by Newcombe: two suites with items of their own",
-        source="change.difference_interval",
+    difference_ci_low = LimitField(
+        source="change.difference_interval.low", help_text="by Newcombe: two suites with items of their own"
     )
+    difference_ci_high = LimitField(source="change.difference_interval.high")
 
 
 class CheckpointSerializer(serializers.Serializer):

@@ -1,4 +1,4 @@
-"""The long tables, and files for other programs, in the REST API."""
+"""The long tables, a revision of a suite as a file, and files for other programs, in the REST API."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
 from gym.runs.pages import export_views
-from gym.runs.tables.limits import TooMuch
-from gym.runs.tables.registry import FRAMES
+from gym.runs.pages.export_views import suite_file
+from gym.runs.tables.registry import FRAMES, TooMuch
+from suites.api.views import SuiteView
+from suites.views import DOWNLOADS, export_text
 
 
 @answers(TooMuch)
@@ -72,6 +74,36 @@ class EvaluatedFile(ApiView):
     def get(self, request: Request, key: str) -> HttpResponse:
         """As syntaxgym-core writes it; 409 when the run does not hold what that takes."""
         return export_views.evaluated_file(export_views.finished_run(request.user, key), request.user)
+
+
+OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"}
+
+
+class Export(SuiteView):
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Export a revision",
+        answers={"type": "object", "description": "a suite in JSON"},
+        media={
+            "text/csv": TEXT,
+            "text/tab-separated-values": TEXT,
+            "application/jsonl": TEXT,
+            "application/x-bibtex": TEXT,
+            "application/zip": BINARY,
+        },
+    )
+    def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
+        """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long) or
+        tsv (wide); of frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) and bib. It
+        decides the media type. 409 where a format cannot say what the suite says."""
+        revision = self.revision_of(self.get_object(), number)
+        if form in DOWNLOADS:
+            return export_text(revision, form, request.user)
+        if form not in OTHER_PROGRAMS or not revision.is_frozen:
+            raise Http404
+        address = request.build_absolute_uri(revision.get_absolute_url())
+        return suite_file(revision, OTHER_PROGRAMS[form], address, request.user)
 
 
 urlpatterns = [

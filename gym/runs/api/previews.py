@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, get_or_404
+from gym.api.base import get_or_404
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -21,7 +21,7 @@ from gym.runs.work.preview import PreviewFailed, Waiting, preview
 from models_registry.engine import ScoringPolicy
 from models_registry.selectors import runnable_by
 from suites.api.drafts import draft_of
-from suites.api.views import editable
+from suites.api.views import SuiteView
 from suites.editing import MAX_FORMULA_CHARACTERS, clean_text
 from suites.formats import (
     MAX_CELL_CHARACTERS,
@@ -121,7 +121,7 @@ class PreviewSerializer(serializers.Serializer):
     )
 
 
-class Preview(ApiView):
+class Preview(SuiteView):
     token_scope = Scope.RUN
 
     @operation(
@@ -130,7 +130,7 @@ class Preview(ApiView):
     def post(self, request: Request, slug: str) -> Response:
         """Bits of each region, outcomes and margins of items of the draft, or of sentences that are sent along. Nothing
         is kept as a result. 202 while sentences are being scored: send the same again after `Retry-After` seconds."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         body = self.body()
         draft = draft_of(suite)
         model = get_or_404(runnable_by(request.user), slug=body["model"])

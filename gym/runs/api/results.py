@@ -19,7 +19,7 @@ from gym.runs.api.serializers import (
     SentenceRegionsSerializer,
     SentenceTokensSerializer,
 )
-from gym.runs.models import SuiteRun
+from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read import report
 from gym.runs.read.presenters import FILTERS, filtered, in_order, item_orders, item_rows
 from gym.runs.read.selectors import run_at
@@ -65,7 +65,7 @@ class Predictions(ListView):
     @operation("Read pass rates", answers=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
         """One row per prediction, with its interval and chance level."""
-        rows = done(request, key).prediction_results.defer("items", "outcomes", "margins", "close")
+        rows = done(request, key).prediction_results.defer(*PredictionResult.PER_ITEM)
         return self.page(rows.select_related("prediction").order_by("position"), PredictionResultSerializer)
 
 

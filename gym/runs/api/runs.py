@@ -16,7 +16,7 @@ from rest_framework.reverse import reverse
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope
 from gym.accounts.quotas import OverQuota
-from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.base import ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -80,9 +80,7 @@ class BatchBody(Body):
 
 def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     """With the aggregates of their predictions, less the lists of items."""
-    rows = PredictionResult.objects.defer("items", "outcomes", "margins", "close").select_related(
-        "prediction"
-    )
+    rows = PredictionResult.objects.defer(*PredictionResult.PER_ITEM).select_related("prediction")
     return runs.defer("region_summary").prefetch_related(
         "scores", Prefetch("prediction_results", queryset=rows)
     )
@@ -251,21 +249,26 @@ class RunDetail(ApiView):
         return Response(status=204)
 
 
-class RunCancel(ApiView):
+class RunView(ObjectView):
+    lookup_field = "key"
     token_scope = Scope.RUN
 
+    def rows_at(self, address: str) -> QuerySet[SuiteRun]:
+        return run_at(self.request.user, address)
+
+    def shown_at(self, address: str) -> QuerySet[SuiteRun]:
+        return with_results(self.rows_at(address))
+
+
+class RunCancel(RunView):
     @operation("Cancel a run", answers=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """It stops after the sentences it is working on; what they scored is kept for later runs."""
-        services.cancel_run(run_of(request, key), actor=request.user)
-        return Response(shown(request, run_of(request, key)))
+        return self.act(services.cancel_run)
 
 
-class RunRetry(ApiView):
-    token_scope = Scope.RUN
-
+class RunRetry(RunView):
     @operation("Try a run again", answers=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """A failed or cancelled one; it goes on where it was."""
-        services.retry_run(run_of(request, key), actor=request.user)
-        return Response(shown(request, run_of(request, key)))
+        return self.act(services.retry_run)

@@ -7,21 +7,19 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.urls import path
 from rest_framework import serializers
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, get_or_404
-from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.base import get_or_404
+from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
-from gym.api.permissions import TokenScope
 from gym.api.requests import Body
+from gym.jobs.api import WaitedForView
 from gym.jobs.models import Job
 from gym.runs.models import ScoreRequest
-from gym.runs.read.score_requests import visible_to
 from gym.runs.work import score_requests
+from gym.runs.work.score_requests import visible_to
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import BOS_POLICIES, WHITESPACE_POLICIES
 from models_registry.selectors import visible_to as visible_models
@@ -69,29 +67,6 @@ class ScoreSerializer(serializers.Serializer):
     sentences = SentenceScoreSerializer(many=True, help_text="empty until the state is done")
 
 
-def shown(request: Request, row: ScoreRequest) -> Response:
-    """200 with the scores, 202 while they are waited for, 422 when the model could not be used."""
-    if row.state in {"failed", "cancelled"}:
-        reason = row.job.error if row.job is not None and row.job.error else "The job was cancelled."
-        raise ApiProblem(422, reason, "not-scored")
-    done = row.completed_at is not None
-    data = {
-        "id": row.key,
-        "state": row.state,
-        "job": row.job_id,
-        "model": row.model.slug,
-        "policy": {name: row.policy[name] for name in ("bos", "eos", "whitespace") if name in row.policy},
-        "sentences": [_sentence(text, one) for text, one in zip(row.texts, row.scores, strict=True)]
-        if done
-        else [],
-    }
-    place = reverse("api-score", args=[row.key], request=request)
-    if done:
-        return Response(ScoreSerializer(data).data, headers={"Location": place})
-    headers = {"Location": place, "Retry-After": "1"}
-    return Response(ScoreSerializer(data).data, status=202, headers=headers)
-
-
 def _sentence(text: str, scores: dict[str, Any]) -> dict[str, Any]:
     if scores["failure"]:
         return {"text": text, "bits": None, "failure": scores["failure"], "tokens": []}
@@ -106,8 +81,24 @@ def _sentence(text: str, scores: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, "bits": sum(known) if known else None, "failure": "", "tokens": tokens}
 
 
-class ScoreList(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
+class ScoreView(WaitedForView):
+    nothing = "not-scored"
+
+    def shown(self, row: ScoreRequest) -> Response:
+        found = {
+            "id": row.key,
+            "state": row.state,
+            "job": row.job_id,
+            "model": row.model.slug,
+            "policy": {name: row.policy[name] for name in ("bos", "eos", "whitespace") if name in row.policy},
+            "sentences": [_sentence(text, one) for text, one in zip(row.texts, row.scores, strict=True)]
+            if row.is_done
+            else [],
+        }
+        return self.answer_or_wait(found, row.job, "api-score", row.key)
+
+
+class ScoreList(ScoreView):
     token_scope = Scope.RUN
 
     @operation("Score sentences", takes=ScoreBody, answers=ScoreSerializer, also=[202], waits=True)
@@ -122,16 +113,14 @@ class ScoreList(ApiView):
         except ValidationError as error:
             where = "$.model" if not model.is_ready or not model.is_hosted else "$.sentences"
             raise invalid(*(FieldError(where, message) for message in error.messages)) from error
-        return shown(request, score_requests.wait_for(row))
+        return self.shown(score_requests.wait_for(row))
 
 
-class Score(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-
+class Score(ScoreView):
     @operation("Read scores", answers=ScoreSerializer, also=[202, 422])
     def get(self, request: Request, key: str) -> Response:
         """202 while they are waited for. For who sent the sentences."""
-        return shown(request, get_or_404(visible_to(request.user), key=key))
+        return self.shown(get_or_404(visible_to(request.user), key=key))
 
 
 urlpatterns = [

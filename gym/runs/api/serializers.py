@@ -8,68 +8,36 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gym.jobs.models import Job
+from gym.runs.core.compute import region_bits, token_bits
+from gym.runs.core.outcomes import COUNTS
+from gym.runs.core.rules import MARGINS, RULE_COUNTS
 from gym.runs.models import PredictionResult, ResultUpload, RunScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.presenters import ItemRow
-from gym.runs.read.report import OUTCOME_NAMES, skipped_regions
+from gym.runs.read.report import OUTCOME_NAMES
 from gym.runs.work.upload_plan import PlannedRun, said
 
 STATES = Job.State.values
 
 
 class PredictionResultSerializer(serializers.ModelSerializer):
-    """How one prediction fared over all items; `ties` and `not_evaluable` count as failures."""
+    """How one prediction fared over all items; `n_ties` and `n_not_evaluable` count as failures."""
 
-    formula = serializers.CharField(source="prediction.formula")
-    name = serializers.CharField(source="prediction.name")
+    formula = serializers.CharField()
+    name = serializers.CharField()
     rate = serializers.FloatField(allow_null=True)
 
     class Meta:
         model = PredictionResult
-        fields = [
-            "name",
-            "formula",
-            "passed",
-            "total",
-            "rate",
-            "ci_low",
-            "ci_high",
-            "chance",
-            "ties",
-            "too_close",
-            "not_evaluable",
-            "mean_margin",
-        ]
-        read_only_fields = fields
+        fields = read_only_fields = ["name", "formula", *COUNTS]
 
 
 class RunScoreSerializer(serializers.ModelSerializer):
     """A run under one scoring rule; `rate` is null when it lacks what the rule needs."""
 
-    n_items = serializers.IntegerField(source="n")
-    ci_low = serializers.FloatField(source="low", allow_null=True)
-    ci_high = serializers.FloatField(source="high", allow_null=True)
-    p_above_chance_uncorrected = serializers.FloatField(
-        source="chance_p", allow_null=True, help_text="one-sided"
-    )
-
     class Meta:
         model = RunScore
-        fields = [
-            "rule",
-            "n_items",
-            "passed",
-            "judged",
-            "rate",
-            "ci_low",
-            "ci_high",
-            "chance",
-            "p_above_chance_uncorrected",
-            "ties",
-            "too_close",
-            "not_evaluable",
-        ]
-        read_only_fields = fields
+        fields = read_only_fields = ["rule", *RULE_COUNTS, *MARGINS]
 
 
 class ProgressSerializer(serializers.Serializer):
@@ -159,7 +127,7 @@ class ItemSerializer(serializers.Serializer):
 
 
 class RegionSerializer(serializers.Serializer):
-    region = serializers.IntegerField()
+    region = serializers.IntegerField(source="region_number")
     name = serializers.CharField()
     content = serializers.CharField()
     bits = serializers.FloatField(allow_null=True)
@@ -180,18 +148,8 @@ class SentenceRegionsSerializer(SentenceHead):
 
     @extend_schema_field(RegionSerializer(many=True))
     def get_regions(self, row: Any) -> list[dict[str, Any]]:
-        skipped = skipped_regions(row.tokens, row.not_computed)
-        cells = zip(self.context["regions"], row.sentence.contents, row.regions, strict=True)
-        return [
-            {
-                "region": number,
-                "name": name,
-                "content": content,
-                "bits": bits,
-                "not_computed": number - 1 in skipped,
-            }
-            for number, (name, content, bits) in enumerate(cells, start=1)
-        ]
+        cells = region_bits(self.context["regions"], row.sentence.contents, row)
+        return RegionSerializer(cells, many=True).data
 
 
 class ScoredTokenSerializer(serializers.Serializer):
@@ -200,7 +158,9 @@ class ScoredTokenSerializer(serializers.Serializer):
     start = serializers.IntegerField()
     end = serializers.IntegerField()
     bits = serializers.FloatField(allow_null=True)
-    region = serializers.IntegerField(allow_null=True, help_text="null for start and end tokens")
+    region = serializers.IntegerField(
+        source="region_number", allow_null=True, help_text="null for start and end tokens"
+    )
     straddles = serializers.BooleanField(help_text="belongs to two regions")
     not_computed = serializers.BooleanField(help_text="no bits, because the run has tokens=needed")
 
@@ -210,20 +170,7 @@ class SentenceTokensSerializer(SentenceHead):
 
     @extend_schema_field(ScoredTokenSerializer(many=True))
     def get_tokens(self, row: Any) -> list[dict[str, Any]]:
-        skipped = set(row.not_computed)
-        return [
-            {
-                "token": token,
-                "id": number,
-                "start": start,
-                "end": end,
-                "bits": bits,
-                "region": region + 1 if isinstance(region, int) and region >= 0 else None,
-                "straddles": bool(straddles),
-                "not_computed": place in skipped,
-            }
-            for place, (token, number, start, end, bits, region, straddles) in enumerate(row.tokens)
-        ]
+        return ScoredTokenSerializer(token_bits(row), many=True).data
 
 
 class UploadSerializer(serializers.ModelSerializer):
@@ -244,19 +191,13 @@ class UploadSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class PlannedPredictionSerializer(serializers.Serializer):
-    formula = serializers.CharField()
-    passed = serializers.IntegerField()
-    total = serializers.IntegerField()
-
-
 class PlannedSerializer(serializers.Serializer):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
     model = serializers.CharField(
         source="part.model", help_text="as the file calls it; empty when it does not say"
     )
-    predictions = PlannedPredictionSerializer(source="applied.result.predictions", many=True)
+    predictions = PredictionResultSerializer(source="applied.result.predictions", many=True)
     missing = serializers.ListField(source="applied.missing", child=serializers.CharField())
     n_failed = serializers.SerializerMethodField(help_text="sentences that could not be matched")
     notices = serializers.SerializerMethodField()

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.runs.api import compare, previews, profile, results, revision_files, runs, uploads
+from gym.runs.api import compare, downloads, previews, results, runs, uploads
 
 urlpatterns = [
     path("runs/", runs.RunList.as_view(), name="api-runs"),
@@ -20,10 +20,10 @@ urlpatterns = [
     path("compare/", compare.Models.as_view(), name="api-compare"),
     path("compare/<slug:slug>/", compare.OnSuite.as_view(), name="api-compare-suite"),
     path("compare/<slug:slug>/items/", compare.Items.as_view(), name="api-compare-items"),
-    path("models/<slug:slug>/profile/", profile.Profile.as_view(), name="api-model-profile"),
+    path("models/<slug:slug>/profile/", compare.Profile.as_view(), name="api-model-profile"),
     path(
         "suites/<slug:slug>/revisions/<int:number>/export/<slug:form>/",
-        revision_files.Export.as_view(),
+        downloads.Export.as_view(),
         name="api-export",
     ),
 ]

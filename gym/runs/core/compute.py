@@ -7,8 +7,9 @@ out. Units are bits throughout.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,20 +47,66 @@ TokenRow = list[object]  # [token, id, start, end, bits, region index or -1, str
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """One row of the grid with its bits. `regions[k]` is region k+1; None = no value.
-
-    `not_computed`: numbers of the tokens whose bits nobody asked for."""
+    """One row of the grid with its bits. `regions[k]` is region k+1; None = no value. `special_bits` are those outside
+    regions, `not_computed` the numbers of the tokens whose bits nobody asked for."""
 
     position: int
     item: int
     condition: str
     text: str
     regions: list[float | None]
-    special: float
-    total: float | None
+    special_bits: float
+    total_bits: float | None
     tokens: list[TokenRow]
     failure: str = ""
     not_computed: list[int] = field(default_factory=list)
+
+    def columns(self) -> dict[str, Any]:
+        """What its row stores."""
+        return {name: getattr(self, name) for name in STORED}
+
+
+STORED = ("text", "regions", "special_bits", "total_bits", "tokens", "failure", "not_computed")
+"""Attributes of a sentence's result that its row has under the same names."""
+
+
+class RegionBits(NamedTuple):
+    """A region of a sentence, as every output tells it; they are counted from 1."""
+
+    region_number: int
+    name: str
+    content: str
+    bits: float | None
+    not_computed: bool
+
+
+class TokenBits(NamedTuple):
+    """A token of a sentence; its `region_number` is None outside regions."""
+
+    token: str
+    id: int
+    start: int
+    end: int
+    bits: float | None
+    region_number: int | None
+    straddles: bool
+    not_computed: bool
+
+
+def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
+    """`result`: a SentenceResult or its row. A region with a token that nobody asked for was not computed."""
+    skipped = {result.tokens[number][5] for number in result.not_computed}
+    cells = zip(names, contents, result.regions, strict=True)
+    for place, (name, content, bits) in enumerate(cells):
+        yield RegionBits(place + 1, name, content, bits, place in skipped)
+
+
+def token_bits(result: Any) -> Iterator[TokenBits]:
+    """The same of its tokens."""
+    skipped = set(result.not_computed)
+    for place, (token, number, start, end, bits, region, straddles) in enumerate(result.tokens):
+        home = region + 1 if isinstance(region, int) and region >= 0 else None
+        yield TokenBits(token, number, start, end, bits, home, bool(straddles), place in skipped)
 
 
 @dataclass(frozen=True)
@@ -205,7 +252,7 @@ def result_of_rows(
     as one token."""
     n, width = len(rows), len(document.region_names)
     regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
-    total = np.array([row.total for row in rows], dtype=np.float64)
+    total = np.array([row.total_bits for row in rows], dtype=np.float64)
     homes = [[token[5] for token in row.tokens] for row in rows]
     tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
     tokens = tokens.reshape(n, width)

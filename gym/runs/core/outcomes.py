@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gym.lib.stats import tail_above
 from gym.lib.stats.intervals import wilson
 from gym.runs.core.token_arrays import Floats, Ints
 from models_registry.engine import ERROR_BITS
@@ -28,33 +29,66 @@ ASSUMED_ERROR_BITS = ERROR_BITS["float32"]
 Reference = tuple[str, int | str]  # (condition, region number or "*")
 
 
-@dataclass(frozen=True)
+COUNTS = (
+    "n_items",
+    "n_passed",
+    "rate",
+    "ci_low",
+    "ci_high",
+    "chance",
+    "chance_standard_error",
+    "n_ties",
+    "n_too_close",
+    "n_not_evaluable",
+    "mean_margin",
+)
+"""What every output tells of a prediction over all items: attributes of `PredictionOutcome` and of its row, keys of the
+API and of JSON, columns of tables. `n_…` are numbers of items."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PredictionOutcome:
-    """One formula over all items, in the order of `RunResult.items`.
+    """One formula over all items, in the order of `RunResult.items`. Ties and what is not evaluable do not pass. The
+    interval is 95%; `chance_standard_error` is 0 where the chance level is exact; margins are bits.
 
     `close[k]` says that item k's outcome hangs on a margin inside the bound on the numeric error: too close to call. It
-    still counts, by its sign; `too_close` counts such items."""
+    still counts, by its sign; `n_too_close` counts such items. `close` is empty where that is not known."""
 
     position: int
     name: str
     formula: str
-    total: int
-    passed: int
-    ties: int
-    not_evaluable: int
-    too_close: int
+    n_items: int
+    n_passed: int
+    n_ties: int
+    n_not_evaluable: int
+    n_too_close: int
     ci_low: float | None
     ci_high: float | None
     chance: float | None
-    chance_error: float
+    chance_standard_error: float
     mean_margin: float | None
-    outcomes: list[int]
-    margins: list[float | None]
-    close: list[bool] = field(default_factory=list)
+    outcomes: Sequence[int]
+    margins: Sequence[float | None]
+    close: Sequence[bool]
 
     @property
     def rate(self) -> float | None:
-        return self.passed / self.total if self.total else None
+        return self.n_passed / self.n_items if self.n_items else None
+
+    @property
+    def p_above_chance_uncorrected(self) -> float | None:
+        """One-sided, of the rate against the formula's chance level."""
+        if self.rate is None or self.chance is None:
+            return None
+        return tail_above(self.rate, self.n_items, self.chance)
+
+    def columns(self) -> dict[str, Any]:
+        """What its row stores."""
+        return {name: getattr(self, name) for name in STORED}
+
+
+STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in {"name", "formula"})
+"""Attributes of an outcome that its row has under the same names; name and formula are the prediction's."""
 
 
 @dataclass(frozen=True)
@@ -69,27 +103,10 @@ class Grid:
 
 def outcomes_alone(position: int, prediction: PredictionDoc, held: Sequence[bool]) -> PredictionOutcome:
     """A prediction of which nothing is known but for which items it held."""
-    passed, total = sum(held), len(held)
-    interval = wilson(passed, total)
-    chance = parse(prediction.formula).chance_level()
-    return PredictionOutcome(
-        position=position,
-        name=prediction.name,
-        formula=prediction.formula,
-        total=total,
-        passed=passed,
-        ties=0,
-        not_evaluable=0,
-        too_close=0,
-        ci_low=interval.low if interval else None,
-        ci_high=interval.high if interval else None,
-        chance=chance.value,
-        chance_error=chance.standard_error,
-        mean_margin=None,
-        outcomes=[TRUE if value else FALSE for value in held],
-        margins=[None] * total,
-        close=[False] * total,
-    )
+    n = len(held)
+    outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
+    judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
+    return _counted(position, prediction, parse(prediction.formula), *judged)
 
 
 def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
@@ -103,26 +120,35 @@ def evaluate_prediction(
     position: int, prediction: PredictionDoc, grid: Grid, error_bits: float = ASSUMED_ERROR_BITS
 ) -> PredictionOutcome:
     """Outcome of one formula for every item."""
-    n_items = len(grid.items)
     formula = parse(prediction.formula)
-    outcomes, margins, close = outcomes_of(formula, grid, error_bits)
-    passed = int((outcomes == TRUE).sum())
-    interval = wilson(passed, n_items)
+    return _counted(position, prediction, formula, *outcomes_of(formula, grid, error_bits))
+
+
+def _counted(
+    position: int,
+    prediction: PredictionDoc,
+    formula: Formula,
+    outcomes: NDArray[np.uint8],
+    margins: Floats,
+    close: NDArray[np.bool_],
+) -> PredictionOutcome:
+    n_items, n_passed = len(outcomes), int((outcomes == TRUE).sum())
+    interval = wilson(n_passed, n_items)
     chance = formula.chance_level()
     known = margins[np.isfinite(margins)]
     return PredictionOutcome(
         position=position,
         name=prediction.name,
         formula=prediction.formula,
-        total=n_items,
-        passed=passed,
-        ties=int((outcomes == TIE).sum()),
-        not_evaluable=int((outcomes == NOT_EVALUABLE).sum()),
-        too_close=int(close.sum()),
+        n_items=n_items,
+        n_passed=n_passed,
+        n_ties=int((outcomes == TIE).sum()),
+        n_not_evaluable=int((outcomes == NOT_EVALUABLE).sum()),
+        n_too_close=int(close.sum()),
         ci_low=interval.low if interval else None,
         ci_high=interval.high if interval else None,
         chance=chance.value,
-        chance_error=chance.standard_error,
+        chance_standard_error=chance.standard_error,
         mean_margin=float(known.mean()) if known.size else None,
         outcomes=outcomes.tolist(),
         margins=listed(margins),

@@ -12,16 +12,15 @@ They agree on suites with one prediction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lib.stats import effective_n, margin_summary, score_interval, tail_above
-from suites.formulas import FormulaError, parse
-
-HELD, TIE, NOT_EVALUABLE = 1, 2, 3
+from gym.lib.stats import MarginSummary, effective_n, margin_summary, score_interval, tail_above
+from gym.runs.core.outcomes import PredictionOutcome
+from suites.formulas import NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
 
 
 @dataclass(frozen=True)
@@ -49,45 +48,44 @@ def rule_json(rule: Rule) -> dict[str, str]:
     return {"key": rule.key, "label": rule.label, "counts": rule.counts}
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One prediction over the items of a run, in the order of the items. Margins are bits. `close`: which outcomes are
-    too close to call; empty where the run says only how many, or nothing."""
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """A run's counts and rate under a rule, under the names that every output has.
 
-    position: int
-    formula: str
-    outcomes: Sequence[int]
-    margins: Sequence[float | None]
-    too_close: int = 0
-    close: Sequence[bool] = ()
+    `n_items` items; `n_judged` items, or item-prediction pairs under `each`, of which `n_passed` held; the interval is
+    95%; p is one-sided. `n_ties`, `n_too_close`, `n_not_evaluable` are of those judged."""
 
-
-@dataclass(frozen=True)
-class Score:
-    """A run under a rule. Rates are None when the run does not hold what the rule needs.
-
-    `n` items; `judged` item-prediction pairs, of which `passed` held; the interval is 95%; `chance_p` is one-sided.
-    """
-
-    rule: str
-    n: int
-    judged: int
-    passed: int
-    ties: int
-    too_close: int
-    not_evaluable: int
+    n_items: int
+    n_passed: int
+    n_judged: int
     rate: float | None
-    low: float | None
-    high: float | None
+    ci_low: float | None
+    ci_high: float | None
     chance: float | None
-    chance_p: float | None
-    margin: float | None
-    margin_low: float | None
-    margin_high: float | None
-    effect: float | None
+    p_above_chance_uncorrected: float | None
+    n_ties: int
+    n_too_close: int
+    n_not_evaluable: int
 
 
-def counted(predictions: Sequence[Judged], rule: Rule, expected: int) -> list[Judged] | None:
+@dataclass(frozen=True, slots=True)
+class Score(RuleCounts):
+    """A run under a rule. Rates are None when the run does not hold what the rule needs. Margins are bits."""
+
+    mean_margin: float | None
+    margin_ci_low: float | None
+    margin_ci_high: float | None
+    effect_size_g: float | None
+    rule: str
+
+
+RULE_COUNTS = tuple(one.name for one in fields(RuleCounts))
+MARGINS = tuple(one.name for one in fields(MarginSummary))
+
+
+def counted(
+    predictions: Sequence[PredictionOutcome], rule: Rule, expected: int
+) -> list[PredictionOutcome] | None:
     """The predictions this rule looks at; None when the run lacks one of them. `expected`: how many the suite has."""
     rows = sorted(predictions, key=lambda row: row.position)
     if rule.key == FIRST.key:
@@ -96,15 +94,15 @@ def counted(predictions: Sequence[Judged], rule: Rule, expected: int) -> list[Ju
     return rows if rows and len(rows) == expected else None
 
 
-def item_shares(rows: Sequence[Judged], rule: Rule) -> NDArray[np.float64]:
+def item_shares(rows: Sequence[PredictionOutcome], rule: Rule) -> NDArray[np.float64]:
     """Per item what it counts, 0..1."""
-    held = np.array([[code == HELD for code in row.outcomes] for row in rows], dtype=np.float64)
+    held = np.array([[code == TRUE for code in row.outcomes] for row in rows], dtype=np.float64)
     if rule.key == ALL.key:
         return np.asarray(held.min(axis=0), dtype=np.float64)
     return np.asarray(held.mean(axis=0), dtype=np.float64)
 
 
-def item_margins(rows: Sequence[Judged], rule: Rule) -> list[float | None]:
+def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | None]:
     """Per item its margin in bits: the mean over predictions, or the least one where all have to hold."""
     margins: list[float | None] = []
     for values in zip(*(row.margins for row in rows), strict=True):
@@ -118,51 +116,52 @@ def item_margins(rows: Sequence[Judged], rule: Rule) -> list[float | None]:
     return margins
 
 
-def score(predictions: Sequence[Judged], rule: Rule, expected: int) -> Score:
+def no_score(rule: Rule) -> Score:
+    """Of a run that lacks what the rule needs."""
+    return Score(0, 0, 0, None, None, None, None, None, 0, 0, 0, None, None, None, None, rule.key)
+
+
+def score(predictions: Sequence[PredictionOutcome], rule: Rule, expected: int) -> Score:
     """The numbers of a run under a rule."""
     rows = counted(predictions, rule, expected)
     if rows is None or not rows[0].outcomes:
-        return Score(rule.key, 0, 0, 0, 0, 0, 0, *([None] * 9))
+        return no_score(rule)
     shares = item_shares(rows, rule)
     rate, n = float(shares.mean()), effective_n(shares, len(rows) if rule.key == EACH.key else 1)
     interval = score_interval(rate, n)
     chance = chance_of(tuple(row.formula for row in rows), rule.key)
-    margin = margin_summary(item_margins(rows, rule))
     codes = np.array([row.outcomes for row in rows])
     if rule.key == ALL.key:  # an item is a tie when a tie is what keeps it from holding
         missing = (codes == NOT_EVALUABLE).any(axis=0)
         ties = (codes == TIE).any(axis=0) & ~missing
-        passed, judged = int(shares.sum()), int(shares.size)
-        too_close = _items_too_close(rows, missing)
+        n_passed, n_judged = int(shares.sum()), int(shares.size)
+        n_too_close = _items_too_close(rows, missing)
     else:
         missing, ties = codes == NOT_EVALUABLE, codes == TIE
-        passed, judged = int((codes == HELD).sum()), int(codes.size)
-        too_close = sum(row.too_close for row in rows)
+        n_passed, n_judged = int((codes == TRUE).sum()), int(codes.size)
+        n_too_close = sum(row.n_too_close for row in rows)
     return Score(
-        rule=rule.key,
-        n=int(shares.size),
-        judged=judged,
-        passed=passed,
-        ties=int(ties.sum()),
-        too_close=too_close,
-        not_evaluable=int(missing.sum()),
+        n_items=int(shares.size),
+        n_passed=n_passed,
+        n_judged=n_judged,
         rate=rate,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
         chance=chance,
-        chance_p=tail_above(rate, n, chance) if chance is not None else None,
-        margin=margin.mean,
-        margin_low=margin.low,
-        margin_high=margin.high,
-        effect=margin.effect,
+        p_above_chance_uncorrected=tail_above(rate, n, chance) if chance is not None else None,
+        n_ties=int(ties.sum()),
+        n_too_close=n_too_close,
+        n_not_evaluable=int(missing.sum()),
+        rule=rule.key,
+        **asdict(margin_summary(item_margins(rows, rule))),
     )
 
 
-def _items_too_close(rows: Sequence[Judged], missing: NDArray[np.bool_]) -> int:
+def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool_]) -> int:
     """Items with an outcome that is too close to call, less those of which one is missing; where a run does not say
     which outcomes they are, as many as there can be."""
-    if any(row.too_close and not row.close for row in rows):
-        return min(sum(row.too_close for row in rows), int(missing.size))
+    if any(row.n_too_close and not row.close for row in rows):
+        return min(sum(row.n_too_close for row in rows), int(missing.size))
     close = np.array([row.close or [False] * missing.size for row in rows], dtype=np.bool_)
     return int((close.any(axis=0) & ~missing).sum())
 

@@ -1,8 +1,11 @@
-"""The compare page: models on all suites, models on one suite, one item, or revisions under one model."""
+"""The compare page: models on all suites, models on one suite, one item, or revisions under one model; its choices, its
+charts. What cannot be had of the choices is said: nothing is left out unsaid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -10,25 +13,108 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from gym.lib.stats import CORRECTIONS
+from gym.lib.charts.intervals import RowMark, interval_rows
+from gym.lib.charts.xy import Point, xy_chart
+from gym.lib.stats import CORRECTIONS, Correction, correction_of
 from gym.runs.core.rules import RULES
-from gym.runs.pages.compare_figures import items_figure, suites_figure
 from gym.runs.pages.figures import Figure
 from gym.runs.pages.run_figures import item_figure
-from gym.runs.read.comparability import counted, in_words
-from gym.runs.read.comparison import selectors
-from gym.runs.read.comparison.choices import Choices, read_choices
-from gym.runs.read.comparison.model import Side, tests_in_words
-from gym.runs.read.comparison.selectors import OnAllSuites, OnASuite
+from gym.runs.read import comparison_selectors as selectors
+from gym.runs.read.comparison import (
+    MAX_SIDES,
+    Pair,
+    Side,
+    SuiteRow,
+    counted_differences,
+    in_words,
+    tests_in_words,
+)
+from gym.runs.read.comparison_selectors import OnAllSuites, OnASuite
+from gym.runs.read.leaderboard.model import Options, read_options
 from gym.runs.read.presenters import bare_sentences, has_tokens, in_order, shown_sentence
+from models_registry.models import RegisteredModel
 from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
-from suites.models import SuiteRevision
+from suites.models import Suite, SuiteRevision
 from suites.presenters import critical_regions
 from suites.selectors import visible_to as visible_suites
 
 ITEMS_PER_PAGE = 200
 PAIRS_PER_PAGE = 100
+
+
+MAX_REVISIONS = 2
+
+
+@dataclass(frozen=True)
+class Choices:
+    """`models`: those that may be seen, the baseline first if one is named. `baseline`: as named, or None."""
+
+    options: Options
+    correction: Correction
+    names: Sequence[str]
+    models: list[RegisteredModel]
+    baseline: RegisteredModel | None
+    numbers: Sequence[str]
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """Models beyond MAX_SIDES."""
+        return self.names[MAX_SIDES:]
+
+    @cached_property
+    def unknown(self) -> list[str]:
+        found = {model.slug for model in self.models}
+        return [name for name in self.names[:MAX_SIDES] if name not in found]
+
+    def revisions_of(self, suite: Suite) -> tuple[list[SuiteRevision], list[str]]:
+        """Those of `r=`, the newest frozen one without; and what of `r=` is no frozen revision or too much."""
+        wanted = self.numbers[:MAX_REVISIONS]
+        numbers = [int(text) for text in wanted if text.isascii() and text.isdecimal() and len(text) < 9]
+        revisions = selectors.chosen_revisions(suite, numbers)
+        found = {row.number for row in revisions}
+        wrong = [
+            text for text in wanted if not text.isascii() or not text.isdecimal() or int(text) not in found
+        ]
+        return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
+
+    def query(self) -> dict[str, str | list[str]]:
+        """The names of the address, for addresses of charts; suite and revisions are theirs to add."""
+        asked: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
+        if self.baseline:
+            asked["base"] = self.baseline.slug
+        if self.options.rule.key != "each":
+            asked["rule"] = self.options.rule.key
+        if self.options.tag:
+            asked["tag"] = self.options.tag
+        if self.options.suites:
+            asked["suite"] = ",".join(self.options.suites)
+        return asked | {"correction": self.correction.key}
+
+
+def read_choices(request: HttpRequest) -> Choices:
+    """`?model=a&model=b&base=b&r=1,2`, and what Options has: rule, suite, tag. A baseline need not be named twice."""
+    options = read_options(request.GET)
+    named = request.GET.get("base", "").replace("\0", "")[:80]
+    names = tuple(dict.fromkeys([named, *options.models] if named else options.models))
+    models = selectors.models_named(request.user, names)
+    return Choices(
+        options=options,
+        correction=correction_of(request.GET.get("correction", "")),
+        names=names,
+        models=models,
+        baseline=next((model for model in models if model.slug == named), None),
+        numbers=_numbers(request),
+    )
+
+
+def _numbers(request: HttpRequest) -> tuple[str, ...]:
+    values: Any = request.GET.getlist("r")[:20]
+    return tuple(
+        dict.fromkeys(
+            text.strip()[:20] for value in values for text in value[:200].split(",") if text.strip()
+        )
+    )
 
 
 @require_safe
@@ -63,7 +149,9 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         context |= {
             "found": found,
             "suite_rows": Paginator(found.rows, per_page).get_page(request.GET.get("page")),
-            "unlike": [(in_words(row, labels), n) for row, n in counted(row.unlike for row in found.rows)],
+            "unlike": [
+                (in_words(row, labels), n) for row, n in counted_differences(row.unlike for row in found.rows)
+            ],
             "tests": tests_in_words(found.pairs),
             "figure": suites_figure(found, choices) if few else None,
         }
@@ -219,3 +307,98 @@ def _lens(side: Side, item: int) -> dict[str, Any]:
         "has_bits": bool(run.region_summary),
         "has_tokens": has_tokens(run),
     }
+
+
+def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
+    """Every model less the baseline on every suite that both have run; None without such a suite."""
+    base, *others = found.models
+    known = [(row, pair, k) for row in found.rows for k, pair in enumerate(row.pairs) if pair]
+    if not known:
+        return None
+    marks = [
+        RowMark(
+            row.revision.suite.title,
+            pair.rate.mean,
+            pair.rate.ci_low,
+            pair.rate.ci_high,
+            reference=0.0,
+            series=k,
+            note=f"{pair.test.only_first} items speak for {base.label}, {pair.test.only_second} for {others[k].label}",
+        )
+        for row, pair, k in known
+    ]
+    labels = [model.label for model in found.models]
+    differing = " ".join(
+        f"{in_words(row, labels)}, {n} of {len(found.rows)} suites."
+        for row, n in counted_differences(one.unlike for one in found.rows)
+    )
+    title = f"{others[0].label} less {base.label}" if len(others) == 1 else f"Others less {base.label}"
+    draw = partial(
+        interval_rows,
+        marks,
+        title,
+        unit="difference of pass rates",
+        domain=None,
+        reference="no difference",
+        series=[model.label for model in others] if len(others) > 1 else (),
+        note=f"Paired bootstrap by item; none where all items are alike. Scoring rule: {choices.options.rule.label}"
+        + (f". {differing}" if differing else ""),
+    )
+    header = (
+        "suite", "revision", "baseline", "model", "rate_baseline", "rate_model", "n_items", "difference", "ci_low",
+        "ci_high", "only_baseline", "only_model", "test", "p", f"p_{choices.correction.key}", "made_differently",
+        "whitespace_baseline", "whitespace_model",
+    )  # fmt: skip
+    table = [_table_row(row, pair) for row, pair, _ in known]
+    return Figure(
+        "compare-suites", title, draw, header, table, choices.query(), differing, choices.options.rule
+    )
+
+
+def _table_row(row: SuiteRow, pair: Pair) -> tuple[object, ...]:
+    labels = [side.label if side else "" for side in row.sides]
+    return (
+        row.revision.suite.slug, row.revision.number, pair.first.run.model.slug, pair.second.run.model.slug,
+        pair.first.rate, pair.second.rate, pair.n_items, pair.rate.mean, pair.rate.ci_low, pair.rate.ci_high,
+        pair.test.only_first, pair.test.only_second, pair.method.key, pair.test.p, pair.p_corrected,
+        ". ".join(in_words(one, labels) for one in row.unlike) or None,
+        pair.first.run.whitespace, pair.second.run.whitespace,
+    )  # fmt: skip
+
+
+def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
+    """Margins of the others against those of the first, a point per item; None where margins or others are missing, or
+    the bits of the sides are not the same quantity."""
+    if not found.same_bits:
+        return None
+    sides, rows = found.sides, found.items
+    series = []
+    for k, side in enumerate(sides[1:], start=1):
+        points = [
+            Point(ours[2], theirs[2], f"item {row.item}, {ours[2]:+.2f} and {theirs[2]:+.2f} bits")
+            for row in rows
+            if (ours := row.cells[0]) and (theirs := row.cells[k])
+            if ours[2] is not None and theirs[2] is not None
+        ]
+        if points:
+            series.append((side.label, points))
+    if not series:
+        return None
+    title = f"{found.revisions[0].suite.title}: margins by item"
+    labels = [side.label for side in sides]
+    differing = " ".join(f"{in_words(row, labels)}." for row in found.unlike)
+    note = f"Right of zero {sides[0].label} holds, above zero the other. Scoring rule: {choices.options.rule.label}."
+    draw = partial(
+        xy_chart,
+        series,
+        title,
+        x_label=f"{sides[0].label}: margin, bits",
+        y_label="margin, bits" if len(series) > 1 else f"{series[0][0]}: margin, bits",
+        domain=None,
+        note=f"{note} {differing}".strip(),
+    )
+    header = ("item_number", *(f"margin_bits_{label}" for label in labels), "whitespace")
+    said = sides[0].run.whitespace  # the same for all, as are their bits
+    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), said) for row in rows]
+    query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
+    return Figure("compare-items", title, draw, header, table, query, differing, choices.options.rule)

@@ -1,4 +1,5 @@
-"""`/exports/`: long tables of any choice of runs, and files for other programs."""
+"""`/exports/`: long tables of any choice of runs, and files for other programs; what pages say about taking results
+away and citing them."""
 
 from __future__ import annotations
 
@@ -12,21 +13,29 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from gym.accounts.models import AnyUser
 from gym.downloads import csv_stream, download, file_download
-from gym.runs.core.cannot_export import Refused
-from gym.runs.core.evaluated_suite import evaluated_json
-from gym.runs.core.minimal_pairs import blimp_jsonl, lm_eval_files
+from gym.lib.bibtex import bibtex
+from gym.runs.core.other_programs import Refused, blimp_jsonl, evaluated_json, lm_eval_files
 from gym.runs.models import SuiteRun
 from gym.runs.read import report
 from gym.runs.read.selectors import listed_runs, newest_done, run_at
 from gym.runs.read.selectors import visible_to as visible_runs
-from gym.runs.tables.citation import citation
-from gym.runs.tables.limits import Budget, TooMuch, require_room, rows_at_least
-from gym.runs.tables.registry import FRAMES, parquet_file, rows_of
+from gym.runs.tables.registry import (
+    FRAMES,
+    Budget,
+    TooMuch,
+    parquet_file,
+    require_room,
+    rows_at_least,
+    rows_of,
+)
 from suites.models import SuiteRevision
 from suites.permissions import may_know_owner
+from suites.presenters import ANONYMOUS, author_name
 from suites.selectors import document_of, export_document, revisions_for
 
 AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model= or ?run=."
@@ -189,3 +198,28 @@ def _number(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise Http404("This is not a number.")
     return int(text)
+
+
+EXPORT_TABLES = (
+    ("scores", "Pass rates"),
+    ("predictions", "Pass rates by prediction"),
+    ("outcomes", "Outcomes and margins"),
+    ("regions", "Bits by region"),
+    ("tokens", "Bits by token"),
+)
+"""Names of the tables in /exports/, and what they are called."""
+
+
+def citation(revision: SuiteRevision, address: str, user: AnyUser) -> str:
+    """BibTeX of a revision at its permanent address, for this reader."""
+    suite = revision.suite
+    when = revision.frozen_at or timezone.now()
+    return bibtex(
+        key=f"{suite.slug}-r{revision.number}",
+        title=f"{suite.title}, revision {revision.number}",
+        author=author_name(suite, user)
+        or (suite.owner.author_name if may_know_owner(user, suite) else ANONYMOUS),
+        year=when.year,
+        address=address,
+        note=f"Test suite on LM Gym, frozen {when:%Y-%m-%d}, sha256 {revision.sha256}",
+    )

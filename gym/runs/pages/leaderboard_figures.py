@@ -24,8 +24,7 @@ from gym.runs.read.leaderboard.export import (
     seeds,
     weights_said,
 )
-from gym.runs.read.leaderboard.model import Board, Mean
-from gym.runs.read.leaderboard.options import Options
+from gym.runs.read.leaderboard.model import Board, Mean, Options
 from gym.runs.read.model_profile import (
     against_field,
     checkpoints,
@@ -81,7 +80,7 @@ def scores_figure(board: Board, **of: str) -> Figure:
         for row, mean in known
     ]
     header = (
-        "model", "sg_score", "ci_low_95", "ci_high_95", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
+        "model", "sg_score", "ci_low", "ci_high", "suites_run", "suites", "seeds", "sd_between_seeds", *weights,
     )  # fmt: skip
     query = _query(board, **of)
     return Figure(
@@ -106,7 +105,9 @@ def tags_figure(board: Board, model: RegisteredModel) -> Figure:
     """Pass rates by tag (circuit), beside the mean of the other models."""
     found = tag_rows(board, model)
     marks = [
-        RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
+        RowMark(
+            row.tag, row.mean.rate, row.mean.ci_low, row.mean.ci_high, row.field, note=f"{row.mean.n} suites"
+        )
         for row in found
     ]
     title = f"{model.name} by tag"
@@ -118,9 +119,11 @@ def tags_figure(board: Board, model: RegisteredModel) -> Figure:
         reference="mean of the other models",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    rows = [(r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in found]
+    rows = [
+        (r.tag, r.mean.rate, r.mean.ci_low, r.mean.ci_high, r.mean.n, r.mean.of, r.field, r.n) for r in found
+    ]
     header = (
-        "tag", "rate", "ci_low_95", "ci_high_95", "suites_run", "suites", "mean_of_other_models", "other_models",
+        "tag", "rate", "ci_low", "ci_high", "suites_run", "suites", "mean_of_other_models", "other_models",
     )  # fmt: skip
     return _of(board, model, "model-tags", title, draw, header, rows)
 
@@ -132,9 +135,9 @@ def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
     for row in found:
         name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
         before, after = change.without_interval, change.with_interval
-        said = f"without modifier, {more}, {row.items_without} items"
+        said = f"without modifier, {more}, {row.n_items_without} items"
         marks.append(RowMark(name, change.without, before.low, before.high, note=said))
-        said = f"{name} with modifier, {more}, {row.items_with} items"
+        said = f"{name} with modifier, {more}, {row.n_items_with} items"
         marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=said))
     draw = partial(
         interval_rows,
@@ -146,17 +149,17 @@ def pairs_figure(board: Board, model: RegisteredModel) -> Figure:
     )
     rows = [
         (
-            r.row.label, r.n, r.items_without, r.items_with, r.change.without, *_limits(r.change.without_interval),
+            r.row.label, r.n, r.n_items_without, r.n_items_with, r.change.without, *_limits(r.change.without_interval),
             r.change.with_modifier, *_limits(r.change.with_interval), r.change.difference,
             *_limits(r.change.difference_interval),
         )
         for r in found
     ]  # fmt: skip
     header = (
-        "model", "pairs", "items_without", "items_with",
-        "rate_without_modifier", "ci_low_95_without_modifier", "ci_high_95_without_modifier",
-        "rate_with_modifier", "ci_low_95_with_modifier", "ci_high_95_with_modifier",
-        "difference", "difference_ci_low_95", "difference_ci_high_95",
+        "model", "pairs", "n_items_without", "n_items_with",
+        "rate_without_modifier", "ci_low_without_modifier", "ci_high_without_modifier",
+        "rate_with_modifier", "ci_low_with_modifier", "ci_high_with_modifier",
+        "difference", "difference_ci_low", "difference_ci_high",
     )  # fmt: skip
     title = "Without and with modifier"
     return _of(board, model, "model-pairs", title, draw, header, rows)
@@ -183,7 +186,9 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         if row.score and (value := getattr(row.model, by)) and value > 0
     ]
     points = [
-        Point(x, row.score.rate, row.label, row.score.low, row.score.high, strong=row.model.pk == model.pk)
+        Point(
+            x, row.score.rate, row.label, row.score.ci_low, row.score.ci_high, strong=row.model.pk == model.pk
+        )
         for row, x in known
         if row.score
     ]
@@ -198,11 +203,11 @@ def size_figure(board: Board, model: RegisteredModel, by: str) -> Figure:
         note=f"Whiskers: 95% interval. Scoring rule: {board.options.rule.label}.",
     )
     rows: list[tuple[Any, ...]] = [
-        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.n)
+        (row.model.slug, x, row.score.rate, row.score.ci_low, row.score.ci_high, row.score.n)
         for row, x in known
         if row.score
     ]
-    header = ("model", by, "sg_score", "ci_low_95", "ci_high_95", "suites_run")
+    header = ("model", by, "sg_score", "ci_low", "ci_high", "suites_run")
     return _of(board, model, f"model-{by}", title, draw, header, rows)
 
 
@@ -213,7 +218,7 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
         (
             "SG score",
             [
-                Point(step, row.score.rate, row.label, row.score.low, row.score.high)
+                Point(step, row.score.rate, row.label, row.score.ci_low, row.score.ci_high)
                 for step, row in found
                 if row.score
             ],
@@ -236,7 +241,7 @@ def steps_figure(board: Board, model: RegisteredModel) -> Figure:
     rows = [
         (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row
     ]
-    header = ("series", "step", "model", "rate", "ci_low_95", "ci_high_95")
+    header = ("series", "step", "model", "rate", "ci_low", "ci_high")
     return _of(board, model, "model-steps", title, draw, header, rows)
 
 

@@ -14,14 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.downloads import csv_download, download, json_download
 from gym.lib.paper_tables import latex, markdown
 from gym.runs.core.rules import RULES
+from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, body_rows, missing_words
 from gym.runs.pages.leaderboard_figures import heat_figure, scores_figure
 from gym.runs.read.leaderboard import export
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board
-from gym.runs.read.leaderboard.options import Options, read_options
-from gym.runs.tables.citation import EXPORT_TABLES
-from gym.runs.work import missing_runs
+from gym.runs.read.leaderboard.model import Board, Options, read_options
+from gym.runs.work import services
 
 FORMS = ("csv", "long.csv", "tex", "md", "json")
 
@@ -49,7 +48,7 @@ def board_context(request: HttpRequest, board: Board, address: str, **of: str) -
         "note": export.note(board),
         "dense": board.n_cells > DENSE,
         "missing": {row.label: words for row in board.rows if (words := missing_words(row))},
-        "n_runnable": len(missing_runs.missing_pairs(board, request.user)),
+        "n_runnable": len(services.missing_pairs(board, request.user)),
         "heads": _heads(board),
         "sorts": _sorts(options),
         "query": options.query(),
@@ -138,7 +137,7 @@ def leaderboard_run_missing(request: HttpRequest) -> HttpResponse:
 
 def run_missing(request: HttpRequest, build: Any, address: str) -> HttpResponse:
     options: Options = read_options(request.GET)
-    queued = missing_runs.queue_missing(build(options), actor=request.user)  # type: ignore[arg-type]
+    queued = services.queue_missing(build(options), actor=request.user)  # type: ignore[arg-type]
     if queued.runs:
         more = f" {queued.left} more are missing; ask again when these are done." if queued.left else ""
         messages.success(request, f"{_runs(len(queued.runs))} queued.{more if not queued.stopped else ''}")

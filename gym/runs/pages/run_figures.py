@@ -13,9 +13,12 @@ from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.pages.figures import Figure
 from gym.runs.read.presenters import ShownSentence, ShownToken
-from gym.runs.read.scored import Scored
+from gym.runs.read.scores import Scored
 from suites.models import SuiteRevision
 from suites.presenters import critical_regions
+
+COUNTS = ("n_items", "n_passed", "n_judged", "rate", "ci_low", "ci_high", "chance")
+"""What the chart of a suite's models draws and says."""
 
 
 def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
@@ -46,7 +49,7 @@ def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
         for number, (name, cell) in enumerate(zip(names, row["regions"], strict=True), start=1)
     ]
     header = (
-        "condition", "region_number", "region_name", "n_items", "mean_bits", "ci_low_95_bits", "ci_high_95_bits",
+        "condition", "region_number", "region_name", "n_items", "mean_bits", "ci_low", "ci_high",
         "whitespace",
     )  # fmt: skip
     query = {"run": run.key} | ({"items": "1"} if items else {})
@@ -135,27 +138,34 @@ def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule)
     known = [score for score in scores if score.rate is not None]
     title = f"{revision.suite.title} r{revision.number}"
     marks = [
-        RowMark(score.run.model.label, score.rate, score.low, score.high, score.chance, note=_held(score))
-        for score in known
+        RowMark(
+            row.run.model.label,
+            row.rate,
+            row.score.ci_low,
+            row.score.ci_high,
+            row.score.chance,
+            note=_held(row),
+        )
+        for row in known
     ]
 
     def draw(*, standalone: bool) -> Markup:
         return interval_rows(marks, title, note=f"Scoring rule: {rule.label}", standalone=standalone)
 
-    header = (
-        "model", "rule", "n_items", "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "policy",
-    )  # fmt: skip
+    header = ("model", "rule", *COUNTS, "policy")
     rows: list[tuple[Any, ...]] = [
         (
-            s.run.model.slug, rule.key, s.n, s.passed, s.judged, s.rate, s.low, s.high, s.chance,
-            s.policy or ("" if s.run.is_uploaded else "default"),
+            row.run.model.slug,
+            rule.key,
+            *(getattr(row.score, name) for name in COUNTS),
+            row.policy or ("" if row.run.is_uploaded else "default"),
         )
-        for s in known
-    ]  # fmt: skip
+        for row in known
+    ]
     query = {"suite": revision.suite.slug, "r": str(revision.number), "rule": rule.key}
     return Figure("suite-models", title, draw, header, rows, query, "95% Wilson intervals.", rule)
 
 
 def _held(score: Scored) -> str:
-    held = f"{score.passed} of {score.judged} held"
+    held = f"{score.score.n_passed} of {score.score.n_judged} held"
     return f"{held}; {score.policy}, not the default policy" if score.policy else held

@@ -14,15 +14,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.jobs.errors import WrongState
-from gym.jobs.selectors import position_in_queue
+from gym.jobs.pages import act, progress_of, show_error
 from gym.lib.problems import FormatError
 from gym.lib.text import listing
-from gym.runs.core.compute import RunResult
-from gym.runs.core.rules import RULES, Judged, Rule, Score, rule_of, score
+from gym.runs.core.rules import RULES, Rule, rule_of, score
 from gym.runs.models import ResultUpload, SuiteRun
-from gym.runs.pages.upload_forms import ResultsForm
-from gym.runs.read.scored import scored
+from gym.runs.pages.forms import ResultsForm
+from gym.runs.read.scores import scored
 from gym.runs.read.selectors import known_runs
 from gym.runs.work import uploads
 from gym.runs.work.uploads import Plan, PlannedRun
@@ -70,19 +68,17 @@ def upload_results(request: HttpRequest, slug: str = "", number: int = 0) -> Htt
 @login_required
 @require_safe
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
-    """What became of a file. Context: upload, job, position (in the queue), report (unmatched, notices), refused
+    """What became of a file. Context: upload, job, state, position (in the queue), report (unmatched, notices), refused
     (see `_alike`), page (of runs), n_runs, n_hidden (runs that are not told, see `known_runs`), rows (of the page; see
     `_planned`), rule, rules."""
     upload = _own(request, key)
     rule = rule_of(request.GET.get("rule", ""))
     runs = known_runs(request.user).filter(upload=upload).prefetch_related("scores").order_by("pk")
     page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
-    job = upload.job
     n_runs = upload.runs.count()
     context = {
         "upload": upload,
-        "job": job,
-        "position": position_in_queue(job) if job is not None and job.state == "queued" else None,
+        **progress_of(upload.job),
         "report": upload.report,
         "refused": _alike(upload.report.get("refused", [])),
         "page": page,
@@ -98,14 +94,7 @@ def upload_report(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def upload_retry(request: HttpRequest, key: str) -> HttpResponse:
-    upload = _own(request, key)
-    try:
-        uploads.retry_upload(upload, actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    except (WrongState, TooManyJobs) as error:
-        messages.error(request, str(error))
-    return redirect(upload)
+    return act(request, _own(request, key), uploads.retry_upload)
 
 
 @login_required
@@ -115,7 +104,7 @@ def upload_delete(request: HttpRequest, key: str) -> HttpResponse:
     try:
         n = uploads.delete_upload(upload, actor=request.user)
     except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
+        show_error(request, error)
         return redirect(upload)
     messages.success(request, f"Taken back: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
     return redirect("run-list")
@@ -129,7 +118,7 @@ def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
         "suite": run.revision.suite,
         "revision": run.revision,
         "model": run.model.name,
-        "score": scored(run, rule),
+        "score": scored(run, rule).score,
         "n_sentences": run.n_sentences if run.region_summary else 0,
         "n_failed": run.n_unscored,
         "failures": [(row.sentence.item, row.sentence.condition, row.failure) for row in failed]
@@ -154,7 +143,7 @@ def _to_come(run: PlannedRun, rule: Rule, notices: list[dict[str, str]]) -> dict
         "suite": run.revision.suite,
         "revision": run.revision,
         "model": run.part.model or "the new model",
-        "score": _score(applied.result, run.revision, rule),
+        "score": score(applied.result.predictions, rule, run.revision.predictions.count()),
         "n_sentences": len(applied.result.sentences),
         "n_failed": len(applied.failures),
         "failures": [(row.item, row.condition, row.failure) for row in applied.failures[:LISTED_FAILURES]],
@@ -175,15 +164,6 @@ def _alike(refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"suite": row["suite"], "models": listing(models[key], LISTED_MODELS), "problems": row["problems"]}
         for key, row in rows.items()
     ]
-
-
-def _score(result: RunResult, revision: SuiteRevision, rule: Rule) -> Score:
-    """What will be stored with the run."""
-    rows = [
-        Judged(row.position, row.formula, row.outcomes, row.margins, row.too_close, row.close)
-        for row in result.predictions
-    ]
-    return score(rows, rule, revision.predictions.count())
 
 
 def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:

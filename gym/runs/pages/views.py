@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.downloads import json_download
-from gym.jobs.errors import WrongState
-from gym.jobs.selectors import position_in_queue
+from gym.jobs.models import FINAL_STATES
+from gym.jobs.pages import act, polled, progress_of, show_error
 from gym.runs import permissions
 from gym.runs.core.rules import RULES, rule_of
 from gym.runs.models import SuiteRun
@@ -25,9 +25,9 @@ from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
 from gym.runs.read import report
-from gym.runs.read.comparison.selectors import others_on
+from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import bare_sentences, has_tokens, result_context, shown_sentence
-from gym.runs.read.scored import under_every_rule
+from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
@@ -36,7 +36,6 @@ from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, revisions_for
 
 PER_PAGE = 50
-STOP_POLLING = 286
 
 
 @require_safe
@@ -79,9 +78,7 @@ def run_start(request: HttpRequest) -> HttpResponse:
         for model in form.cleaned_data["models"]:
             runs.append(services.queue_run(revision, model, form.policy(), actor=request.user))
     except (ValidationError, TooManyJobs) as error:
-        messages.error(
-            request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-        )
+        show_error(request, error)
     if len(runs) == 1:
         return redirect(runs[0])
     if runs:
@@ -91,8 +88,8 @@ def run_start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, position, may_steer, may_delete; when done also results (ShownResult), items
-    (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
+    """Context: run, suite, revision, job, state, position, may_steer, may_delete; when done also results (ShownResult),
+    items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
     filter), chart (svg), summary (rows of the
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
     by_rule (Scored under each rule), figure and margin_figures (Figure), with_items. Deleted: see _deleted."""
@@ -109,7 +106,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         "model": run.model,
         "may_steer": permissions.can_steer(request.user, run),
         "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
-        **_progress(run),
+        **progress_of(run.job, run.state),
     }
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
@@ -126,42 +123,32 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part of a run's page; status 286 tells htmx to stop polling. Context: run, job, position."""
+    """The live part of a run's page. Context: run, job, state, position."""
     run = _visible(request, key)
-    context = {"run": run, "may_steer": permissions.can_steer(request.user, run), **_progress(run)}
-    final = run.state in {"done", "failed", "cancelled"}
-    status = STOP_POLLING if final else 200
-    response = render(request, "runs/_progress.html", context, status=status)
-    if final:
-        response["HX-Refresh"] = "true"
-    return response
+    context = {"run": run, **progress_of(run.job, run.state)}
+    return polled(request, "runs/_progress.html", context, final=run.state in FINAL_STATES)
 
 
 @login_required
 @require_POST
 def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    return _steer(request, run, services.cancel_run, "The run stops after the sentences it is working on.")
+    return act(request, run, services.cancel_run, "The run stops after the sentences it is working on.")
 
 
 @login_required
 @require_POST
 def run_retry(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    return _steer(request, run, services.retry_run, "The run is queued again.")
+    return act(request, run, services.retry_run, "The run is queued again.")
 
 
 @login_required
 @require_POST
 def run_delete(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
-    try:
-        services.delete_run(run, actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-        return redirect(run)
-    messages.success(request, "The run and its results are deleted.")
-    return redirect(run.revision)
+    done = "The run and its results are deleted."
+    return act(request, run, services.delete_run, done, to=run.revision)
 
 
 @require_safe
@@ -231,24 +218,6 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     if what not in FRAMES or kind != "csv":
         raise Http404(f"Downloads are json, and as csv {', '.join(FRAMES)}.")
     return run_table(run, what, kind)
-
-
-def _progress(run: SuiteRun) -> dict[str, Any]:
-    job = run.job
-    waiting = job is not None and job.state == "queued"
-    return {"job": job, "position": position_in_queue(job) if waiting else None}
-
-
-def _steer(request: HttpRequest, run: SuiteRun, use_case: Any, done: str) -> HttpResponse:
-    try:
-        use_case(run, actor=request.user)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    except (WrongState, TooManyJobs) as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, done)
-    return redirect(run)
 
 
 def _deleted(request: HttpRequest, key: str) -> HttpResponse:

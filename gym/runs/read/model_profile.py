@@ -1,4 +1,5 @@
-"""One model against the field: its tags, strengths and weaknesses, robustness, size and checkpoints."""
+"""One model against the field: its tags, strengths and weaknesses, robustness (suites with a modifier in between),
+size and checkpoints."""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.text import slugify
+
 from gym.lib.stats import rate_difference, weighted_mean
 from gym.lib.stats.intervals import Interval
+from gym.runs.read.leaderboard.build import group_of, tagged
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
-from gym.runs.read.leaderboard.rows import group_of, tagged
-from gym.runs.read.modifier_pairs import pairs_of
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
@@ -81,7 +83,10 @@ class RobustPair:
     def change(self) -> Change:
         before, after = self.before, self.after
         return Change(
-            before.rate, Interval(before.low, before.high), after.rate, Interval(after.low, after.high)
+            before.rate,
+            Interval(before.ci_low, before.ci_high),
+            after.rate,
+            Interval(after.ci_low, after.ci_high),
         )
 
 
@@ -144,8 +149,8 @@ class Robustness:
 
     row: Row
     n: int
-    items_without: int
-    items_with: int
+    n_items_without: int
+    n_items_with: int
     change: Change
 
 
@@ -158,8 +163,8 @@ def robustness(board: Board) -> list[Robustness]:
         Robustness(
             pairs[0].row,
             len(pairs),
-            sum(pair.before.n for pair in pairs),
-            sum(pair.after.n for pair in pairs),
+            sum(pair.before.n_items for pair in pairs),
+            sum(pair.after.n_items for pair in pairs),
             Change(*_mean_of([pair.before for pair in pairs]), *_mean_of([pair.after for pair in pairs])),
         )
         for pairs in by_model.values()
@@ -169,7 +174,9 @@ def robustness(board: Board) -> list[Robustness]:
 
 def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
     found = weighted_mean(
-        [cell.rate for cell in cells], [Interval(cell.low, cell.high) for cell in cells], [1.0] * len(cells)
+        [cell.rate for cell in cells],
+        [Interval(cell.ci_low, cell.ci_high) for cell in cells],
+        [1.0] * len(cells),
     )
     assert found is not None  # there are cells, and their weights are 1
     return found
@@ -193,3 +200,54 @@ def _number(text: str) -> float | None:
     if match is None:
         return None
     return float(match[1]) * {"": 1.0, "k": 1e3, "m": 1e6}[match[2].lower()]
+
+
+MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
+"""In the file, a suite with a modifier is called like the suite without it, and `_mod` or `_modifier`."""
+
+
+def pairs_of(revisions: Sequence[SuiteRevision]) -> list[tuple[int, int]]:
+    """Places of (the one without, the one with the modifier). What `Suite.without_modifier` names goes before names in
+    files. By name, both belong to one owner or one published collection; of several, the one in the same collection is
+    taken, then the owner's, then the one that was added nearest to the other, before it if two are equally near."""
+    by_suite = {row.suite_id: k for k, row in enumerate(revisions)}
+    by_name: dict[str, list[int]] = {}
+    for k, row in enumerate(revisions):
+        by_name.setdefault(slugify(row.name), []).append(k)
+    by_hand: list[tuple[int, int]] = []
+    candidates: dict[int, list[int]] = {}
+    for k, row in enumerate(revisions):
+        match = MODIFIED.match(slugify(row.name))
+        if row.suite.without_modifier_id is not None:
+            if (plain := by_suite.get(row.suite.without_modifier_id)) is not None:
+                by_hand.append((plain, k))
+        elif match and match["plain"] in by_name:
+            candidates[k] = by_name[match["plain"]]
+    return sorted([*by_hand, *_by_name(revisions, candidates)], key=lambda pair: pair[1])
+
+
+def _by_name(revisions: Sequence[SuiteRevision], candidates: dict[int, list[int]]) -> list[tuple[int, int]]:
+    if not candidates:
+        return []
+    concerned = {revisions[k].suite_id for found in candidates.items() for k in (found[0], *found[1])}
+    together: dict[int, set[int]] = {}
+    collected = SuiteRevision.objects.filter(
+        suite__in=concerned, collection_entries__collection__published_at__isnull=False
+    )
+    for suite, collection in collected.values_list("suite_id", "collection_entries__collection"):
+        together.setdefault(suite, set()).add(collection)
+    pairs = []
+    for k, places in candidates.items():
+        modified = revisions[k]
+
+        def nearness(place: int, modified: SuiteRevision = modified) -> tuple[bool, bool, int, bool]:
+            plain = revisions[place]
+            shared = together.get(plain.suite_id, set()) & together.get(modified.suite_id, set())
+            same_owner = plain.suite.owner_id == modified.suite.owner_id
+            distance = plain.suite_id - modified.suite_id
+            return not shared, not same_owner, abs(distance), distance > 0
+
+        best = min(places, key=nearness)
+        if nearness(best)[:2] != (True, True):
+            pairs.append((best, k))
+    return pairs

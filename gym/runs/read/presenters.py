@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from django.core.paginator import Paginator
 from django.db.models import prefetch_related_objects
 
-from gym.lib.stats import holm_of_known
+from gym.accounts.models import AnyUser
+from gym.lib.stats import MarginSummary, holm_of_known
+from gym.runs.core.compute import region_bits, token_bits
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
-from gym.runs.read.scores import Margin, chance_p, margin_of
+from gym.runs.read.scores import margin_of
 from suites.models import SuiteRevision
 from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
 from suites.regions import join
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
 
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
@@ -42,21 +39,16 @@ FILTERS = {
 @dataclass(frozen=True)
 class ShownResult:
     """A prediction with its result: `shown` renders the formula, `result` has the counts, `margin` the bits; `p_holm`
-    is `chance_p` corrected for all predictions of the run."""
+    is its `p_above_chance_uncorrected` corrected for all predictions of the run."""
 
     shown: ShownPrediction
     result: PredictionResult
-    margin: Margin
+    margin: MarginSummary
     p_holm: float | None = None
 
     @property
     def key(self) -> str:
         return prediction_key(self.result)
-
-    @property
-    def chance_p(self) -> float | None:
-        """One-sided, against the formula's chance level."""
-        return chance_p(self.result)
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,7 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
     items = results[0].items if results else revision.item_numbers
     rows = item_rows(results, items)
     chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
-    corrected = holm_of_known([chance_p(result) for result in results])
+    corrected = holm_of_known([result.p_above_chance_uncorrected for result in results])
     shown = [
         ShownResult(
             shown_prediction(result.prediction, revision.regions),
@@ -183,7 +175,7 @@ def has_margins(rows: Sequence[ItemRow]) -> bool:
     return any(margin is not None for row in rows for _, margin, _ in row.cells)
 
 
-def owner_name(run: SuiteRun, user: User | AnonymousUser) -> str:
+def owner_name(run: SuiteRun, user: AnyUser) -> str:
     """Who queued or uploaded the run, as far as this user may know it; empty when the account is gone."""
     if not may_know_owner(user, run):
         return ANONYMOUS
@@ -225,36 +217,34 @@ def reproduce_command(run: SuiteRun) -> str:
 
 
 def shown_sentence(score: SentenceScore, revision: SuiteRevision, critical: set[int]) -> ShownSentence:
-    by_region: dict[int, list[ShownToken]] = {}
-    skipped = set(score.not_computed)
-    for number, (token, token_id, start, end, bits, region, straddles) in enumerate(score.tokens):
+    by_region: dict[int | None, list[ShownToken]] = {}
+    for one in token_bits(score):
         shown = ShownToken(
-            text=score.text[start:end],
-            token=token,
-            token_id=token_id,
-            start=start,
-            end=end,
-            bits=bits,
-            straddles=bool(straddles),
-            special=region < 0,
-            not_computed=number in skipped,
+            text=score.text[one.start : one.end],
+            token=one.token,
+            token_id=one.id,
+            start=one.start,
+            end=one.end,
+            bits=one.bits,
+            straddles=one.straddles,
+            special=one.region_number is None,
+            not_computed=one.not_computed,
         )
-        by_region.setdefault(region, []).append(shown)
-    contents = score.sentence.contents
+        by_region.setdefault(one.region_number, []).append(shown)
     return ShownSentence(
         condition=score.sentence.condition,
         score=score,
         regions=[
             ShownRegion(
-                number,
-                name,
-                contents[number - 1],
-                score.regions[number - 1],
-                number in critical,
-                by_region.get(number - 1, []),
-                any(token.not_computed for token in by_region.get(number - 1, [])),
+                one.region_number,
+                one.name,
+                one.content,
+                one.bits,
+                one.region_number in critical,
+                by_region.get(one.region_number, []),
+                one.not_computed,
             )
-            for number, name in revision.regions.items()
+            for one in region_bits(revision.region_names, score.sentence.contents, score)
         ],
-        specials=by_region.get(-1, []),
+        specials=by_region.get(None, []),
     )

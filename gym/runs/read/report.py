@@ -5,11 +5,18 @@ One builder serves results from the database and results computed in the foregro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from gym.runs.core.compute import RunResult, SentenceResult
-from gym.runs.core.outcomes import PredictionOutcome
+from gym.runs.core.compute import (
+    RegionBits,
+    RunResult,
+    SentenceResult,
+    TokenBits,
+    region_bits,
+    token_bits,
+)
+from gym.runs.core.outcomes import COUNTS, PredictionOutcome
 from gym.runs.models import SuiteRun
 from suites.formats import SuiteDocument
 from suites.formulas import parse
@@ -23,44 +30,9 @@ OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 
 def result_of(run: SuiteRun) -> RunResult:
     """The stored results of a finished run."""
-    sentences = [
-        SentenceResult(
-            position=position,
-            item=row.sentence.item,
-            condition=row.sentence.condition,
-            text=row.text,
-            regions=row.regions,
-            special=row.special_bits,
-            total=row.total_bits,
-            tokens=row.tokens,
-            failure=row.failure,
-            not_computed=row.not_computed,
-        )
-        for position, row in enumerate(
-            run.sentence_scores.select_related("sentence").order_by("sentence__position")
-        )
-    ]
-    predictions = [
-        PredictionOutcome(
-            position=row.position,
-            name=row.prediction.name,
-            formula=row.prediction.formula,
-            total=row.total,
-            passed=row.passed,
-            ties=row.ties,
-            not_evaluable=row.not_evaluable,
-            too_close=row.too_close,
-            ci_low=row.ci_low,
-            ci_high=row.ci_high,
-            chance=row.chance,
-            chance_error=row.chance_error,
-            mean_margin=row.mean_margin,
-            outcomes=row.outcomes,
-            margins=row.margins,
-            close=row.close or [False] * len(row.outcomes),
-        )
-        for row in run.prediction_results.select_related("prediction")
-    ]
+    rows = run.sentence_scores.select_related("sentence").order_by("sentence__position")
+    sentences = [row.result() for row in rows]
+    predictions = [row.outcome() for row in run.prediction_results.select_related("prediction")]
     items = list(dict.fromkeys(row.item for row in sentences))
     if not items:  # uploaded outcomes have no sentences
         items = next((row.items for row in run.prediction_results.all()), [])
@@ -86,7 +58,7 @@ def run_head(run: SuiteRun) -> dict[str, Any]:
 def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
     """Lossless JSON of a result; values without a number are null, units are bits.
 
-    `predictions[].{formula, passed, total, outcomes}`: `outcomes[k]` says whether the prediction held for item
+    `predictions[].{formula, n_passed, n_items, outcomes}`: `outcomes[k]` says whether the prediction held for item
     number k of `items`; `details` adds ties, missing values and margins.
     `items[].conditions[].regions[].bits`: the value of each region; `tokens` what lies under them. `complete` is false
     if only needed tokens were computed.
@@ -106,63 +78,36 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 
 def _prediction(document: SuiteDocument, row: PredictionOutcome, items: list[int]) -> dict[str, Any]:
     regions = dict(enumerate(document.region_names, start=1))
+    close = row.close or [False] * len(items)
     return {
         "name": row.name,
         "formula": row.formula,
         "description": parse(row.formula).describe(regions),
-        "passed": row.passed,
-        "total": row.total,
-        "rate": row.rate,
-        "interval": [row.ci_low, row.ci_high],
-        "chance": row.chance,
-        "chance_standard_error": row.chance_error,
-        "ties": row.ties,
-        "too_close": row.too_close,
-        "not_evaluable": row.not_evaluable,
-        "mean_margin": row.mean_margin,
+        **{name: getattr(row, name) for name in COUNTS},
         "outcomes": [code == 1 for code in row.outcomes],
         "details": [
-            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": close}
-            for item, code, margin, close in zip(items, row.outcomes, row.margins, row.close, strict=True)
+            {"item_number": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
+            for item, code, margin, near in zip(items, row.outcomes, row.margins, close, strict=True)
         ],
     }
 
 
 def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     contents = document.sentences[row.position].contents
-    regions, tokens = skipped_regions(row.tokens, row.not_computed), set(row.not_computed)
     return {
         "condition_name": row.condition,
         "sentence": row.text,
-        "total_bits": row.total,
-        "special_bits": row.special,
+        "total_bits": row.total_bits,
+        "special_bits": row.special_bits,
         "failure": row.failure or None,
-        "regions": [
-            {
-                "region_number": number,
-                "name": name,
-                "content": content,
-                "bits": bits,
-                **({"not_computed": True} if number - 1 in regions else {}),
-            }
-            for number, (name, content, bits) in enumerate(
-                zip(document.region_names, contents, row.regions, strict=True), start=1
-            )
-        ],
-        "tokens": [
-            {
-                "token": token,
-                "id": token_id,
-                "start": start,
-                "end": end,
-                "bits": bits,
-                "region_number": region + 1 if region >= 0 else None,
-                "straddles": straddles,
-                **({"not_computed": True} if number in tokens else {}),
-            }
-            for number, (token, token_id, start, end, bits, region, straddles) in enumerate(row.tokens)
-        ],
+        "regions": [_said(one) for one in region_bits(document.region_names, contents, row)],
+        "tokens": [_said(one) for one in token_bits(row)],
     }
+
+
+def _said(one: RegionBits | TokenBits) -> dict[str, Any]:
+    """`not_computed` only where it is true."""
+    return {key: value for key, value in one._asdict().items() if key != "not_computed" or value}
 
 
 REGION_HEADER = (
@@ -182,11 +127,6 @@ def region_header(result: RunResult) -> tuple[str, ...]:
     return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
 
 
-def skipped_regions(tokens: Sequence[Sequence[Any]], not_computed: Sequence[int]) -> set[Any]:
-    """0-based regions of a sentence that were not computed."""
-    return {tokens[number][5] for number in not_computed}
-
-
 def region_rows(
     document: SuiteDocument, result: RunResult, suite: str, model: str
 ) -> Iterator[tuple[Any, ...]]:
@@ -194,11 +134,9 @@ def region_rows(
     complete = result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents
-        skipped = skipped_regions(row.tokens, row.not_computed)
-        cells = zip(document.region_names, contents, row.regions, strict=True)
-        for number, (name, content, bits) in enumerate(cells, start=1):
+        for number, name, content, bits, skipped in region_bits(document.region_names, contents, row):
             cell = (suite, model, row.item, row.condition, number, name, content, bits)
-            yield cell if complete else (*cell, int(number - 1 in skipped))
+            yield cell if complete else (*cell, int(skipped))
 
 
 def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
@@ -232,15 +170,13 @@ def _rate_text(row: PredictionOutcome) -> str:
     extra = "".join(
         f", {count} {name}"
         for count, name in (
-            (row.ties, "ties"),
-            (row.too_close, "too close to call"),
-            (row.not_evaluable, "not evaluable"),
+            (row.n_ties, "ties"),
+            (row.n_too_close, "too close to call"),
+            (row.n_not_evaluable, "not evaluable"),
         )
         if count
     )
-    return (
-        f"{row.rate:.1%} ({row.passed} of {row.total}; 95% {row.ci_low:.1%}–{row.ci_high:.1%}{chance}{extra})"
-    )
+    return f"{row.rate:.1%} ({row.n_passed} of {row.n_items}; 95% {row.ci_low:.1%}–{row.ci_high:.1%}{chance}{extra})"
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:

@@ -1,56 +1,35 @@
-"""Stored aggregates: one row per run and scoring rule, written with the run's results. Numbers of one prediction."""
+"""Stored aggregates: one row per run and scoring rule, written with the run's results; runs with their score under a
+rule; numbers of one prediction."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from django.db.models import prefetch_related_objects
 from django.dispatch import receiver
 
-from gym.lib.stats import margin_summary, tail_above
-from gym.runs.core.rules import FIRST, RULES, Judged, score
+from gym.lib.stats import MarginSummary, holm_of_known, margin_summary
+from gym.runs.core.rules import FIRST, MARGINS, RULES, Rule, Score, no_score, score
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
+from gym.runs.policies import departures
 from gym.runs.signals import results_written
+from models_registry.names import tell_apart
 
 
-def judged(results: Iterable[PredictionResult]) -> list[Judged]:
-    """Stored results as the rules read them. The results' predictions should be fetched with them."""
-    return [
-        Judged(row.position, row.prediction.formula, row.outcomes, row.margins, row.too_close, row.close)
-        for row in results
-    ]
-
-
-def chance_p(result: PredictionResult) -> float | None:
-    """One-sided p of one prediction's rate against its formula's chance level."""
-    if result.rate is None or result.chance is None:
-        return None
-    return tail_above(result.rate, result.total, result.chance)
-
-
-class Margin(NamedTuple):
-    """Mean over items in bits, its 95% bootstrap interval, and Hedges' g; None where there is none."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    effect: float | None
-
-
-def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> Margin:
+def margin_of(result: PredictionResult, stored: Iterable[RunScore]) -> MarginSummary:
     """By how much one prediction holds. `stored`: the scores of its run, which have that of the first prediction
     already; others take ten thousand resamples."""
     first = next((row for row in stored if row.rule == FIRST.key and result.position == 0), None)
     if first is not None:
-        return Margin(first.margin, first.margin_low, first.margin_high, first.effect)
-    found = margin_summary(result.margins)
-    return Margin(found.mean, found.low, found.high, found.effect)
+        return MarginSummary(*(getattr(first, name) for name in MARGINS))
+    return margin_summary(result.margins)
 
 
 def store_scores(run: SuiteRun) -> None:
     """Compute a run's aggregates anew from its results."""
-    rows = judged(run.prediction_results.select_related("prediction"))
+    rows = [row.outcome() for row in run.prediction_results.select_related("prediction")]
     expected = run.revision.predictions.count()
     RunScore.objects.filter(run=run).delete()
     if rows:
@@ -62,3 +41,51 @@ def store_scores(run: SuiteRun) -> None:
 @receiver(results_written, dispatch_uid="gym.runs.read.scores")
 def _store(run: SuiteRun, **kwargs: Any) -> None:
     store_scores(run)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run under a rule. `results`: one per prediction; `score`
+    has no rate where the run lacks what the rule needs."""
+
+    run: SuiteRun
+    rule: Rule
+    results: list[PredictionResult]
+    score: RunScore | Score
+    p_holm: float | None = None
+
+    @property
+    def policy(self) -> str:
+        """What the run has otherwise than the default policy."""
+        return departures(self.run.policy, self.run.revision)
+
+    @property
+    def rate(self) -> float | None:
+        return self.score.rate
+
+
+def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
+    """These runs under a rule, best first; runs without a rate under it last. One query for all of them."""
+    rows = list(runs)
+    prefetch_related_objects(rows, "scores")
+    tell_apart(run.model for run in rows)
+    scored = [Scored(run, rule, list(run.prediction_results.all()), _score(run, rule)) for run in rows]
+    return sorted(scored, key=lambda row: (row.rate is None, -(row.rate or 0.0), row.run.model.name))
+
+
+def scored(run: SuiteRun, rule: Rule) -> Scored:
+    """One run under a rule, without its results; its `scores` should be prefetched."""
+    return Scored(run, rule, [], _score(run, rule))
+
+
+def under_every_rule(run: SuiteRun) -> list[Scored]:
+    """One run under each of the rules; `p_holm` is corrected for these rules."""
+    results = list(run.prediction_results.select_related("prediction"))
+    scores = [_score(run, rule) for rule in RULES.values()]
+    corrected = holm_of_known([score.p_above_chance_uncorrected for score in scores])
+    rows = zip(RULES.values(), scores, corrected, strict=True)
+    return [Scored(run, rule, results, score, p) for rule, score, p in rows]
+
+
+def _score(run: SuiteRun, rule: Rule) -> RunScore | Score:
+    return next((row for row in run.scores.all() if row.rule == rule.key), no_score(rule))

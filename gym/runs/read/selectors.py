@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Case, Exists, OuterRef, Prefetch, Q, QuerySet, When
 
+from gym.accounts.models import AnyUser
 from gym.jobs.models import ACTIVE_STATES
 from gym.runs.models import FormerRunKey, PredictionResult, SuiteRun
 from models_registry.selectors import visible_to as visible_models
@@ -13,9 +14,6 @@ from suites.selectors import known_to, listed_for
 from suites.selectors import visible_to as visible_suites
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
     from suites.models import SuiteRevision
 
 
@@ -23,19 +21,19 @@ UNFINISHED = 20
 """So many runs that are not done a suite's page lists."""
 
 
-def visible_to(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+def visible_to(user: AnyUser) -> QuerySet[SuiteRun]:
     """Runs whose suite and model this user may see."""
     return SuiteRun.objects.filter(
         revision__suite__in=visible_suites(user), model__in=visible_models(user)
     ).select_related("revision__suite", "model", "job", "owner")
 
 
-def listed_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+def listed_runs(user: AnyUser) -> QuerySet[SuiteRun]:
     """Runs for lists: visible ones, less those of other people's unlisted suites."""
     return visible_to(user).filter(revision__suite__in=listed_for(user))
 
 
-def known_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
+def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
     """Visible runs whose address this user may be told: of suites they may be told of, and their own of other people's
     unlisted suites, for as long as the suite has the address that they knew."""
     known = Q(revision__suite__in=known_to(user))
@@ -44,7 +42,7 @@ def known_runs(user: User | AnonymousUser) -> QuerySet[SuiteRun]:
     return visible_to(user).filter(known)
 
 
-def run_at(user: User | AnonymousUser, key: str) -> QuerySet[SuiteRun]:
+def run_at(user: AnyUser, key: str) -> QuerySet[SuiteRun]:
     """The visible run of this key, if there is one. A key that it had before leads to it only who may be told of its
     suite."""
     before = FormerRunKey.objects.filter(key=key).values("run")
@@ -99,7 +97,7 @@ def _counts() -> Q:
 
 
 def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
-    kept = PredictionResult.objects.defer("items", "outcomes", "margins", "close")
+    kept = PredictionResult.objects.defer(*PredictionResult.PER_ITEM)
     rows = kept.select_related("prediction")
     wanted = rows if results else rows.none()
     return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=wanted))

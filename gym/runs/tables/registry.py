@@ -1,17 +1,28 @@
-"""Long tables of many runs: CSV row by row, Parquet some rows at a time."""
+"""Long tables of many runs: CSV row by row, Parquet some rows at a time.
+
+A Parquet file and a collection's zip are made as a whole before their first byte leaves, and so their rows are limited.
+Tables in CSV are sent while they are made, and have no limit.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any
 
-from gym.runs.models import SuiteRun
+from django.conf import settings
+from django.db.models import QuerySet, Sum
+
+from gym.runs.core.compute import region_bits, token_bits
+from gym.runs.core.outcomes import COUNTS
+from gym.runs.core.rules import MARGINS, RULE_COUNTS
+from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.read import report
-from gym.runs.read.scores import chance_p, margin_of
+from gym.runs.read.scores import margin_of
+from suites.models import SuiteRevision
 
 TEXT, WHOLE, REAL, YES_NO = "string", "int64", "float64", "bool"
 CONTEXT = (
@@ -24,7 +35,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Frame:
-    """`columns` after the context's; `rows(run)` yields values for them. Units are in the names."""
+    """`columns` after the context's; `rows(run)` yields values for them. Margins are bits."""
 
     columns: tuple[tuple[str, str], ...]
     rows: Callable[[SuiteRun], Iterable[Row]]
@@ -47,29 +58,26 @@ def _policy(run: SuiteRun) -> Row:
     return tuple(str(run.policy[name]) if name in run.policy else None for name, _ in POLICY)
 
 
-def _sentences(run: SuiteRun, *fields: str) -> Iterator[tuple[Any, ...]]:
+def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
     """Item, condition and these fields of every sentence, in the suite's order, some at a time."""
     rows = run.sentence_scores.order_by("sentence__position")
-    return rows.values_list("sentence__item", "sentence__condition", *fields).iterator(chunk_size=200)
+    names = ("sentence__item", "sentence__condition", "tokens", "not_computed", *fields)
+    return rows.values_list(*names, named=True).iterator(chunk_size=200)
 
 
 def _regions(run: SuiteRun) -> Iterator[Row]:
     names = run.revision.region_names
-    fields = ("sentence__contents", "regions", "not_computed", "tokens")
-    for item, condition, contents, regions, not_computed, tokens in _sentences(run, *fields):
-        skipped = report.skipped_regions(tokens, not_computed)
-        cells = zip(names, contents, regions, strict=True)
-        for number, (name, content, bits) in enumerate(cells):
-            yield item, condition, number + 1, name, content, bits, number in skipped
+    for row in _sentences(run, "regions", "sentence__contents"):
+        for one in region_bits(names, row.sentence__contents, row):
+            yield row.sentence__item, row.sentence__condition, *one
 
 
 def _tokens(run: SuiteRun) -> Iterator[Row]:
-    for item, condition, tokens, not_computed in _sentences(run, "tokens", "not_computed"):
-        for number, (token, token_id, start, end, bits, region, straddles) in enumerate(tokens):
-            place = region + 1 if isinstance(region, int) and region >= 0 else None
+    for row in _sentences(run):
+        for number, one in enumerate(token_bits(row), start=1):
             yield (
-                item, condition, number + 1, token, token_id, start, end, place, bool(straddles), place is None, bits,
-                number in not_computed,
+                row.sentence__item, row.sentence__condition, number, one.token, one.id, one.start, one.end,
+                one.region_number, one.straddles, one.region_number is None, one.bits, one.not_computed,
             )  # fmt: skip
 
 
@@ -88,20 +96,24 @@ def _predictions(run: SuiteRun) -> Iterator[Row]:
     stored = list(run.scores.all())
     for row in run.prediction_results.select_related("prediction"):
         prediction = row.prediction
-        yield (
-            prediction.position + 1, prediction.label, prediction.formula, row.total, row.passed, row.rate, row.ci_low,
-            row.ci_high, row.chance, row.chance_error, chance_p(row), row.ties, row.too_close, row.not_evaluable,
-            *margin_of(row, stored), *_policy(run),
-        )  # fmt: skip
+        said = prediction.position + 1, prediction.label, prediction.formula
+        margin = margin_of(row, stored)
+        counts = _values(row, (*COUNTS, "p_above_chance_uncorrected"))
+        yield (*said, *counts, *_values(margin, MARGINS[1:]), *_policy(run))
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
-        yield (
-            row.rule, row.n, row.passed, row.judged, row.rate, row.low, row.high, row.chance, row.chance_p, row.ties,
-            row.too_close, row.not_evaluable, row.margin, row.margin_low, row.margin_high, row.effect,
-            *_policy(run),
-        )  # fmt: skip
+        yield (row.rule, *_values(row, (*RULE_COUNTS, *MARGINS)), *_policy(run))
+
+
+def _values(row: Any, names: Iterable[str]) -> Row:
+    return tuple(getattr(row, name) for name in names)
+
+
+def _counted(*names: str) -> tuple[tuple[str, str], ...]:
+    """Columns of counts, rates and intervals: `n_…` are whole numbers."""
+    return tuple((name, WHOLE if name.startswith("n_") else REAL) for name in names)
 
 
 FRAMES: dict[str, Frame] = {
@@ -129,21 +141,14 @@ FRAMES: dict[str, Frame] = {
     ),
     "predictions": Frame(
         (
-            ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT), ("n_items", WHOLE),
-            ("passed", WHOLE), ("rate", REAL), ("ci_low_95", REAL), ("ci_high_95", REAL), ("chance", REAL),
-            ("chance_standard_error", REAL), ("p_above_chance_uncorrected", REAL), ("ties", WHOLE),
-            ("too_close", WHOLE), ("not_evaluable", WHOLE), ("mean_margin_bits", REAL),
-            ("margin_ci_low_95_bits", REAL), ("margin_ci_high_95_bits", REAL), ("effect_size_g", REAL), *POLICY,
+            ("prediction_number", WHOLE), ("prediction", TEXT), ("formula", TEXT),
+            *_counted(*COUNTS, "p_above_chance_uncorrected", *MARGINS[1:]),
+            *POLICY,
         ),
         _predictions,
     ),
     "scores": Frame(
-        (
-            ("rule", TEXT), ("n_items", WHOLE), ("passed", WHOLE), ("judged", WHOLE), ("rate", REAL),
-            ("ci_low_95", REAL), ("ci_high_95", REAL), ("chance", REAL), ("p_above_chance_uncorrected", REAL),
-            ("ties", WHOLE), ("too_close", WHOLE), ("not_evaluable", WHOLE), ("mean_margin_bits", REAL),
-            ("margin_ci_low_95_bits", REAL), ("margin_ci_high_95_bits", REAL), ("effect_size_g", REAL), *POLICY,
-        ),
+        (("rule", TEXT), *_counted(*RULE_COUNTS, *MARGINS), *POLICY),
         _scores,
     ),
 }  # fmt: skip
@@ -188,3 +193,53 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
     except BaseException:
         file.close()
         raise
+
+
+class TooMuch(ValueError):
+    """`hint`: how to have it all the same."""
+
+    def __init__(self, rows: int, hint: str) -> None:
+        most = settings.GYM_EXPORT_MAX_ROWS
+        super().__init__(
+            f"This file would have {rows:,} rows or more; at most {most:,} are put into one file."
+        )
+        self.hint = hint
+
+
+def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
+    """Rows of a table over these runs, from stored aggregates alone. How many tokens a region has is not stored: for
+    tokens it is the number of regions."""
+    wanted = runs.order_by().values("pk")
+    if what == "scores":
+        return RunScore.objects.filter(run__in=wanted).count()
+    results = PredictionResult.objects.filter(run__in=wanted)
+    if what == "predictions":
+        return results.count()
+    if what == "outcomes":
+        return int(results.aggregate(n=Sum("n_items"))["n"] or 0)
+    with_bits = SuiteRun.objects.filter(pk__in=wanted).exclude(policy={})
+    sentences = dict(with_bits.order_by().values_list("revision_id").annotate(n=Sum("n_sentences")))
+    revisions = SuiteRevision.objects.filter(pk__in=list(sentences)).values_list("pk", "region_names")
+    return sum(sentences[pk] * len(names) for pk, names in revisions)
+
+
+def require_room(rows: int, hint: str) -> None:
+    """Raises TooMuch, before anything is made."""
+    if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
+        raise TooMuch(rows, hint)
+
+
+class Budget:
+    """Counts rows while they are written, over all tables of a file; raises TooMuch beyond the limit."""
+
+    def __init__(self, hint: str) -> None:
+        self.hint = hint
+        self.taken = 0
+
+    def through(self, rows: Generator[Row, None, None]) -> Iterator[Row]:
+        """The rows. However this ends, theirs have ended too, with the cursor they come from."""
+        with closing(rows):
+            for row in rows:
+                self.taken += 1
+                require_room(self.taken, self.hint)
+                yield row

@@ -76,17 +76,7 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
     sentences = {row.position: row for row in revision.sentences.all()}
     SentenceScore.objects.bulk_create(
         [
-            SentenceScore(
-                run=run,
-                sentence=sentences[row.position],
-                text=row.text,
-                regions=row.regions,
-                special_bits=row.special,
-                total_bits=row.total,
-                tokens=row.tokens,
-                failure=row.failure,
-                not_computed=row.not_computed,
-            )
+            SentenceScore(run=run, sentence=sentences[row.position], **row.columns())
             for row in result.sentences
         ],
         batch_size=ROWS,
@@ -95,23 +85,7 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
     PredictionResult.objects.bulk_create(
         [
             PredictionResult(
-                run=run,
-                prediction=predictions[row.position],
-                position=row.position,
-                total=row.total,
-                passed=row.passed,
-                ties=row.ties,
-                not_evaluable=row.not_evaluable,
-                too_close=row.too_close,
-                ci_low=row.ci_low,
-                ci_high=row.ci_high,
-                chance=row.chance,
-                chance_error=row.chance_error,
-                mean_margin=row.mean_margin,
-                items=result.items,
-                outcomes=row.outcomes,
-                margins=row.margins,
-                close=row.close,
+                run=run, prediction=predictions[row.position], items=result.items, **row.columns()
             )
             for row in result.predictions
         ]

@@ -1,24 +1,23 @@
-"""What is left of a deleted run: its address answers 410 and says what it was."""
+"""Addresses of runs that are gone: that of a deleted run answers 410 and says what it was, and a suite that gets a
+secret address closes the old addresses of its runs, too, which would tell the new one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.dispatch import receiver
 
-from gym.runs.models import DeletedRun, SuiteRun
+from gym.accounts.models import AnyUser
+from gym.runs.models import DeletedRun, FormerRunKey, SuiteRun
 from gym.runs.signals import runs_deleting
+from gym.sharing.addresses import renew_keys, secret_address_given
 from gym.sharing.models import Visibility
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
 
 
 def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
@@ -57,7 +56,7 @@ def delete_runs(runs: QuerySet[SuiteRun]) -> None:
         runs.delete()
 
 
-def deleted_run_at(user: User | AnonymousUser, key: str) -> DeletedRun | None:
+def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
     """What a run was that is deleted; None if there was none, or if its suite or model has become private since."""
     deleted = DeletedRun.objects.filter(key=key).first()
     if deleted is None:
@@ -69,3 +68,8 @@ def deleted_run_at(user: User | AnonymousUser, key: str) -> DeletedRun | None:
         if kind._default_manager.filter(slug=slug).exists() and not visible.filter(slug=slug).exists():
             return None
     return deleted
+
+
+@receiver(secret_address_given, sender=Suite, dispatch_uid="gym.runs.work.deleted_runs")
+def _new_keys(thing: Suite, **kwargs: Any) -> None:
+    renew_keys(SuiteRun.objects.filter(revision__suite=thing).only("pk", "key"), FormerRunKey)

@@ -12,16 +12,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from gym.accounts import daily_sentences
+from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
-from gym.jobs.errors import PermanentFailure, WrongState
+from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
@@ -37,9 +38,6 @@ from models_registry.engine import ScoringFailure, ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 KIND = QUEUE = "preview"
 CHUNK_CHARACTERS = 2_000
@@ -152,7 +150,7 @@ def _answer(
                 "item": row.item,
                 "condition": row.condition,
                 "bits": row.regions,
-                "total": row.total,
+                "total": row.total_bits,
                 "failure": row.failure,
             }
             for row in measured.rows()
@@ -209,7 +207,7 @@ def _queue(
         for stale in mine.filter(state__in=ACTIVE_STATES, cancel_requested=False):
             if all(stale.payload[name] == wanted[name] for name in ("model", "policy")):
                 paid.update(stale.payload["texts"])  # charged, and now scored here
-            _cancel(stale, actor)
+            jobs.stop(stale, actor=actor)
         daily_sentences.charge(actor, len(set(texts) - paid))
         return jobs.enqueue(
             KIND,
@@ -220,13 +218,6 @@ def _queue(
             total=len(texts),
             max_attempts=1,
         )
-
-
-def _cancel(job: Job, actor: User) -> None:
-    try:
-        jobs.request_cancel(job, actor=actor)
-    except WrongState:
-        return  # it ended meanwhile
 
 
 def _wait(job: Job, model: RegisteredModel) -> Waiting | None:

@@ -1,25 +1,33 @@
-"""Use case: have sentences scored, and wait for a moment, because most are done at once."""
+"""Sentences scored by themselves: queue them, wait for a moment, because most are done at once, and the worker's
+part, which scores what the cache does not know and writes all scores with the state `done`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gym.accounts import daily_sentences
+from gym.accounts.models import User
+from gym.jobs import rights
 from gym.jobs import services as jobs
-from gym.jobs.waiting import WAIT_SECONDS, wait_for_job
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.registry import handler
+from gym.jobs.services import WAIT_SECONDS, wait_for_job
+from gym.runs.core.compute import Scores
 from gym.runs.models import KEEP_SCORE_REQUESTS, ScoreRequest
+from gym.runs.work import cache
+from gym.runs.work.preview import score_missing
 from models_registry import permissions
-from models_registry.backends.policies import refusal
-from models_registry.engine import ScoringPolicy
+from models_registry.backends import BackendError
+from models_registry.backends.base import refusal
+from models_registry.engine import ScoringFailure, ScoringPolicy
+from models_registry.engine.whitespace import corrected_scores
 from models_registry.models import RegisteredModel
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 KIND, QUEUE = "score", "preview"
 MAX_TEXTS = 1_000
@@ -70,3 +78,37 @@ def wait_for(request: ScoreRequest, seconds: float = WAIT_SECONDS) -> ScoreReque
     """The request as it is when its job has ended, or as it is now where nobody may wait any longer."""
     wait_for_job(request.job_id, seconds)
     return ScoreRequest.objects.select_related("model", "job").get(pk=request.pk)
+
+
+def visible_to(user: User) -> QuerySet[ScoreRequest]:
+    rows = ScoreRequest.objects.select_related("model", "job")
+    return rows if user.is_staff else rows.filter(owner=user.pk)
+
+
+@handler(KIND, seconds=3600)
+def score(context: JobContext) -> None:
+    from models_registry.warm import borrow
+
+    request = ScoreRequest.objects.select_related("model").filter(pk=context.payload["request"]).first()
+    if request is None:
+        raise PermanentFailure("The request was deleted.")
+    model = request.model
+    rights.require(
+        context,
+        {f"the model {model.slug}": lambda person: permissions.can_run(person, model)},
+    )
+    policy = ScoringPolicy.from_dict(request.policy)
+    try:
+        with borrow(model) as backend:
+            known = score_missing(context, backend, policy, request.texts)
+    except BackendError as error:
+        raise PermanentFailure(str(error)) from error
+    rows = [_row(text, known[text], policy) for text in request.texts]
+    with context.finish():
+        ScoreRequest.objects.filter(pk=request.pk).update(scores=rows, completed_at=timezone.now())
+
+
+def _row(text: str, scores: Scores, policy: ScoringPolicy) -> dict[str, object]:
+    if policy.whitespace == "trailing" and not isinstance(scores, ScoringFailure):
+        scores = corrected_scores(text, scores)
+    return cache.to_json(scores) | ({} if isinstance(scores, ScoringFailure) else {"failure": ""})

@@ -1,4 +1,5 @@
-"""How a run gets its scores: chunk by chunk, each committed before the next begins.
+"""How a run gets its scores: chunk by chunk, each committed before the next begins; or, without the web, by the same
+arithmetic in the calling process.
 
 Chunks are stored before the first is scored: a worker that takes over scores the same sentences together, and so gets
 the same bits. Whole sentences go into the score cache. A sentence of which only needed tokens were computed stays with
@@ -7,19 +8,21 @@ its chunk until the run is done.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 
 from gym.jobs.context import JobContext
 from gym.runs.core.chunks import chunk_characters, plan_chunks
-from gym.runs.core.compute import joined_sentences
+from gym.runs.core.compute import RunResult, evaluate_document, joined_sentences
 from gym.runs.core.needed import Needed
+from gym.runs.core.provenance import error_bits_of
 from gym.runs.core.token_arrays import Scores
 from gym.runs.models import RunChunk, SuiteRun
 from gym.runs.work import cache
 from models_registry.backends import Backend
 from models_registry.engine import ScoringFailure, ScoringPolicy
+from suites.formats import SuiteDocument
 from suites.selectors import document_of
 
 
@@ -119,3 +122,41 @@ class Scoring:
         return {
             text: cache.from_json(stored) for chunk in chunks for text, stored in (chunk.scores or {}).items()
         }
+
+
+def run_document(
+    document: SuiteDocument,
+    backend: Backend,
+    policy: ScoringPolicy,
+    *,
+    use_cache: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> RunResult:
+    """Score and judge a document. `progress(done, total)` is called with counts of distinct sentences.
+
+    With the cache, texts that this scorer has seen keep the bits they have on the site's pages.
+    """
+    joined = joined_sentences(document, policy)
+    texts = [row.text for row in joined]
+    needed = Needed(document, joined) if policy.tokens == "needed" else None
+    scorer = cache.scorer_key(backend.facts, policy)
+    known: dict[str, Scores] = cache.read(scorer, texts) if use_cache else {}
+    missing = [text for text in texts if text not in known]
+    total = len(set(texts))
+    progress(total - len(set(missing)), total)
+    for places in plan_chunks(missing, chunk_characters(backend.facts.parameters, backend.facts.device)):
+        batch = [missing[place] for place in places]
+        found = needed.score(backend, batch, policy) if needed else backend.score(batch, policy)
+        scores = dict(zip(batch, found, strict=True))
+        if use_cache:
+            cache.write(scorer, {text: row for text, row in scores.items() if cache.is_whole(row)})
+        known.update(scores)
+        progress(len(known), total)
+    facts = backend.facts
+    return evaluate_document(
+        document,
+        [known[text] for text in texts],
+        policy,
+        error_bits_of(facts),
+        left_to_right=facts.left_to_right,
+    )

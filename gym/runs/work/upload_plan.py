@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 
+from gym.accounts.models import User
 from gym.lib.problems import FormatError, Notice, Problem
 from gym.lib.text import listing
 from gym.runs.core.uploaded import KINDS, FittedPart, Part, Uploaded, fit_part, has_text, read_results
@@ -17,9 +18,6 @@ from suites import permissions as suite_permissions
 from suites.formats import SuiteDocument
 from suites.models import SuiteRevision
 from suites.selectors import document_of, listed_for
-
-if TYPE_CHECKING:
-    from gym.accounts.models import User
 
 MAX_CANDIDATES = 5
 """Suites of one name that are tried."""

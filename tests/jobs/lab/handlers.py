@@ -6,8 +6,9 @@ import os
 import signal
 import time
 
-from gym.jobs.errors import NotHere
-from gym.jobs.services import JobContext, PermanentFailure, handler
+from gym.jobs.context import JobContext
+from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.registry import handler
 from tests.jobs.lab.models import Chunk, Receipt
 from tests.jobs.lab.values import value_of
 
@@ -38,6 +39,15 @@ def sleep_without_listening(context: JobContext) -> None:
     time.sleep(context.payload["seconds"])
     with context.finish():
         Receipt.objects.create(job_id=context.job_id, checksum=-1)
+
+
+@handler("lab.frozen")
+def freeze_while_writing(context: JobContext) -> None:
+    """Stands for a machine that is suspended. The first attempt stops in a transaction, the second does not."""
+    with context.finish():
+        Receipt.objects.create(job_id=context.job_id, checksum=context.attempt)
+        if context.attempt == 1:
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 @handler("lab.poison")

@@ -20,7 +20,7 @@ from gym.lmchallenge.core.log_decoder import read_lines, read_rows
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import presenters, storage
 from gym.lmchallenge.site.downloads import offered
-from gym.lmchallenge.site.storage import PRIVACY, reduced
+from gym.lmchallenge.site.storage import reduced
 from tests.lmchallenge.site.worlds import make_corpus, play, run_alone, upload
 
 ANYTHING = st.recursive(
@@ -74,7 +74,7 @@ def test_whatever_a_log_may_hold_can_be_shown(row, keep):
         presenters.pieces(presenters.spans(decoded, keep, mix, "corrected", presenters.MOST_STARS), mix, None)
     )
     assert sum(len(piece.words) for piece in pieces) < 20_000
-    for form in PRIVACY:
+    for form in offered(Game()):
         logs.line_of(reduced(found, form))
 
 

@@ -10,7 +10,7 @@ import torch
 
 from models_registry.backends import tuning
 from models_registry.backends.tuning import compare_half, compare_half_causal, compare_half_masked
-from models_registry.engine.error_bounds import ERROR_BITS, error_bound
+from models_registry.engine.scores import ERROR_BITS, error_bound
 from models_registry.engine.tree_support import make_runner, plain_bits
 from tests.models_registry import tiny
 

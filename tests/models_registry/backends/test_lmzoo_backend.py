@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from models_registry.backends import BackendError, ExternalAccess, load_backend, probe
-from models_registry.backends.lmzoo import read_surprisals
-from models_registry.backends.lmzoo_commands import CommandFailed, run_command
+from models_registry.backends.lmzoo import CommandFailed, read_surprisals, run_command
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 
 CONTAINER = str(Path(__file__).with_name("lmzoo_container.py"))

@@ -14,7 +14,7 @@ import torch
 
 from models_registry.backends import BackendError, load_backend, probe
 from models_registry.backends.masked import MaskedBackend
-from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
+from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores, packing
 from models_registry.engine.masked import Copy, distinct_copies, make_masked_runner, masked_copies
 from tests.models_registry import tiny
 
@@ -191,3 +191,21 @@ def test_sentences_that_differ_in_one_token_are_one_input_where_it_is_masked() -
     inputs, places = distinct_copies(rows, copies, 99)
     assert inputs == [((1, 99, 7), 1, [5, 6]), ((1, 5, 99), 2, [7]), ((1, 6, 99), 2, [7])]
     assert places == [(0, 0), (1, 0), (0, 1), (2, 0), (0, 0), (1, 0)]
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_the_kernels_are_those_that_are_named_and_the_facts_say_which(folder, name):
+    config = {"source": "directory", "path": name}
+    stock, packed = (
+        load_backend("masked", config | {"kernels": kernels}, model_dir=folder, hub_allowed=False)
+        for kernels in ("stock", "packed")
+    )
+    assert stock.facts.kernels == "stock"
+    assert packed.facts.kernels == ("packed" if packing.available() else "stock")
+    policy = ScoringPolicy()
+    for one, other in zip(stock.score(TEXTS[:1], policy), packed.score(TEXTS[:1], policy), strict=True):
+        assert isinstance(one, TokenScores)
+        assert isinstance(other, TokenScores)
+        pairs = [(a, b) for a, b in zip(one.bits, other.bits, strict=True) if a is not None and b is not None]
+        assert pairs
+        assert all(abs(a - b) < TOLERANCE for a, b in pairs)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from models_registry.backends import load_backend
 from models_registry.backends.causal import CausalBackend
 from models_registry.engine import ScoringPolicy, TokenScores
-from models_registry.engine.error_bounds import ERROR_BITS, margin_bound
-from models_registry.engine.needed_tokens import needed_tokens
+from models_registry.engine.plan import needed_tokens
+from models_registry.engine.scores import ERROR_BITS, margin_bound
 from models_registry.engine.whitespace import blank_sets, corrected_scores, word_ends
 from suites.regions import join
 from tests.models_registry import tiny

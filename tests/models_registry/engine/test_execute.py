@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from models_registry.engine.budgets import default_budget
 from models_registry.engine.execute import ROWS_PER_BLOCK, score_sequences
-from models_registry.engine.memory import is_out_of_memory
+from models_registry.engine.memory import default_budget, is_out_of_memory
 from models_registry.engine.scores import ScoringFailure
 from tests.models_registry import tiny
 

@@ -15,13 +15,12 @@ sequences = st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=25)
 
 
 @st.composite
-def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], list[list[bool]], list[int]]:
-    """Sequences, needed flags, row flags, groups."""
+def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], list[list[bool]]]:
+    """Sequences, needed flags, row flags."""
     rows = draw(sequences)
     flags = [draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))) for row in rows]
     looks = [draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))) for row in rows]
-    groups = [draw(st.integers(0, 2)) for _ in rows]
-    return rows, flags, looks, groups
+    return rows, flags, looks
 
 
 def path(forest: Forest, node: int) -> tuple[int, ...]:
@@ -35,8 +34,8 @@ def path(forest: Forest, node: int) -> tuple[int, ...]:
 
 @given(jobs())
 def test_every_needed_token_is_one_edge_after_its_own_prefix(job: tuple) -> None:
-    rows, flags, looks, groups = job
-    forest = grow(rows, flags, looks, groups)
+    rows, flags, looks = job
+    forest = grow(rows, flags, looks)
     wanted: dict[tuple, int] = {}
     looked: dict[tuple, int] = {}
     fed: set[tuple] = set()
@@ -49,13 +48,13 @@ def test_every_needed_token_is_one_edge_after_its_own_prefix(job: tuple) -> None
             if edge >= 0:
                 assert path(forest, int(forest.edge_node[edge])) == tuple(row[:at])
                 assert forest.edge_token[edge] == token
-                key = (groups[number], *row[: at + 1])
+                key = tuple(row[: at + 1])
                 assert wanted.setdefault(key, edge) == edge
-                fed |= {(groups[number], *row[:k]) for k in range(1, at + 1)}
+                fed |= {tuple(row[:k]) for k in range(1, at + 1)}
             if look >= 0:
                 assert path(forest, int(forest.row_node[look])) == tuple(row[: at + 1])
-                assert looked.setdefault((groups[number], *row[: at + 1]), look) == look
-                fed |= {(groups[number], *row[:k]) for k in range(1, at + 2)}
+                assert looked.setdefault(tuple(row[: at + 1]), look) == look
+                fed |= {tuple(row[:k]) for k in range(1, at + 2)}
     assert len(forest.edge_node) == len(wanted)
     assert len(forest.row_node) == len(looked)
     assert len(forest.token) == len(fed)
@@ -66,8 +65,8 @@ def test_every_needed_token_is_one_edge_after_its_own_prefix(job: tuple) -> None
 def test_chunks_hold_every_node_once_with_its_ancestors_and_nobody_else_in_sight(
     job: tuple, budget: int
 ) -> None:
-    rows, flags, looks, groups = job
-    forest = grow(rows, flags, looks, groups)
+    rows, flags, looks = job
+    forest = grow(rows, flags, looks)
     chunks = cut_all(forest, budget)
     own = [node for chunk in chunks for node in range(chunk.first, chunk.last)]
     assert own == list(range(len(forest.token)))
@@ -90,11 +89,10 @@ def check_chunk(forest: Forest, chunk: Chunk) -> None:
 
 @st.composite
 def stemmed(draw: st.DrawFn) -> tuple[list[list[int]], list[int], tuple]:
-    """Stems, which of them each sequence goes on after (-1 = none), and a job without groups."""
+    """Stems, which of them each sequence goes on after (-1 = none), and a job."""
     stems = draw(st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=4))
-    rows, flags, looks, _ = draw(jobs())
-    stem_of = [draw(st.integers(-1, len(stems) - 1)) for _ in rows]
-    return stems, stem_of, (rows, flags, looks)
+    job = draw(jobs())
+    return stems, [draw(st.integers(-1, len(stems) - 1)) for _ in job[0]], job
 
 
 @given(stemmed(), st.booleans())
@@ -122,11 +120,6 @@ def test_sequences_behind_stems_are_planned_as_if_they_were_written_out(job: tup
 def test_the_same_job_gives_the_same_plan(job: tuple) -> None:
     for a, b in zip(grow(*job), grow(*job), strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-def test_stems_and_groups_are_not_planned_together() -> None:
-    with pytest.raises(ValueError, match="belong to no group"):
-        grow([[3], [3]], groups=[1, 2], stems=[[5]], stem_of=[0, 0])
 
 
 def test_nothing_needed_is_nothing_run() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_registry.engine.server_token_alignment import TokenAlignmentError, align_server_tokens
+from models_registry.engine.token_alignment import TokenAlignmentError, align_server_tokens
 
 
 @pytest.mark.parametrize(

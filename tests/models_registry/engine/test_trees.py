@@ -14,8 +14,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models_registry.engine import budgets, packing, passes
+from models_registry.engine import packing, passes
 from models_registry.engine.execute import Computed, compute
+from models_registry.engine.memory import default_budget
 from models_registry.engine.model_runner import ModelRunner
 from models_registry.engine.scores import ScoringFailure
 from models_registry.engine.tree_support import make_runner
@@ -183,16 +184,6 @@ def test_masses_of_vocabulary_sets_equal_their_float64_values(name: str) -> None
         np.testing.assert_allclose(one.mass, expected, atol=TOLERANCE)
 
 
-def test_groups_do_not_change_values() -> None:
-    rows = [[1, 2, 3], [1, 2, 4], [1, 2, 3]]
-    apart = compute(runner("gpt2"), rows, budget=64, groups=[0, 1, 2])
-    together = compute(runner("gpt2"), rows, budget=64)
-    for a, b in zip(apart, together, strict=True):
-        assert isinstance(a, Computed)
-        assert isinstance(b, Computed)
-        np.testing.assert_allclose(a.bits, b.bits, atol=TOLERANCE)
-
-
 def test_running_out_of_memory_halves_the_chunks_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     inner, sizes = runner("gpt2").body, []
 
@@ -291,7 +282,7 @@ def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
 
     counted.body, counted.parts = count_body, [head._replace(project=count_head)]
     rows = [[1, 2, 3, 4, 5], [1, 2, 3, 6, 7], [1, 2, 3, 4, 5]]
-    compute(counted, rows, budget=budgets.default_budget(CPU, VOCABULARY))
+    compute(counted, rows, budget=default_budget(CPU, VOCABULARY))
     assert seen == {"body": 5, "head": 5}  # 1, 12, 123, 1234, 1236
     seen.update(body=0, head=0)
     compute(counted, rows, budget=512, needed=[[False] * 3 + [True, False]] * 3)

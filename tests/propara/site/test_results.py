@@ -14,8 +14,8 @@ from gym.propara.core.bootstrap import compare
 from gym.propara.core.scoring import harmonic, overall
 from gym.propara.models import Submission
 from gym.propara.site import selectors, services
-from gym.propara.site.compare import compare_submissions
 from gym.propara.site.exports import process_rows
+from gym.propara.site.presenters import compare_submissions
 from gym.propara.site.views import download_of
 from tests.propara.site.worlds import LATE, hand_in, make_shipped, make_version
 from tests.propara.worlds import LIGHT, shipped, tsv

@@ -13,9 +13,8 @@ from django.urls import reverse
 
 from gym.propara import evaluate
 from gym.propara.core.errors import ProParaError
-from gym.propara.core.report import EVALUATOR
-from gym.propara.core.stored_report import MAX_WARNINGS
-from gym.propara.core.submission_files import MAX_BYTES, take_in
+from gym.propara.core.report import EVALUATOR, MAX_WARNINGS
+from gym.propara.core.uploads import MAX_BYTES, take_in
 from gym.propara.models import Submission
 from gym.propara.site import services
 from gym.propara.site.exports import samples_summary

@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym.agents.core.hocon.nodes import HoconError
 from gym.agents.core.hocon.parse import Parser
 from gym.agents.core.hocon.resolve import MISSING, Resolver
-from gym.agents.core.hocon.scan import Source
-from gym.agents.core.hocon.spelling import Remark
+from gym.agents.core.hocon.scan import HoconError, Remark, Source
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64

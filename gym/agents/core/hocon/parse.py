@@ -6,26 +6,72 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from gym.agents.core.hocon.nodes import (
-    Array,
-    Chain,
-    Concat,
-    HoconError,
-    Node,
-    Object,
-    Path,
-    Scalar,
-    Substitution,
-)
-from gym.agents.core.hocon.scan import Source, named
-from gym.agents.core.hocon.spelling import Piece, Remark, of_pieces
+from gym.agents.core.hocon.scan import Atom, HoconError, Path, Piece, Remark, Source, named, of_pieces
 
 END = frozenset("\n,}]#")
 INCLUDED = re.compile(r"(?:[^\S\n]+|(?<=include))(?:\"|(?:file|url|classpath|package|required)\s*\()")
 MAX_REMARKS = 1_000
 QUOTE_IT = "Put text with special characters in double quotes."
+
+
+# --- the syntax tree, before substitutions are resolved; `at`: offset in the text ---
+
+
+@dataclass(slots=True, eq=False)
+class Scalar:
+    value: Atom
+    raw: str
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    at: int
+    items: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Object:
+    at: int
+    fields: dict[str, Node] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Substitution:
+    """`${path}` or `${?path}`. `looks_back`: it stands in a value of the same path and means the earlier value there,
+    `before`, if any."""
+
+    path: Path
+    optional: bool
+    at: int
+    looks_back: bool = False
+    before: Node | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Concat:
+    """Concatenated values. `blanks[k]` is the white space before piece k."""
+
+    at: int
+    pieces: list[Node]
+    blanks: list[str]
+
+
+@dataclass(slots=True, eq=False)
+class Chain:
+    """A key that was set several times. Only after resolving is it known whether these are objects to merge."""
+
+    at: int
+    values: list[Node]
+
+
+Node: TypeAlias = Scalar | Array | Object | Substitution | Concat | Chain
+
+
+# --- the parser ---
 
 
 class Parser:

@@ -10,18 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gym.agents.core.hocon.nodes import (
-    Array,
-    Chain,
-    Concat,
-    HoconError,
-    Node,
-    Object,
-    Path,
-    Scalar,
-    Substitution,
-)
-from gym.agents.core.hocon.scan import Source, named
+from gym.agents.core.hocon.parse import Array, Chain, Concat, Node, Object, Scalar, Substitution
+from gym.agents.core.hocon.scan import HoconError, Path, Source, named
 
 MAX_STEPS = 150
 """Depth of recursion through values and substitutions."""

@@ -6,10 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from gym.agents.core.assessor import Assessment, assess, samples_of, text_report
+from gym.agents.core.assessor import Assessment, assess, choices, chooser, samples_of, text_report
 from gym.agents.core.cases import CaseError
 from gym.agents.core.driver import run_case
-from gym.agents.core.failure_naming import choices, chooser
 from gym.agents.core.llm_judge import AgentJudge
 from gym.agents.core.results import CaseResult
 from gym.agents.core.transport import Transport

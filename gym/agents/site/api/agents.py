@@ -5,37 +5,88 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied
-from django.utils.text import slugify
+from django.db.models import QuerySet
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.agents.models import AgentServer
 from gym.agents.site import selectors, services
-from gym.agents.site.api.request_bodies import AgentAddress, NewAgent, checked_secrets, chosen
 from gym.agents.site.api.serializers import AgentDetailSerializer, AgentSerializer
-from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.agents.site.forms import secret_problem
+from gym.api.base import ListView, ObjectView, locked
+from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import operation
+from gym.api.requests import Body
+from gym.secrets import MAX_LENGTH
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 
-
-def agent_of(request: Request, slug: str) -> AgentServer:
-    return get_or_404(selectors.servers_visible_to(request.user), model__slug=slug)
+MOST_TEXT = 20_000
 
 
-def editable(request: Request, slug: str) -> AgentServer:
-    server = agent_of(request, slug)
-    if not model_permissions.can_edit(request.user, server.model):
-        raise PermissionDenied("you may not change this agent")
-    return server
+def secrets(what: str) -> serializers.DictField:
+    return serializers.DictField(
+        child=serializers.CharField(max_length=MAX_LENGTH, allow_null=True, trim_whitespace=False),
+        required=False,
+        help_text=f"{what}: name -> value, encrypted, never shown again; null takes one away, others stay",
+    )
 
 
-def shown(request: Request, slug: str) -> dict[str, Any]:
-    return dict(AgentDetailSerializer(agent_of(request, slug), context={"request": request}).data)
+class AgentAddress(Body):
+    url = serializers.CharField(max_length=500, allow_blank=True, required=False)
+    chat_model = serializers.CharField(
+        max_length=200, allow_blank=True, required=False, help_text="name the endpoint knows its model by"
+    )
+    secret_headers = secrets("headers of every request to it")
+
+
+class NewAgent(AgentAddress):
+    kind = serializers.ChoiceField(AgentServer.Kind.choices)
+    name = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the name")
+    wraps = serializers.SlugField(max_length=80, required=False, help_text="of kind model: who answers")
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
+    description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, default="")
+
+
+def checked_secrets(body: dict[str, Any], field: str, *, headers: bool) -> dict[str, str | None]:
+    """The named secrets of a body; every name or value that cannot be used is named, and no value is repeated."""
+    found: dict[str, str | None] = body.pop(field, {})
+    field_errors = [
+        FieldError(f"$.{field}", problem)
+        for name, value in found.items()
+        if (problem := secret_problem(name, value or "", headers=headers))
+    ]
+    if field_errors:
+        raise invalid(*field_errors)
+    return found
+
+
+def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
+    """The row of this name among those that may be chosen, or None for none."""
+    if slug is None:
+        return None
+    row = rows.filter(slug=slug).first()
+    if row is None:
+        raise invalid(FieldError(where, message))
+    return row
+
+
+class AgentView(ObjectView):
+    not_yours = "you may not change this agent"
+
+    def rows_at(self, address: str) -> QuerySet[AgentServer]:
+        return selectors.servers_visible_to(self.request.user).filter(model__slug=address)
+
+    def address_of(self, server: AgentServer) -> str:
+        return server.model.slug
+
+    def may_change(self, server: AgentServer) -> bool:
+        return model_permissions.can_edit(self.request.user, server.model)
 
 
 class AgentFilter(Filters):
@@ -50,13 +101,13 @@ class AgentFilter(Filters):
         fields: list[str] = []
 
 
-class Agents(ListView):
+class Agents(AgentView, ListView):
     filterset_class = AgentFilter
 
     @operation("List agents", answers=AgentSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Agent servers, chat endpoints and models that one can talk to."""
-        return self.page(selectors.servers_visible_to(request.user).order_by("pk"), AgentSerializer)
+        return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
     @operation("Register an agent", takes=NewAgent, answers=AgentDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
@@ -70,29 +121,26 @@ class Agents(ListView):
             "$.wraps",
             "Choose a causal model that you may run.",
         )
-        slug = body.pop("slug", "") or slugify(body["name"])[:80] or "agent"
         server = services.register_server(
             actor=request.user,
-            slug=slug,
             wraps=wraps,
             secret_headers={name: value for name, value in headers.items() if value is not None},
             **body,
         )
-        place = reverse("api-agent", args=[server.model.slug], request=request)
-        return Response(shown(request, slug), status=201, headers={"Location": place})
+        return self.again(server, "api-agent")
 
 
-class Agent(ApiView):
+class Agent(AgentView):
     @operation("Read an agent", answers=AgentDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its state and what it told of itself. Its card is that of the model of the same slug."""
-        return Response(shown(request, slug))
+        return self.read()
 
     @operation("Change how an agent is reached", takes=AgentAddress, answers=AgentDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """It is checked again. A new `url` takes away all secrets that are not given again, because they were meant
         for the old one. Name, visibility and description are changed at `models/`."""
-        server = editable(request, slug)
+        server = self.changeable()
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
         with locked(server):
@@ -103,19 +151,16 @@ class Agent(ApiView):
                 chat_model=body.get("chat_model", server.chat_model),
                 secret_headers=headers,
             )
-        return Response(shown(request, slug))
+        return self.again(server)
 
     @operation("Delete an agent", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """One that has runs stays, because their results point to it."""
-        services.delete_server(editable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_server)
 
 
-class AgentCheck(ApiView):
+class AgentCheck(AgentView):
     @operation("Check an agent again", answers=AgentDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
         """Queued: read the agent until its state is ready or broken."""
-        services.queue_check(editable(request, slug), actor=request.user)
-        place = reverse("api-agent", args=[slug], request=request)
-        return Response(shown(request, slug), status=202, headers={"Location": place, "Retry-After": "1"})
+        return self.act(services.queue_check, "api-agent")

@@ -1,8 +1,6 @@
-"""Runs of agent tests: start, steer, read, compare."""
+"""Runs of agent tests: start, steer, read, compare; how their cases fail."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import django_filters
 from django.db.models import QuerySet
@@ -10,33 +8,63 @@ from django.http import StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
 from gym.agents.core.cases import READINGS
-from gym.agents.models import AgentCase, AgentRun, AgentSuite, CaseRun
-from gym.agents.site import presenters, run_views, selectors, services
-from gym.agents.site.api.request_bodies import AgentRunBody, AgentRunsBody
+from gym.agents.models import AgentCase, AgentRun, AgentSuite, FailureMode, Naming
+from gym.agents.site import presenters, selectors, services
 from gym.agents.site.api.serializers import (
     AgentCaseResultSerializer,
     AgentComparisonSerializer,
+    AgentFailuresSerializer,
+    AgentModeSerializer,
+    AgentNamingSerializer,
+    AgentNamingsSerializer,
     AgentResultsSerializer,
     AgentRunSerializer,
     AgentRunsSerializer,
 )
-from gym.api.base import AddressDecides, ApiView, ListView, get_or_404
+from gym.agents.site.api.suites import SuiteView
+from gym.agents.site.run_views import run_file
+from gym.agents.site.services import MAX_CASES
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters
 from gym.api.operations import TEXT, operation
-from gym.api.requests import Query
+from gym.api.requests import Body, Query
+
+MAX_AGENTS = 50
 
 
-def run_of(request: Request, key: str) -> AgentRun:
-    return get_or_404(selectors.runs_visible_to(request.user), key=key)
+class _RunOptions(Body):
+    suite = serializers.SlugField(max_length=80)
+    cases = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        min_length=1,
+        max_length=MAX_CASES,
+        required=False,
+        help_text="names; default: all",
+    )
+    reading = serializers.ChoiceField(READINGS, required=False)
+    early_stop = serializers.BooleanField(required=False)
+    parallel = serializers.IntegerField(required=False, min_value=1, max_value=16)
 
 
-def case_run_of(request: Request, key: str, pk: int) -> CaseRun:
-    return get_or_404(run_of(request, key).case_runs.select_related("run__suite", "case"), pk=pk)
+class AgentRunBody(_RunOptions):
+    agent = serializers.SlugField(max_length=80)
+
+
+class AgentRunsBody(_RunOptions):
+    agents = serializers.ListField(
+        child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_AGENTS
+    )
+
+
+class RunView(ObjectView):
+    lookup_field = "key"
+
+    def rows_at(self, address: str) -> QuerySet[AgentRun]:
+        return selectors.runs_visible_to(self.request.user).filter(key=address)
 
 
 class AgentRunFilter(Filters):
@@ -49,7 +77,7 @@ class AgentRunFilter(Filters):
         fields: list[str] = []
 
 
-class Runs(ListView):
+class Runs(RunView, ListView):
     token_scope = Scope.RUN
     filterset_class = AgentRunFilter
 
@@ -57,7 +85,7 @@ class Runs(ListView):
     def get(self, request: Request) -> Response:
         """Newest first."""
         runs = selectors.runs_visible_to(request.user).prefetch_related("case_runs").order_by("-created")
-        return self.page(runs, AgentRunSerializer)
+        return self.page(runs)
 
     @operation("Run agent tests", takes=AgentRunBody, answers=AgentRunSerializer, status=201)
     def post(self, request: Request) -> Response:
@@ -67,7 +95,7 @@ class Runs(ListView):
         server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body.pop("agent"))
         cases = _cases(suite, body.pop("cases", None))
         run = services.queue_run(suite, server, actor=request.user, cases=cases, **body)
-        return _made(request, run)
+        return self.again(run, "api-agent-run")
 
 
 class Batch(ApiView):
@@ -84,8 +112,8 @@ class Batch(ApiView):
         servers = [get_or_404(visible, model__slug=slug) for slug in dict.fromkeys(body.pop("agents"))]
         cases = _cases(suite, body.pop("cases", None))
         made = services.queue_runs(suite, servers, actor=request.user, cases=cases, **body)
-        runs = [run_of(request, run.key) for run in made]
-        return Response(AgentRunsSerializer({"runs": runs}).data, status=201)
+        visible_runs = selectors.runs_visible_to(request.user)
+        return self.answer({"runs": [get_or_404(visible_runs, pk=run.pk) for run in made]})
 
 
 def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None:
@@ -100,30 +128,23 @@ def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None
     return list(there.values())
 
 
-def _made(request: Request, run: AgentRun) -> Response:
-    place = reverse("api-agent-run", args=[run.key], request=request)
-    return Response(
-        AgentRunSerializer(run_of(request, run.key)).data, status=201, headers={"Location": place}
-    )
-
-
-class Run(ApiView):
+class Run(RunView):
     @operation("Read a run of agent tests", answers=AgentRunSerializer)
     def get(self, request: Request, key: str) -> Response:
         """State, and what came of each case."""
-        return Response(AgentRunSerializer(run_of(request, key)).data)
+        return self.read()
 
 
-class Results(ApiView):
+class Results(RunView):
     @operation("Read the results of agent tests", answers=AgentResultsSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Every iteration with its checks and transcripts."""
-        run = run_of(request, key)
+        run = self.get_object()
         cases = [{"name": row.name, **row.result().as_dict()} for row in run.case_runs.all()]
         return Response({"cases": cases})
 
 
-class RunFile(ApiView):
+class RunFile(RunView):
     content_negotiation_class = AddressDecides
 
     @operation(
@@ -133,36 +154,32 @@ class RunFile(ApiView):
     )
     def get(self, request: Request, key: str, form: str) -> StreamingHttpResponse:
         """`form` is json, or junit for programs that watch builds."""
-        return run_views.run_file(run_of(request, key), form)
+        return run_file(self.get_object(), form)
 
 
-class _Act(ApiView):
+class Cancel(RunView):
     token_scope = Scope.RUN
 
-    def act(self, request: Request, key: str, use_case: Any) -> Response:
-        use_case(run_of(request, key), actor=request.user)
-        return Response(AgentRunSerializer(run_of(request, key)).data)
-
-
-class Cancel(_Act):
     @operation("Cancel a run of agent tests", answers=AgentRunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """What ended is kept."""
-        return self.act(request, key, services.cancel_run)
+        return self.act(services.cancel_run)
 
 
-class Retry(_Act):
+class Retry(RunView):
+    token_scope = Scope.RUN
+
     @operation("Go on with a run of agent tests", answers=AgentRunSerializer)
     def post(self, request: Request, key: str) -> Response:
         """Where a failed or cancelled run ended."""
-        return self.act(request, key, services.retry_run)
+        return self.act(services.retry_run)
 
 
 class RescoreQuery(Query):
     reading = serializers.ChoiceField(READINGS, required=False, help_text="default: as in the run")
 
 
-class Rescore(ApiView):
+class Rescore(RunView):
     token_scope = Scope.RUN
 
     @operation("Score the answers of a run again", query=RescoreQuery, answers=AgentRunSerializer, status=201)
@@ -170,16 +187,16 @@ class Rescore(ApiView):
         """A new run: the stored answers under the cases and the judge as they are now, and under another reading where
         one is named. No agent is asked."""
         reading = self.query.get("reading", "")
-        return _made(
-            request, services.queue_rescoring(run_of(request, key), actor=request.user, reading=reading)
-        )
+        made = services.queue_rescoring(self.get_object(), actor=request.user, reading=reading)
+        return self.again(made, "api-agent-run")
 
 
-class CaseResult(ApiView):
+class CaseResult(RunView):
     @operation("Read the result of one case", answers=AgentCaseResultSerializer)
     def get(self, request: Request, key: str, pk: int) -> Response:
         """Its iterations with transcripts, each check over all of them, pass@k and pass^k."""
-        found = case_run_of(request, key, pk)
+        rows = self.get_object().case_runs.select_related("run__suite", "case")
+        found = get_or_404(rows, pk=pk)
         evidence = selectors.evidence_of(found)
         data = {
             "case_run": found,
@@ -188,7 +205,7 @@ class CaseResult(ApiView):
             "checks": presenters.overall(found).checks,
             "result": found.result().as_dict(),
         }
-        return Response(AgentCaseResultSerializer(data).data)
+        return self.answer(data)
 
 
 class CompareQuery(Query):
@@ -205,4 +222,81 @@ class AgentCompare(ApiView):
         first, second = (get_or_404(runs, key=self.query[name]) for name in ("first", "second"))
         rows, total = presenters.compared(first, second)
         data = {"first": first, "second": second, "total": total, "cases": rows}
-        return Response(AgentComparisonSerializer(data).data)
+        return self.answer(data)
+
+
+# --- failure modes: how cases fail, a model that names why, names and mergers by people ---
+
+MODE_PATTERN = r"^[0-9a-f]{12}$"
+
+
+class AgentNamingBody(Body):
+    case = serializers.CharField(max_length=200)
+    agent = serializers.SlugField(max_length=80)
+    name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
+
+
+class AgentModeBody(Body):
+    case = serializers.CharField(max_length=200)
+    mode = serializers.RegexField(MODE_PATTERN)
+    name = serializers.CharField(max_length=300, required=False, default="", allow_blank=True)
+    merged_into = serializers.RegexField(MODE_PATTERN, required=False, default="", allow_blank=True)
+
+
+class Failures(RunView):
+    @operation("Read how agent tests fail", answers=AgentFailuresSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        """The failure modes of every case of a run; ids are the same in every run."""
+        run = self.get_object()
+        cases = [{"case": row.name, **found.as_dict()} for row, found in presenters.assessments_of(run)]
+        return Response({"cases": cases})
+
+
+class Namings(RunView):
+    token_scope = Scope.RUN
+
+    @operation("List who named failures", answers=AgentNamingsSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        """What was asked of models about the failures of a run, and how far it is."""
+        run = self.get_object()
+        rows = Naming.objects.filter(case_run__run=run).select_related("case_run", "server__model", "job")
+        return self.answer({"namings": rows})
+
+    @operation("Let a model name failures", takes=AgentNamingBody, answers=AgentNamingSerializer, status=201)
+    def post(self, request: Request, key: str) -> Response:
+        """For each wrong answer of a case it chooses one of the reasons there are, or gives a new one. Ask the list
+        until the state is done, failed or cancelled."""
+        body = self.body()
+        run = self.get_object()
+        case_run = get_or_404(run.case_runs.select_related("run__suite"), name=body["case"])
+        server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body["agent"])
+        naming = services.queue_naming(case_run, server, body["name"], actor=request.user)
+        return self.answer(naming, "api-agent-namings", key)
+
+
+class CaseNaming(RunView):
+    @operation("Forget who named failures", status=204)
+    def delete(self, request: Request, key: str, pk: int) -> Response:
+        """Back to the groups made without a model, for one case of a run; what is under way stops. The names stay
+        known."""
+        run = self.get_object()
+        services.forget_naming(
+            get_or_404(run.case_runs.select_related("run__suite"), pk=pk), actor=request.user
+        )
+        return Response(status=204)
+
+
+class Modes(SuiteView):
+    @operation(
+        "Rename or merge a failure mode", takes=AgentModeBody,  answers=AgentModeSerializer
+    )  # fmt: skip
+    def put(self, request: Request, slug: str) -> Response:
+        """Give it a name, or say which other mode it belongs to. Both empty: as it was grouped or proposed."""
+        body = self.body()
+        suite = self.get_object()
+        name, case, mode = body["name"].strip(), body["case"], body["mode"]
+        into = body["merged_into"]
+        services.change_mode(suite, case, mode, actor=request.user, name=name, merged_into=into)
+        place = {"suite": suite, "case_name": case, "mode": mode}
+        row = FailureMode.objects.filter(**place).first() or FailureMode(**place)
+        return self.answer(row)

@@ -7,12 +7,12 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, Naming
 from gym.agents.site import permissions
 from gym.agents.site.presenters import repeats_of
 from gym.jobs.models import Job
 from models_registry.models import RegisteredModel
-from models_registry.permissions import can_manage
+from models_registry.permissions import can_manage, can_view
 from models_registry.selectors import visible_to as visible_models
 
 VERSION = "as the agent told while it answered; several joined by arrows where it changed on the way"
@@ -326,3 +326,52 @@ class AgentComparisonSerializer(serializers.Serializer):
     second_versions = serializers.ListField(source="second.versions", child=serializers.CharField())
     total = AgentTotalSerializer(help_text="iterations of the cases with a verdict in both")
     cases = AgentComparedCaseSerializer(many=True)
+
+
+class AgentFailuresSerializer(serializers.Serializer):
+    cases = serializers.ListField(
+        child=serializers.DictField(), help_text="as in the JSON download of failure modes, with the case"
+    )
+
+
+class AgentNamingSerializer(serializers.ModelSerializer):
+    case = serializers.CharField(source="case_run.name")
+    agent = serializers.SerializerMethodField(help_text="null when it was deleted, or is not yours to see")
+    name = serializers.SerializerMethodField(
+        help_text="the agent there; empty: its own default, or not to see"
+    )
+    trouble = serializers.SerializerMethodField(
+        help_text="why it gave no answer, for those who may see the agent"
+    )
+    state = serializers.ChoiceField(Job.State.values)
+    failures = serializers.IntegerField(source="total", help_text="failures that can be named")
+    named = serializers.SerializerMethodField(help_text="those that were; the others stay grouped by text")
+
+    class Meta:
+        model = Naming
+        fields = ["case", "agent", "name", "state", "failures", "named", "trouble"]
+        read_only_fields = fields
+
+    def get_agent(self, naming: Naming) -> str | None:
+        server = naming.server
+        return server.model.slug if server and can_view(self.context["request"].user, server.model) else None
+
+    def get_name(self, naming: Naming) -> str:
+        return naming.agent if self.get_agent(naming) is not None else ""
+
+    def get_trouble(self, naming: Naming) -> str:
+        return naming.trouble if self.get_agent(naming) is not None else ""
+
+    def get_named(self, naming: Naming) -> int:
+        return len(naming.chosen)
+
+
+class AgentNamingsSerializer(serializers.Serializer):
+    namings = AgentNamingSerializer(many=True)
+
+
+class AgentModeSerializer(serializers.Serializer):
+    case = serializers.CharField(source="case_name")
+    mode = serializers.CharField()
+    name = serializers.CharField(source="shown_name")
+    merged_into = serializers.CharField()

@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.utils.text import slugify
+from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
-from gym.agents.core.archives import ArchiveError, name_of
+from gym.agents.core.archives import MAX_FILES, ArchiveError, name_of
 from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.site import permissions, selectors, services
-from gym.agents.site.api.request_bodies import (
-    AgentCaseBody,
-    AgentCasesBody,
-    AgentCasesFile,
-    AgentSuiteCard,
-    AgentTextBody,
-    NewAgentSuite,
-    checked_secrets,
-    chosen,
-)
+from gym.agents.site.api.agents import MOST_TEXT, checked_secrets, chosen, secrets
 from gym.agents.site.api.serializers import (
     AgentCaseDetailSerializer,
     AgentCaseSerializer,
@@ -37,11 +28,13 @@ from gym.agents.site.api.serializers import (
 )
 from gym.agents.site.forms import cases_in
 from gym.agents.site.views import cases_file
-from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.base import AddressDecides, ListView, ObjectView, get_or_404, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import BINARY, operation
 from gym.api.parsers import JSONParser
+from gym.api.requests import Body
+from gym.sharing.models import PRIVATE_OR_PUBLIC
 
 JSON, FORM = "application/json", "multipart/form-data"
 
@@ -51,31 +44,70 @@ def _unreadable(error: ArchiveError) -> ApiProblem:
     return ApiProblem(400, str(error), "unreadable", [FieldError("$", str(error))])
 
 
-def suite_of(request: Request, slug: str) -> AgentSuite:
-    return get_or_404(selectors.visible_to(request.user), slug=slug)
+class AgentSuiteCard(Body):
+    title = serializers.CharField(max_length=200, required=False)
+    visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, required=False)
+    description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, required=False)
+    judge = serializers.SlugField(
+        max_length=80, allow_null=True, required=False, help_text="an agent or a model; null: nobody"
+    )
+    judge_agent = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    judge_votes = serializers.IntegerField(min_value=1, max_value=15, required=False)
+    variables = secrets("what ${NAME} in the cases stands for")
 
 
-def editable(request: Request, slug: str) -> AgentSuite:
-    suite = suite_of(request, slug)
-    if not permissions.can_edit(request.user, suite):
-        raise PermissionDenied("you may not edit these tests")
-    return suite
+class NewAgentSuite(AgentSuiteCard):
+    title = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=80, required=False, help_text="default: made of the title")
 
 
-def shown(request: Request, slug: str) -> dict[str, Any]:
-    suite = get_or_404(selectors.listed(request.user), slug=slug)
-    return dict(AgentSuiteDetailSerializer(suite, context={"request": request}).data)
+class AgentCasesBody(Body):
+    cases = serializers.DictField(
+        child=serializers.CharField(trim_whitespace=False),
+        help_text="name -> text; those of a name are replaced",
+    )
 
 
-def saved(request: Request, suite: AgentSuite, body: dict[str, Any]) -> AgentSuite:
+class AgentCasesFile(Body):
+    file = serializers.ListField(
+        child=serializers.FileField(),
+        min_length=1,
+        max_length=MAX_FILES,
+        help_text="a .hocon file, or a zip archive of a folder of them; several parts of this name are all taken",
+    )
+
+
+class AgentCaseBody(Body):
+    name = serializers.CharField(max_length=200, required=False, help_text="a path such as music/beatles")
+    text = serializers.CharField(required=False, trim_whitespace=False)
+
+
+class AgentTextBody(Body):
+    text = serializers.CharField(trim_whitespace=False, allow_blank=True)
+
+
+class SuiteView(ObjectView):
+    not_yours = "you may not edit these tests"
+
+    def rows_at(self, address: str) -> QuerySet[AgentSuite]:
+        return selectors.visible_to(self.request.user).filter(slug=address)
+
+    def shown_at(self, address: str) -> QuerySet[AgentSuite]:
+        return selectors.listed(self.request.user).filter(slug=address)
+
+    def may_change(self, suite: AgentSuite) -> bool:
+        return permissions.can_edit(self.request.user, suite)
+
+
+def save(suite: AgentSuite, *, actor: Any, **body: Any) -> AgentSuite:
     variables = checked_secrets(body, "variables", headers=False)
     if "judge" in body:
         suite.judge = chosen(
-            selectors.judges_for(request.user), body.pop("judge"), "$.judge", "You may not use this judge."
+            selectors.judges_for(actor), body.pop("judge"), "$.judge", "You may not use this judge."
         )
     for name, value in body.items():
         setattr(suite, name, value)
-    return services.save_suite(suite, actor=request.user, variables=variables)
+    return services.save_suite(suite, actor=actor, variables=variables)
 
 
 class AgentSuiteFilter(Filters):
@@ -90,13 +122,13 @@ class AgentSuiteFilter(Filters):
         fields: list[str] = []
 
 
-class Suites(ListView):
+class Suites(SuiteView, ListView):
     filterset_class = AgentSuiteFilter
 
     @operation("List suites of agent tests", answers=AgentSuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Those you may see."""
-        return self.page(selectors.visible_to(request.user).order_by("slug"), AgentSuiteSerializer)
+        return self.page(selectors.visible_to(request.user).order_by("slug"))
 
     @operation(
         "Make a suite of agent tests", takes=NewAgentSuite, answers=AgentSuiteDetailSerializer, status=201
@@ -104,47 +136,38 @@ class Suites(ListView):
     def post(self, request: Request) -> Response:
         """Without cases: write or import them at `cases/`."""
         body = self.body()
-        slug = body.pop("slug", "") or slugify(body["title"])[:80] or "agent-tests"
-        suite = saved(request, AgentSuite(slug=slug), body)
-        place = reverse("api-agent-suite", args=[suite.slug], request=request)
-        return Response(shown(request, suite.slug), status=201, headers={"Location": place})
+        return self.again(save(AgentSuite(), actor=request.user, **body), "api-agent-suite")
 
 
-class Suite(ApiView):
+class Suite(SuiteView):
     @operation("Read a suite of agent tests", answers=AgentSuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Its card; its cases are at `cases/`, its newest results at `matrix/`."""
-        return Response(shown(request, slug))
+        return self.read()
 
     @operation("Change a suite of agent tests", takes=AgentSuiteCard, answers=AgentSuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed."""
-        suite = editable(request, slug)
-        body = self.body()
-        with locked(suite):
-            saved(request, suite, body)
-        return Response(shown(request, slug))
+        return self.change(save)
 
     @operation("Delete a suite of agent tests", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """With its runs; not while one of them is under way."""
-        services.delete_suite(editable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_suite)
 
 
-class Verdicts(ApiView):
+class Verdicts(SuiteView):
     @operation("Forget the verdicts of a judge", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """What it said before is asked anew from the next run on. Results stay."""
-        services.forget_verdicts(editable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.forget_verdicts)
 
 
-class Matrix(ApiView):
+class Matrix(SuiteView):
     @operation("Read the newest results of agent tests", answers=AgentMatrixSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Cases by agents: the newest result with its interval, and whether results disagree."""
-        columns, rows = selectors.matrix(suite_of(request, slug), request.user)
+        columns, rows = selectors.matrix(self.get_object(), request.user)
         slugs = [column.server.model.slug for column in columns]
         found = [
             {
@@ -153,36 +176,36 @@ class Matrix(ApiView):
             }
             for row in rows
         ]
-        return Response(AgentMatrixSerializer({"agents": slugs, "rows": found}).data)
+        return self.answer({"agents": slugs, "rows": found})
 
 
-class Export(ApiView):
+class Export(SuiteView):
     content_negotiation_class = AddressDecides
 
     @operation("Export a suite of agent tests", media={"application/zip": BINARY})
     def get(self, request: Request, slug: str) -> HttpResponse:
         """All cases as .hocon files in a zip archive, as they were given."""
-        return cases_file(suite_of(request, slug))
+        return cases_file(self.get_object())
 
 
-class Check(ApiView):
+class Check(SuiteView):
     @operation("Look at the text of a test case", takes=AgentTextBody, answers=AgentCheckSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Everything that is wrong with it or odd, with its line; nothing is saved."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         read, problems = AgentCase(suite=suite, text=self.body()["text"].replace("\r\n", "\n")).look()
         data = {"ok": read is not None, "agent": read.agent if read else "", "findings": problems}
-        return Response(AgentCheckSerializer(data).data)
+        return self.answer(data)
 
 
-class Cases(ListView):
+class Cases(SuiteView, ListView):
     parser_classes = [JSONParser, MultiPartParser]
 
     @operation("List test cases", answers=AgentCaseSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """By name. The case itself has its text, and the export has all of them."""
-        cases = suite_of(request, slug).cases.defer("text").order_by("name")
-        return self.page(cases, AgentCaseSerializer)
+        cases = self.get_object().cases.defer("text").order_by("name")
+        return self.page(cases)
 
     @operation(
         "Import test cases",
@@ -192,7 +215,7 @@ class Cases(ListView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """All of them, or none, with every problem named. Cases of the same name are replaced."""
-        suite = editable(request, slug)
+        suite = self.changeable()
         body = self.body()
         if "file" in body:
             texts = cases_in([(str(file.name), file) for file in body["file"]])
@@ -204,43 +227,38 @@ class Cases(ListView):
             raise invalid(
                 *(FieldError(_place(message, texts), message) for message in error.messages)
             ) from error
-        place = reverse("api-agent-cases", args=[slug], request=request)
-        return Response(AgentCasesSerializer({"cases": cases}).data, status=201, headers={"Location": place})
+        return self.answer({"cases": cases}, "api-agent-cases", slug)
 
 
-class Case(ApiView):
+class Case(SuiteView):
     @operation("Read a test case", answers=AgentCaseDetailSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
         """Its text, what there is to say about it, and what came of it so far."""
-        return Response(self.shown(request, get_or_404(suite_of(request, slug).cases.all(), pk=pk)))
+        return self.shown(get_or_404(self.get_object().cases.all(), pk=pk))
 
     @operation("Change a test case", takes=AgentCaseBody, answers=AgentCaseDetailSerializer)
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Its name or its text. Runs keep the text they were made with."""
-        case = get_or_404(editable(request, slug).cases.select_related("suite"), pk=pk)
+        case = get_or_404(self.changeable().cases.select_related("suite"), pk=pk)
         body = self.body()
         with locked(case):
             case.name = _named(body["name"]) if "name" in body else case.name
             case.text = body.get("text", case.text)
             services.save_case(case, actor=request.user)
-        return Response(self.shown(request, case))
+        return self.shown(case)
 
     @operation("Delete a test case", status=204)
     def delete(self, request: Request, slug: str, pk: int) -> Response:
         """Runs keep its text and its results."""
-        services.delete_case(
-            get_or_404(editable(request, slug).cases.select_related("suite"), pk=pk), actor=request.user
-        )
+        case = get_or_404(self.changeable().cases.select_related("suite"), pk=pk)
+        services.delete_case(case, actor=request.user)
         return Response(status=204)
 
-    def shown(self, request: Request, case: AgentCase) -> dict[str, Any]:
-        history = selectors.history_of(case, request.user)
+    def shown(self, case: AgentCase) -> Response:
+        history = selectors.history_of(case, self.request.user)
         _, problems = case.look()
-        data: dict[str, Any] = {
-            name: getattr(case, name) for name in (*AgentCaseSerializer.Meta.fields, "text")
-        }
-        data |= {"findings": problems, "flaky": selectors.flaky(history), "history": history}
-        return dict(AgentCaseDetailSerializer(data).data)
+        told = {"findings": problems, "flaky": selectors.flaky(history), "history": history}
+        return self.answer({**vars(case), **told})
 
 
 def _named(name: str) -> str:

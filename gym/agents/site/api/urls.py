@@ -32,4 +32,8 @@ urlpatterns = [
     path(f"{_RUN}retry/", runs.Retry.as_view(), name="api-agent-retry"),
     path(f"{_RUN}rescore/", runs.Rescore.as_view(), name="api-agent-rescore"),
     path(_CASE_RUN, runs.CaseResult.as_view(), name="api-agent-case-run"),
+    path(f"{_RUN}failures/", runs.Failures.as_view(), name="api-agent-failures"),
+    path(f"{_RUN}namings/", runs.Namings.as_view(), name="api-agent-namings"),
+    path(f"{_CASE_RUN}naming/", runs.CaseNaming.as_view(), name="api-agent-case-naming"),
+    path(f"{_SUITE}failure-modes/", runs.Modes.as_view(), name="api-agent-modes"),
 ]

@@ -15,9 +15,13 @@ from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym.env import EnvError
+from gym.jobs import conf
 from gym.jobs.supervisor import Child, Supervisor, print_line
 from gym.jobs.web_server import bound_socket, usual_processes
 from gym.reachability import only_here, require_own_secret
+
+LEAST_SILENCE = 10.0
+"""Seconds: a worker that is alive may wait so long for the database."""
 
 
 class Command(BaseCommand):
@@ -92,11 +96,12 @@ def worker_child(name: str) -> Child:
     def command() -> list[str]:
         nonlocal worker_id, takes_over
         if child.process is not None and child.was_ready:  # else it had no job, and had not taken over either
-            takes_over = ["--replaces", worker_id, f"--exit-code={child.process.returncode}"]
+            takes_over = ["--replaces", worker_id]
+            takes_over += [] if child.was_silent else [f"--exit-code={child.process.returncode}"]
         worker_id = f"{name}-{uuid.uuid4().hex[:12]}"
         return [*manage("worker", "--id", worker_id, "--parent", str(os.getpid())), *takes_over]
 
-    child = Child(name, command)
+    child = Child(name, command, silent_seconds=max(LEAST_SILENCE, 2 * conf.lease_seconds()))
     return child
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gym.jobs import conf, lacking, runner
+from gym.jobs import conf, fairness, runner
+from gym.jobs.sessions import limit_sessions
 from gym.jobs.worker import WorkerProcess, drain
 from gym.site_command import SiteCommand
 
@@ -22,6 +23,8 @@ class Command(SiteCommand):
         parser.add_argument("--drain", action="store_true", help="end when no job is queued any more")
         parser.add_argument("--id", default="", help="the name under which this worker claims jobs")
         parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent is gone")
+        pipe = "a pipe for a sign of life every second, by its number"
+        parser.add_argument("--alive", type=int, metavar="FD", help=pipe)
         parser.add_argument("--replaces", default="", metavar="ID", help="take over from a dead worker")
         parser.add_argument(
             "--exit-code", type=int, metavar="CODE", help="how it ended: an exit code, or minus the signal"
@@ -35,13 +38,14 @@ class Command(SiteCommand):
             )
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.")
+        limit_sessions()
         if options["id"]:
             runner.set_worker_id(options["id"])
         if options["once"] or options["drain"]:
             signal.signal(signal.SIGTERM, lambda number, frame: runner.stopping.set())
             ran = drain(queues, once=options["once"])
             self.stdout.write(f"{ran} job attempt{'' if ran == 1 else 's'} run")
-            for what in lacking.now():
+            for what in fairness.lacking():
                 self.stdout.write(f"Left for a worker with {what}.")
             return
         WorkerProcess(
@@ -50,4 +54,5 @@ class Command(SiteCommand):
             parent=options["parent"],
             replaces=options["replaces"],
             exit_code=options["exit_code"],
+            alive=options["alive"],
         ).run()

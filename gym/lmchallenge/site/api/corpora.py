@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services
-from gym.lmchallenge.site.api.serializers import CorpusDetailSerializer, CorpusSerializer
 from gym.lmchallenge.site.views import corpus_file
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
@@ -30,6 +28,27 @@ FORM = "multipart/form-data"
 def _refused(error: LmcError) -> ApiProblem:
     """The message names file and line."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
+
+
+class CorpusSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+    format = serializers.CharField(source="form", help_text="text or json")
+
+    class Meta:
+        model = Corpus
+        fields = [
+            "slug", "title", "owner", "visibility", "language", "licence", "description", "format", "sha256",
+            "size", "lines", "characters", "tokens", "users", "created", "updated",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class CorpusDetailSerializer(CorpusSerializer):
+    warnings = serializers.ListField(child=serializers.DictField(), help_text="code, line, count, message")
+
+    class Meta(CorpusSerializer.Meta):
+        fields = [*CorpusSerializer.Meta.fields, "warnings"]
+        read_only_fields = fields
 
 
 class CorpusAbout(Body):
@@ -51,15 +70,12 @@ def corpus_of(request: Request, slug: str) -> Corpus:
     return get_or_404(selectors.visible_to(request.user), slug=slug)
 
 
-def editable(request: Request, slug: str) -> Corpus:
-    corpus = corpus_of(request, slug)
-    if not permissions.can_edit(request.user, corpus):
-        raise PermissionDenied("this belongs to somebody else")
-    return corpus
+class CorpusView(ObjectView):
+    def rows_at(self, address: str) -> QuerySet[Corpus]:
+        return selectors.visible_to(self.request.user).filter(slug=address)
 
-
-def shown(request: Request, slug: str) -> dict[str, Any]:
-    return dict(CorpusDetailSerializer(corpus_of(request, slug)).data)
+    def may_change(self, corpus: Corpus) -> bool:
+        return permissions.can_edit(self.request.user, corpus)
 
 
 class CorpusList(ListView):
@@ -68,7 +84,7 @@ class CorpusList(ListView):
     @operation("List corpora", answers=CorpusSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Texts to play on: public ones and your own."""
-        return self.page(selectors.listed_for(request.user).order_by("slug"), CorpusSerializer)
+        return self.page(selectors.listed_for(request.user).order_by("slug"))
 
     @operation("Upload a corpus", takes={FORM: NewCorpus}, answers=CorpusDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
@@ -82,8 +98,7 @@ class CorpusList(ListView):
             filename=upload.name,
             **body,
         )
-        place = reverse("api-lmc-corpus", args=[made.slug], request=request)
-        return Response(CorpusDetailSerializer(made).data, status=201, headers={"Location": place})
+        return self.answer(made, "api-lmc-corpus", made.slug)
 
 
 class CorpusToCheck(Body):
@@ -103,29 +118,24 @@ class CorpusCheck(ApiView):
         return Response({"format": read.form, **read.found})
 
 
-class CorpusDetail(ApiView):
+class CorpusDetail(CorpusView):
     @operation("Read a corpus", answers=CorpusDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Counts and warnings; the text is at `files/`."""
-        return Response(shown(request, slug))
+        return self.read()
 
     @operation("Change a corpus' card", takes=CorpusAbout, answers=CorpusDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, language, licence, description; never the text."""
-        corpus = editable(request, slug)
-        body = self.body()
-        with locked(corpus):
-            services.edit_corpus(corpus, actor=request.user, **body)
-        return Response(shown(request, corpus.slug))
+        return self.change(services.edit_corpus)
 
     @operation("Delete a corpus", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """With your games on it; not while other people's rest on it."""
-        services.delete_corpus(editable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_corpus)
 
 
-class CorpusFile(ApiView):
+class CorpusFile(CorpusView):
     content_negotiation_class = AddressDecides
 
     @operation(
@@ -139,4 +149,4 @@ class CorpusFile(ApiView):
     def get(self, request: Request, slug: str, form: str) -> Any:
         """`form` is corpus.txt, corpus.jsonl (one of them as it came), sorted.jsonl (by user and time, of JSON lines),
         vocabulary.txt or vocabulary.tsv (with counts)."""
-        return corpus_file(corpus_of(request, slug), form)
+        return corpus_file(self.get_object(), form)

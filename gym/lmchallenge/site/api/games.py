@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -22,17 +21,59 @@ from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
 from gym.lmchallenge.site.api.corpora import FORM, corpus_of
-from gym.lmchallenge.site.api.serializers import (
-    GameDetailSerializer,
-    GameSerializer,
-)
-from gym.lmchallenge.site.choices import players_for
+from gym.lmchallenge.site.counting import keep_of
 from gym.lmchallenge.site.game_views import MAX_UPLOAD
 from gym.sharing.models import Visibility
 from gym.uploads import open_upload
 
-WAIT = {"Retry-After": "5"}
+WAIT = 5
 GAMES = sorted(GAME_WORDS.items())
+
+
+class GameSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    corpus = serializers.CharField(source="corpus.slug", allow_null=True, default=None)
+    owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
+    state = serializers.CharField(help_text="queued, running, done, failed, cancelled or lost")
+    options = serializers.DictField()
+    progress = serializers.SerializerMethodField(help_text="lines played of all, and the job's error")
+    figure = serializers.SerializerMethodField(
+        help_text="hit3, pcpc or accuracy, of tokens with a letter or an emoji (filter alphaemoji) or, where the log "
+        "has no words, of all tokens (filter all); null before it is counted"
+    )
+
+    class Meta:
+        model = Game
+        fields = [
+            "id", "title", "description", "corpus", "owner", "visibility", "game", "kind", "player", "options",
+            "filename", "state", "progress", "problem", "lines", "size", "has_targets", "has_predictions",
+            "fingerprint", "figure", "created",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_progress(self, row: Game) -> dict[str, Any] | None:
+        job = row.job
+        return None if job is None else {"done": job.done, "total": job.total, "error": job.error}
+
+    def get_figure(self, row: Game) -> dict[str, Any] | None:
+        found = row.headline
+        keep = keep_of("alphaemoji", row)
+        return {"name": found[0], "value": found[1], "filter": keep} if found else None
+
+
+class GameDetailSerializer(GameSerializer):
+    corpus_match = serializers.DictField(
+        source="report.corpus_match",
+        allow_null=True,
+        default=None,
+        help_text="of an uploaded log that is filed under a corpus: what was compared (tokens, texts, token lengths, "
+        "line lengths), its lines and those of the corpus (of), the corpus's lines that its first and last are, and "
+        "how many are cut into other tokens (recut)",
+    )
+
+    class Meta(GameSerializer.Meta):
+        fields = [*GameSerializer.Meta.fields, "corpus_match"]
+        read_only_fields = fields
 
 
 class LmcGameAbout(Body):
@@ -87,19 +128,14 @@ class NewLog(LmcGameAbout):
     )
 
 
-def seen(request: Request, key: str) -> Game:
-    return get_or_404(selectors.game_at(request.user, key))
+class GameView(ObjectView):
+    lookup_field = "key"
 
+    def rows_at(self, address: str) -> QuerySet[Game]:
+        return selectors.game_at(self.request.user, address)
 
-def steered(request: Request, key: str) -> Game:
-    game = seen(request, key)
-    if not permissions.can_steer(request.user, game):
-        raise PermissionDenied("this belongs to somebody else")
-    return game
-
-
-def shown(request: Request, key: str) -> dict[str, Any]:
-    return dict(GameDetailSerializer(seen(request, key)).data)
+    def may_change(self, game: Game) -> bool:
+        return permissions.can_steer(self.request.user, game)
 
 
 class GameFilter(Filters):
@@ -121,18 +157,20 @@ class GameList(ListView):
     def get(self, request: Request) -> Response:
         """The newest first: public ones and your own."""
         rows = selectors.listed_games(request.user).defer("report", "words", "corpus__packed")
-        return self.page(rows.order_by("-created", "-pk"), GameSerializer)
+        return self.page(rows.order_by("-created", "-pk"))
 
     @operation("Start a game", takes=NewGame, answers=GameDetailSerializer, status=202)
     def post(self, request: Request) -> Response:
         """Queued. Read the address in `Location` until `state` is done; lines that were played can be read before."""
         body: dict[str, Any] = self.body()
-        corpus = corpus_of(request, body.pop("corpus"))
-        words = "".join(f"{word}\n" for word in body.pop("words")).encode()
-        names = ("player", "title", "visibility", "player_options", "transcript")
-        player, title, visibility, told, transcript = (body.pop(name) for name in names)
-        wish = playing.Wish(player, GameOptions(**body), words, title, visibility, told, transcript)
-        return queued(request, playing.start_game(corpus, wish, actor=request.user))
+        corpus = corpus_of(request, body["corpus"])
+        words = "".join(f"{word}\n" for word in body["words"]).encode()
+        about = {
+            name: body[name] for name in ("player", "title", "visibility", "player_options", "transcript")
+        }
+        wish = playing.Wish(options=GameOptions.of(body), words=words, **about)
+        made = playing.start_game(corpus, wish, actor=request.user)
+        return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
 
 
 class LogList(ApiView):
@@ -148,7 +186,7 @@ class LogList(ApiView):
         corpus = corpus_of(request, slug) if slug else None
         stream = open_upload(upload, MAX_UPLOAD)
         made = playing.upload_log(stream, actor=request.user, filename=upload.name, corpus=corpus, **body)
-        return queued(request, made)
+        return self.answer(made, "api-lmc-game", made.key, wait=WAIT)
 
 
 class LmcPlayerSerializer(serializers.Serializer):
@@ -163,53 +201,39 @@ class Players(ListView):
     @operation("List players", answers=LmcPlayerSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Models, model programs and the built-in learner: whoever can play for you."""
-        return self.page(players_for(request.user, playing.programs()), LmcPlayerSerializer)
+        return self.page(playing.players_for(request.user))
 
 
-def queued(request: Request, game: Game) -> Response:
-    place = reverse("api-lmc-game", args=[game.key], request=request)
-    return Response(GameDetailSerializer(game).data, status=202, headers={"Location": place, **WAIT})
-
-
-class GameDetail(ApiView):
+class GameDetail(GameView):
     @operation("Read a game", answers=GameDetailSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Its options, its progress and its main figure."""
-        return Response(shown(request, key))
+        return self.read()
 
     @operation("Change a game's card", takes=LmcGameAbout, answers=GameDetailSerializer)
     def patch(self, request: Request, key: str) -> Response:
         """Title, visibility, description; never the log."""
-        game = steered(request, key)
-        body = self.body()
-        with locked(game):
-            playing.edit_game(game, actor=request.user, **body)
-        return Response(shown(request, game.key))
+        return self.change(playing.edit_game)
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:
         """With its log."""
-        playing.delete_game(steered(request, key), actor=request.user)
-        return Response(status=204)
+        return self.remove(playing.delete_game)
 
 
-class _Act(ApiView):
+class Cancel(GameView):
     token_scope = Scope.RUN
 
-    def act(self, request: Request, key: str, use_case: Any) -> Response:
-        use_case(steered(request, key), actor=request.user)
-        return Response(shown(request, key))
-
-
-class Cancel(_Act):
     @operation("Stop a game", answers=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Lines that were played are kept."""
-        return self.act(request, key, playing.cancel_game)
+        return self.act(playing.cancel_game)
 
 
-class Retry(_Act):
+class Retry(GameView):
+    token_scope = Scope.RUN
+
     @operation("Go on with a game", answers=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Behind the last line that was kept."""
-        return self.act(request, key, playing.retry_game)
+        return self.act(playing.retry_game)

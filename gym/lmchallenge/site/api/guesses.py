@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from rest_framework import serializers
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, get_or_404
-from gym.api.errors import ApiProblem
+from gym.api.base import get_or_404
 from gym.api.operations import operation
-from gym.api.permissions import TokenScope
 from gym.api.requests import Body
+from gym.jobs.api import WaitedForView
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Guess
 from gym.lmchallenge.site import guessing
@@ -40,29 +37,24 @@ class LmcGuessSerializer(serializers.Serializer):
     predictions = LmcPredictionSerializer(many=True, help_text="best first; empty until the state is done")
 
 
-def shown(request: Request, guess: Guess) -> Response:
-    """200 with the predictions, 202 while they are waited for, 422 when the model could not be used."""
-    state = guess.job.state if guess.job is not None else "cancelled"
-    if guess.predictions is not None:
+class GuessView(WaitedForView):
+    nothing = "not-guessed"
+
+    def shown(self, guess: Guess) -> Response:
         state = "done"
-    elif state not in {"queued", "running"}:
-        reason = guess.job.error if guess.job is not None and guess.job.error else "The job was cancelled."
-        raise ApiProblem(422, reason, "not-guessed")
-    data = {
-        "id": guess.pk,
-        "state": state,
-        "model": guess.model.slug,
-        "text": guess.text,
-        "predictions": [{"text": text, "score": score} for text, score in guess.predictions or []],
-    }
-    headers = {"Location": reverse("api-lmc-guess", args=[guess.pk], request=request)}
-    if state == "done":
-        return Response(data, headers=headers)
-    return Response(data, status=202, headers=headers | {"Retry-After": "1"})
+        if guess.predictions is None:
+            state = "cancelled" if guess.job is None or guess.job.state == "done" else guess.job.state
+        found = {
+            "id": guess.pk,
+            "state": state,
+            "model": guess.model.slug,
+            "text": guess.text,
+            "predictions": [{"text": text, "score": score} for text, score in guess.predictions or []],
+        }
+        return self.answer_or_wait(found, guess.job, "api-lmc-guess", guess.pk)
 
 
-class GuessList(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
+class GuessList(GuessView):
     token_scope = Scope.RUN
 
     @operation("Ask what follows", takes=LmcGuessBody, answers=LmcGuessSerializer, also=[202], waits=True)
@@ -72,14 +64,12 @@ class GuessList(ApiView):
         body = self.body()
         model = get_or_404(visible_models(request.user), slug=body["model"])
         guess = guessing.queue_guess(body["text"], model, actor=request.user)
-        return shown(request, guessing.wait_for(guess))
+        return self.shown(guessing.wait_for(guess))
 
 
-class GuessDetail(ApiView):
-    permission_classes = [IsAuthenticated, TokenScope]
-
+class GuessDetail(GuessView):
     @operation("Read what follows", answers=LmcGuessSerializer, also=[202, 422])
     def get(self, request: Request, pk: int) -> Response:
         """202 while it is waited for. For who asked, within an hour."""
         rows = Guess.objects.filter(owner=request.user).select_related("model", "job")
-        return shown(request, get_or_404(rows, pk=pk))
+        return self.shown(get_or_404(rows, pk=pk))

@@ -9,16 +9,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import AddressDecides, ApiView
+from gym.api.base import AddressDecides, ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
-from gym.lmchallenge.core.interpolation import Domain
 from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import comparing, counting, downloads
-from gym.lmchallenge.site.api.games import seen
-from gym.lmchallenge.site.compare_views import DEFAULTS, METRICS
+from gym.lmchallenge.site import counting, downloads, selectors
+from gym.lmchallenge.site.api.games import GameView
 
 OBJECT = {"type": "object"}
 MOST_LINES = 1_000
@@ -54,12 +52,12 @@ class LmcSavings(LmcPart):
 
 
 class LmcSearch(LmcFilter):
-    target = serializers.ChoiceField(METRICS, default="accuracy")
+    target = serializers.ChoiceField(counting.SEARCHED_METRICS, default=counting.DEFAULT_SEARCH["target"])
     alpha = serializers.CharField(
-        default=DEFAULTS["alpha"], max_length=60, help_text="from:to:number, or a value"
+        default=counting.DEFAULT_SEARCH["alpha"], max_length=60, help_text="from:to:number, or a value"
     )
     oov_penalty = serializers.CharField(
-        default=DEFAULTS["oov_penalty"], max_length=60, help_text="from:to:number, or a value"
+        default=counting.DEFAULT_SEARCH["oov_penalty"], max_length=60, help_text="from:to:number, or a value"
     )
 
 
@@ -67,17 +65,17 @@ class LmcGames(LmcFilter):
     games = serializers.CharField(
         max_length=200, help_text="two to six ids, commas between; the first is the baseline"
     )
-    cluster = serializers.ChoiceField(list(comparing.CLUSTERS), default="auto")
+    cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
 
 
 def counted(request: Request, key: str) -> Game:
-    game = seen(request, key)
+    game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
         raise Http404
     return game
 
 
-class GameLog(ApiView):
+class GameLog(GameView):
     content_negotiation_class = AddressDecides
 
     @operation(
@@ -93,7 +91,7 @@ class GameLog(ApiView):
     def get(self, request: Request, key: str, form: str) -> Any:
         """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions),
         each also with .gz; statistics.json, statistics.csv or users.csv (tokens of `filter`); transcript.txt."""
-        response = downloads.response_of(seen(request, key), form, self.query["filter"])
+        response = downloads.response_of(self.get_object(), form, self.query["filter"])
         if response is None:
             raise Http404
         return response
@@ -136,9 +134,7 @@ class Search(ApiView):
         if game.game != "ic":
             raise Http404
         keep, target = counting.keep_of(self.query["filter"], game), self.query["target"]
-        found = counting.searched(
-            game, keep, Domain.parse(self.query["alpha"]), Domain.parse(self.query["oov_penalty"]), target
-        )
+        found = counting.searched(game, {**self.query, "filter": keep})
         held = counting.statistics_of(game, keep)["more"].get("cross_validated")
         best = counting.best_of(found)
         return Response(
@@ -152,6 +148,16 @@ class Compare(ApiView):
         """Each against the first, second less first: interval and p by resampling users or lines, and McNemar's test of
         the tokens that only one got right. 400 when the texts differ."""
         keys = [key for key in dict.fromkeys(self.query["games"].split(",")) if key]
-        games = [counted(request, key) for key in keys[: comparing.MOST + 1]]
-        rows = comparing.compare_games(games, self.query["filter"], self.query["cluster"])
-        return Response(comparing.as_dict(games[0], self.query["filter"], rows))
+        games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
+        rows = counting.compare_games(games, self.query["filter"], self.query["cluster"])
+        return Response(
+            {
+                "first": games[0].key,
+                "filter": counting.keep_of(self.query["filter"], *games),
+                "texts_compared": "words" if all(game.has_targets for game in games) else "lengths",
+                "text_fingerprint": games[0].fingerprint,
+                "comparisons": [
+                    {"id": row.game.key, "title": row.game.title, **row.found.as_dict()} for row in rows
+                ],
+            }
+        )

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
-from gym.api.base import AddressDecides, ApiView, ListView, get_or_404, locked
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
-from gym.downloads import download
 from gym.propara.core.errors import ProParaError
-from gym.propara.core.submission_files import MAX_BYTES
+from gym.propara.core.uploads import MAX_BYTES
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
-from gym.propara.site.api.serializers import AnswerSetSerializer, AnswerSetVersionSerializer
-from gym.propara.site.views import TYPES, download_of, problems_of
+from gym.propara.site.views import problems_of, version_file
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 
@@ -37,6 +34,54 @@ def _unreadable(error: ProParaError) -> ApiProblem:
     return ApiProblem(
         400, detail, "unreadable", [FieldError(one["where"], one["message"], one["hint"]) for one in found]
     )
+
+
+class AnswerSetVersionSerializer(serializers.ModelSerializer):
+    n_processes = serializers.IntegerField(read_only=True)
+    process_ids = serializers.ListField(child=serializers.IntegerField())
+    events = serializers.DictField(child=serializers.IntegerField(), help_text="steps by action")
+    notices = serializers.ListField(child=serializers.CharField(), help_text="what is odd, but accepted")
+
+    class Meta:
+        model = AnswerSetVersion
+        fields = [
+            "number",
+            "note",
+            "sha256",
+            "sentences_sha256",
+            "n_processes",
+            "n_participants",
+            "n_steps",
+            "process_ids",
+            "events",
+            "notices",
+            "created",
+        ]
+        read_only_fields = fields
+
+
+class AnswerSetSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+    versions = serializers.SerializerMethodField(help_text="numbers, the newest first")
+
+    class Meta:
+        model = AnswerSet
+        fields = [
+            "slug",
+            "title",
+            "owner",
+            "visibility",
+            "description",
+            "licence",
+            "reference",
+            "versions",
+            "created",
+            "updated",
+        ]
+        read_only_fields = fields
+
+    def get_versions(self, row: AnswerSet) -> list[int]:
+        return [version.number for version in row.versions.all()]
 
 
 class AnswerSetAbout(Body):
@@ -67,19 +112,12 @@ def files_of(body: dict[str, Any]) -> tuple[bytes, bytes]:
     return first, second
 
 
-def set_of(request: Request, slug: str) -> AnswerSet:
-    return get_or_404(selectors.visible_to(request.user).prefetch_related("versions"), slug=slug)
+class SetView(ObjectView):
+    def rows_at(self, address: str) -> QuerySet[AnswerSet]:
+        return selectors.visible_to(self.request.user).filter(slug=address).prefetch_related("versions")
 
-
-def editable(request: Request, slug: str) -> AnswerSet:
-    answer_set = set_of(request, slug)
-    if not permissions.can_edit(request.user, answer_set):
-        raise PermissionDenied("this belongs to somebody else")
-    return answer_set
-
-
-def shown(request: Request, slug: str) -> dict[str, Any]:
-    return dict(AnswerSetSerializer(set_of(request, slug)).data)
+    def may_change(self, answer_set: AnswerSet) -> bool:
+        return permissions.can_edit(self.request.user, answer_set)
 
 
 def version_of(request: Request, slug: str, number: int) -> AnswerSetVersion:
@@ -93,67 +131,60 @@ class SetList(ListView):
     def get(self, request: Request) -> Response:
         """Processes with their answers: public ones and your own."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
-        return self.page(rows, AnswerSetSerializer)
+        return self.page(rows)
 
     @operation("Make an answer set", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201)
     def post(self, request: Request) -> Response:
         """The files become version 1. All that is wrong with them is said at once."""
         body = self.body()
         made = services.create_answer_set(*files_of(body), actor=request.user, **body)
-        place = reverse("api-propara-set", args=[made.slug], request=request)
-        return Response(AnswerSetSerializer(made).data, status=201, headers={"Location": place})
+        return self.answer(made, "api-propara-set", made.slug)
 
 
-class SetDetail(ApiView):
+class SetDetail(SetView):
     @operation("Read an answer set", answers=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """What it says about itself, and its versions."""
-        return Response(shown(request, slug))
+        return self.read()
 
     @operation("Change an answer set", takes=AnswerSetAbout, answers=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, description, licence, reference. Answers change by a new version."""
-        answer_set = editable(request, slug)
-        body = self.body()
-        with locked(answer_set):
-            services.edit_answer_set(answer_set, actor=request.user, **body)
-        return Response(shown(request, answer_set.slug))
+        return self.change(services.edit_answer_set)
 
     @operation("Delete an answer set", status=204)
     def delete(self, request: Request, slug: str) -> Response:
         """With its versions and your submissions; not while other people's rest on it."""
-        services.delete_answer_set(editable(request, slug), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_answer_set)
 
 
-class VersionList(ListView):
+class VersionList(SetView, ListView):
     parser_classes = [MultiPartParser]
 
     @operation("List versions of an answer set", answers=AnswerSetVersionSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """The newest first."""
-        rows = set_of(request, slug).versions.defer("answers", "sentences").order_by("-number")
-        return self.page(rows, AnswerSetVersionSerializer)
+        rows = self.get_object().versions.defer("answers", "sentences").order_by("-number")
+        return self.page(rows)
 
     @operation(
         "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
     )
     def post(self, request: Request, slug: str) -> Response:
         """Submissions stay with the version they were scored against."""
-        answer_set = editable(request, slug)
+        answer_set = self.changeable()
         body = self.body()
         made = services.add_version(
             answer_set, *files_of(body), actor=request.user, note=body.get("note", "")
         )
-        place = reverse("api-propara-version", args=[slug, made.number], request=request)
-        return Response(AnswerSetVersionSerializer(made).data, status=201, headers={"Location": place})
+        return self.answer(made, "api-propara-version", slug, made.number)
 
 
 class VersionDetail(ApiView):
     @operation("Read a version", answers=AnswerSetVersionSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Its hashes, counts and processes; the files are at `files/`."""
-        return Response(AnswerSetVersionSerializer(version_of(request, slug, number)).data)
+        return self.answer(version_of(request, slug, number))
 
 
 class VersionFile(ApiView):
@@ -170,7 +201,4 @@ class VersionFile(ApiView):
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:
         """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
         process with the JSON schema of the answer)."""
-        content = download_of(version_of(request, slug, number), form)
-        if content is None:
-            raise Http404
-        return download(content, f"{slug}-v{number}-{form}", TYPES[form.rpartition(".")[2]])
+        return version_file(version_of(request, slug, number), form)

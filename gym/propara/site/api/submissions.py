@@ -1,12 +1,13 @@
-"""Submissions in the REST API: score a file in one call, read why, compare."""
+"""Submissions in the REST API: score a file in one call, read why (report, processes, files), compare."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import django_filters
-from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.db.models import QuerySet
+from django.http import HttpResponse
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import IsAuthenticated
@@ -15,24 +16,21 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import ApiView, ListView, get_or_404, locked
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, renderers
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WholeNumberFilter
-from gym.api.operations import operation
+from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
+from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Query
-from gym.propara.core.answer_files import read_answers
-from gym.propara.core.report import evaluate
-from gym.propara.core.stored_report import digest
-from gym.propara.core.submission_files import MAX_BYTES, take_in
+from gym.propara.core.report import digest, evaluate
+from gym.propara.core.uploads import MAX_BYTES, read_answers, take_in
 from gym.propara.models import AnswerSetVersion, Submission
-from gym.propara.site import generation, permissions, selectors, services
-from gym.propara.site.api.serializers import (
-    ProParaSubmissionSerializer,
-    process_detail,
-)
+from gym.propara.site import exports, generation, permissions, selectors, services
 from gym.propara.site.api.sets import FORM
-from gym.propara.site.compare import compare_submissions
+from gym.propara.site.presenters import compare_submissions
+from gym.propara.site.submission_views import process_of, scored
+from gym.propara.site.views import version_of
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
@@ -40,7 +38,76 @@ from models_registry.selectors import visible_to as visible_models
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
 """Processes of one answer; all about one process of a kept submission is at its own address."""
-WAIT = {"Retry-After": "5"}
+WAIT = 5
+
+
+class ProParaSubmissionSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="key")
+    answer_set = serializers.CharField(source="version.answer_set.slug")
+    version = serializers.IntegerField(source="version.number")
+    owner = serializers.CharField(source="owner.username", allow_null=True)
+    model = serializers.CharField(source="model.slug", allow_null=True, help_text="that generated it")
+    link = serializers.CharField(help_text="to the system, or empty")
+    repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
+    reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
+    corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
+    progress = serializers.SerializerMethodField(help_text="of what is being generated")
+
+    class Meta:
+        model = Submission
+        fields = [
+            "id",
+            "answer_set",
+            "version",
+            "system",
+            "description",
+            "paper",
+            "link",
+            "owner",
+            "visibility",
+            "state",
+            "source",
+            "model",
+            "kind",
+            "filename",
+            "file_sha256",
+            "repairs",
+            "agreed_at",
+            "n_samples",
+            "evaluator",
+            "scored_at",
+            "reference",
+            "corrected",
+            "progress",
+            "created",
+        ]
+        read_only_fields = fields
+
+    def get_corrected(self, row: Submission) -> dict[str, Any] | None:
+        return row.report.get("corrected")
+
+    def get_progress(self, row: Submission) -> dict[str, Any] | None:
+        job = row.job
+        if job is None or row.state != Submission.State.GENERATING:
+            return None
+        return {"state": job.state, "done": job.done, "total": job.total, "error": job.error}
+
+
+class ProParaProcessSerializer(serializers.Serializer):
+    """One line of a report."""
+
+    id = serializers.IntegerField()
+    f1 = serializers.FloatField(allow_null=True)
+    scores = serializers.DictField(
+        allow_null=True, child=serializers.ListField(), help_text="question: [precision, recall]"
+    )
+    corrected = serializers.DictField(
+        child=serializers.ListField(), help_text="question: [precision, recall]"
+    )
+    corrected_f1 = serializers.FloatField()
+    error = serializers.CharField(allow_blank=True)
+    mistakes = serializers.DictField(child=serializers.IntegerField())
+    warnings = serializers.IntegerField()
 
 
 class ProParaAbout(Body):
@@ -85,35 +152,17 @@ class ProParaGeneration(ProParaTarget):
 
 
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
-    rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
-    if "version" in body:
-        return get_or_404(rows, number=body["version"])
-    version = rows.order_by("-number").first()
-    if version is None:
-        raise Http404
-    return version
+    return version_of(request, body["answer_set"], body.get("version", 0))
 
 
-def seen(request: Request, key: str) -> Submission:
-    return get_or_404(selectors.submission_at(request.user, key))
+class SubmissionView(ObjectView):
+    lookup_field = "key"
 
+    def rows_at(self, address: str) -> QuerySet[Submission]:
+        return selectors.submission_at(self.request.user, address)
 
-def steered(request: Request, key: str) -> Submission:
-    submission = seen(request, key)
-    if not permissions.can_steer(request.user, submission):
-        raise PermissionDenied("this belongs to somebody else")
-    return submission
-
-
-def shown(request: Request, key: str) -> dict[str, Any]:
-    return dict(ProParaSubmissionSerializer(seen(request, key)).data)
-
-
-def scored(request: Request, key: str) -> Submission:
-    submission = seen(request, key)
-    if not submission.is_scored:
-        raise Http404
-    return submission
+    def may_change(self, submission: Submission) -> bool:
+        return permissions.can_steer(self.request.user, submission)
 
 
 class SubmissionFilter(Filters):
@@ -136,7 +185,7 @@ class SubmissionList(ListView):
     def get(self, request: Request) -> Response:
         """Newest first: public ones, and all of yours."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
-        return self.page(rows, ProParaSubmissionSerializer)
+        return self.page(rows)
 
     @operation(
         "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
@@ -148,15 +197,14 @@ class SubmissionList(ListView):
         version = target(request, body)
         file = body["file"]
         about = services.About(
-            body.get("system") or file.name.rpartition(".")[0][:200] or file.name[:200],
+            body.get("system") or services.system_of(file.name),
             **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
         made = services.submit(
             version, data, file.name, about, actor=request.user, agreed=body["agree_to_repairs"]
         )
-        place = reverse("api-propara-submission", args=[made.key], request=request)
-        return Response(ProParaSubmissionSerializer(made).data, status=201, headers={"Location": place})
+        return self.answer(made, "api-propara-submission", made.key)
 
 
 class Evaluate(ApiView):
@@ -177,10 +225,10 @@ class Evaluate(ApiView):
         return Response(
             {
                 "kind": intake.kind,
-                "repairs": [one.as_dict() for one in intake.repairs],
+                "repairs": [one._asdict() for one in intake.repairs],
                 "scored": agreed,
                 "report": digest(report) if report else None,
-                "processes": [process_detail(one) for one in told],
+                "processes": [one.details() for one in told],
             }
         )
 
@@ -209,68 +257,56 @@ class Generate(ApiView):
         body = self.body()
         version = target(request, body)
         model = get_or_404(visible_models(request.user), slug=body["model"])
-        about = services.About(f"{model.name} (by surprisal)"[:200], visibility=body["visibility"])
+        about = generation.about_generated(model, body["visibility"])
         made = generation.queue_generation(version, model, about, actor=request.user)
-        place = reverse("api-propara-submission", args=[made.key], request=request)
-        return Response(
-            ProParaSubmissionSerializer(made).data, status=202, headers={"Location": place, **WAIT}
-        )
+        return self.answer(made, "api-propara-submission", made.key, wait=WAIT)
 
 
-class SubmissionDetail(ApiView):
+class SubmissionDetail(SubmissionView):
     @operation("Read a submission", answers=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Its scores, or what it waits for."""
-        return Response(shown(request, key))
+        return self.read()
 
     @operation("Change a submission's card", takes=ProParaAbout, answers=ProParaSubmissionSerializer)
     def patch(self, request: Request, key: str) -> Response:
         """System, visibility, description, paper, link; never the file."""
-        row = steered(request, key)
-        body = self.body()
-        names = ("system", "description", "paper", "link", "visibility")
-        with locked(row):
-            about = services.About(**({name: getattr(row, name) for name in names} | body))
-            services.edit_submission(row, about, actor=request.user)
-        return Response(shown(request, row.key))
+        return self.change(_edit)
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
         """With its file and scores."""
-        services.delete_submission(steered(request, key), actor=request.user)
-        return Response(status=204)
+        return self.remove(services.delete_submission)
 
 
-class _Act(ApiView):
-    def act(self, request: Request, key: str, use_case: Any) -> Response:
-        row = steered(request, key)
-        use_case(row, actor=request.user)
-        return Response(shown(request, key))
+def _edit(submission: Submission, *, actor: Any, **given: str) -> None:
+    about = {field.name: getattr(submission, field.name) for field in fields(services.About)}
+    services.edit_submission(submission, services.About(**about | given), actor=actor)
 
 
-class Agree(_Act):
+class Agree(SubmissionView):
     @operation("Agree to repairs", answers=ProParaSubmissionSerializer)
     def post(self, request: Request, key: str) -> Response:
         """Score the file as repaired. 400 when it does not wait for this."""
-        return self.act(request, key, services.agree)
+        return self.act(services.agree)
 
 
-class Cancel(_Act):
+class Cancel(SubmissionView):
     token_scope = Scope.RUN
 
     @operation("Stop a generation", answers=ProParaSubmissionSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """Processes that were answered are kept."""
-        return self.act(request, key, generation.cancel_generation)
+        return self.act(generation.cancel_generation)
 
 
-class Retry(_Act):
+class Retry(SubmissionView):
     token_scope = Scope.RUN
 
     @operation("Go on with a generation", answers=ProParaSubmissionSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
         """From the first process that was not answered."""
-        return self.act(request, key, generation.retry_generation)
+        return self.act(generation.retry_generation)
 
 
 class ProParaPair(Query):
@@ -301,5 +337,67 @@ class Rescore(ApiView):
     def post(self, request: Request) -> Response:
         """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff."""
         job = services.queue_rescore(actor=request.user)
-        headers = WAIT | ({"Location": reverse("api-job", args=[job.pk], request=request)} if job else {})
+        headers = {"Retry-After": str(WAIT)}
+        if job:
+            headers["Location"] = reverse("api-job", args=[job.pk], request=request)
         return Response({"submissions": job.total if job else 0}, status=202, headers=headers)
+
+
+# --- what is kept of a submission ---
+
+
+class Report(ApiView):
+    @operation("Read a report", answers=OBJECT)
+    def get(self, request: Request, key: str) -> Response:
+        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples, history, provenance."""
+        return Response(exports.full_report(scored(request, key)))
+
+
+class ProParaTable(Query):
+    format = serializers.ChoiceField(
+        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
+    )
+
+
+class Processes(ListView):
+    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
+
+    @operation(
+        "List scores by process",
+        query=ProParaTable,
+        answers=ProParaProcessSerializer,
+        many=True,
+        media={CSV: TEXT, NDJSON: TEXT},
+    )
+    def get(self, request: Request, key: str) -> Response:
+        """In the order of the answers; CSV and NDJSON in one piece."""
+        submission = scored(request, key)
+        if is_table(request):
+            return Response(Table(*exports.process_table(submission)))
+        return self.page(submission.report["processes"], lambda rows: rows)
+
+
+class Process(ApiView):
+    @operation("Read one process", answers=OBJECT)
+    def get(self, request: Request, key: str, process_id: int) -> Response:
+        """Both grids, both summaries, each pair with its parts and the reason, what is missed and spurious."""
+        return Response(process_of(scored(request, key), process_id).details())
+
+
+class SubmissionFile(SubmissionView):
+    content_negotiation_class = AddressDecides
+
+    @operation(
+        "Download a file of a submission",
+        answers=OBJECT,
+        media={
+            "text/plain": TEXT,
+            "text/tab-separated-values": TEXT,
+            "text/csv": TEXT,
+            "application/octet-stream": BINARY,
+        },
+    )
+    def get(self, request: Request, key: str, form: str) -> HttpResponse:
+        """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
+        metrics.json and diagnostics.txt."""
+        return exports.response_of(self.get_object(), form)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.propara.site.api import reading, sets, submissions
+from gym.propara.site.api import sets, submissions
 from gym.propara.site.views import ROOM
 from gym.sharing.api import people_api
 
@@ -24,8 +24,8 @@ urlpatterns = [
     path(f"{_ONE}agree/", submissions.Agree.as_view(), name="api-propara-agree"),
     path(f"{_ONE}cancel/", submissions.Cancel.as_view(), name="api-propara-cancel"),
     path(f"{_ONE}retry/", submissions.Retry.as_view(), name="api-propara-retry"),
-    path(f"{_ONE}report/", reading.Report.as_view(), name="api-propara-report"),
-    path(f"{_ONE}processes/", reading.Processes.as_view(), name="api-propara-processes"),
-    path(f"{_ONE}processes/<int:process_id>/", reading.Process.as_view(), name="api-propara-process"),
-    path(f"{_ONE}files/<str:form>/", reading.SubmissionFile.as_view(), name="api-propara-file"),
+    path(f"{_ONE}report/", submissions.Report.as_view(), name="api-propara-report"),
+    path(f"{_ONE}processes/", submissions.Processes.as_view(), name="api-propara-processes"),
+    path(f"{_ONE}processes/<int:process_id>/", submissions.Process.as_view(), name="api-propara-process"),
+    path(f"{_ONE}files/<str:form>/", submissions.SubmissionFile.as_view(), name="api-propara-file"),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gym.lib.problems import Report
 from gym.lib.text import decode
-from gym.runs.core.uploaded import evaluated, lmzoo, long_tables, outcome_tables
+from gym.runs.core.uploaded import evaluated, table_files
 from gym.runs.core.uploaded.contents import KINDS, MAX_BYTES, MAX_PARTS, UNITS, Uploaded
 from gym.runs.core.uploaded.table import header_of, roles_of
 
@@ -23,13 +23,13 @@ def read_results(
     if kind == "evaluated":
         uploaded = evaluated.read_evaluated(text, factor, report)
     elif kind == "regions":
-        uploaded = long_tables.read_regions(text, factor, report)
+        uploaded = table_files.read_regions(text, factor, report)
     elif kind == "tokens":
-        uploaded = long_tables.read_tokens(text, factor, report)
+        uploaded = table_files.read_tokens(text, factor, report)
     elif kind == "lmzoo":
-        uploaded = lmzoo.read_lmzoo(text, spec, factor, report)
+        uploaded = table_files.read_lmzoo(text, spec, factor, report)
     else:
-        uploaded = outcome_tables.read_outcomes(text, report)
+        uploaded = table_files.read_outcomes(text, report)
     if len(uploaded.parts) > MAX_PARTS:
         message = f"{len(uploaded.parts):,} pairs of model and suite; at most {MAX_PARTS:,} are read"
         report.problem("file", message, "Split the file.")
@@ -43,10 +43,10 @@ def _kind_of(text: str, report: Report) -> str:
         return "evaluated"
     header = header_of(text, report)
     for kind, roles, needed in (
-        ("lmzoo", lmzoo.ROLES, set(lmzoo.ROLES)),
-        ("tokens", long_tables.TOKEN_ROLES, {"item", "condition", "token", "bits"}),
-        ("regions", long_tables.REGION_ROLES, {"item", "condition", "region", "bits"}),
-        ("outcomes", outcome_tables.ROLES, {"item", "correct"}),
+        ("lmzoo", table_files.LMZOO_ROLES, set(table_files.LMZOO_ROLES)),
+        ("tokens", table_files.TOKEN_ROLES, {"item", "condition", "token", "bits"}),
+        ("regions", table_files.REGION_ROLES, {"item", "condition", "region", "bits"}),
+        ("outcomes", table_files.OUTCOME_ROLES, {"item", "correct"}),
     ):
         if needed <= set(roles_of(header, roles)):
             return kind

@@ -13,7 +13,7 @@ from gym.runs.core.compute import RunResult, metric_of
 from gym.runs.core.provenance import provenance
 from gym.runs.pages.forms import BOS, METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
-from gym.runs.work.foreground import run_document
+from gym.runs.work.scoring import run_document
 from gym.runs.work.services import NOTHING_NEEDED
 from gym.site_command import SiteCommand
 from models_registry.backends import Backend, BackendError

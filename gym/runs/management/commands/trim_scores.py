@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from gym.runs.work.cache_budget import trim
+from gym.runs.work.cache import trim
 from gym.site_command import SiteCommand
 
 

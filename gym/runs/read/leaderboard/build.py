@@ -1,39 +1,34 @@
-"""Models x suites from stored aggregates: no outcome is read, and the number of queries does not depend on sizes."""
+"""Models x suites from stored aggregates: no outcome is read, and the number of queries does not depend on sizes.
+Rows are joined (seeds), told apart and put in order; small tables are cut from the whole."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
 
-from gym.lib.stats import weighted_mean
+from gym.accounts.models import AnyUser
+from gym.lib.stats import spread, weighted_mean
 from gym.lib.stats.intervals import Interval
 from gym.runs.core.missing_rates import MissingRate
-from gym.runs.core.rules import Rule
+from gym.runs.core.rules import RULE_COUNTS, Rule
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import departures
-from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
-from gym.runs.read.leaderboard.options import Options
-from gym.runs.read.leaderboard.rows import column_keys, group_of, grouped, in_order, labelled
+from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Options, Row
 from models_registry.models import RegisteredModel
-from models_registry.names import tell_apart
+from models_registry.names import GROUP, tell_apart, told_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from gym.accounts.models import User
 
 MAX_TAGS = 12
 
 
 def leaderboard(
-    user: User | AnonymousUser,
+    user: AnyUser,
     options: Options,
     revisions: Sequence[SuiteRevision] | None = None,
 ) -> Board:
@@ -99,11 +94,8 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
     return not options.tag or options.tag in tags
 
 
-_FIELDS = (
-    "run__key", "n", "passed", "judged", "ties", "too_close", "not_evaluable", "rate", "low", "high", "chance",
-    "chance_p", "run__source",
-)  # fmt: skip
-_RATE = _FIELDS.index("rate")
+_FIELDS = (*RULE_COUNTS, "run__key", "run__source")
+_RATE, _KEY = _FIELDS.index("rate"), _FIELDS.index("run__key")
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
 )
@@ -113,7 +105,7 @@ _OTHER_POLICY = Case(
 def _scores(
     revisions: Sequence[SuiteRevision], models: dict[int, RegisteredModel], options: Options
 ) -> tuple[dict[tuple[int, int], Cell], dict[tuple[int, int], MissingRate]]:
-    """(revision, model) -> the run that counts (evaluations.policies), if it has a rate under the rule; and the gaps
+    """(revision, model) -> the run that counts (gym.runs.policies), if it has a rate under the rule; and the gaps
     where it has none."""
     by_pk = {row.pk: row for row in revisions}
     rows = RunScore.objects.filter(
@@ -154,7 +146,7 @@ def _lacking(
     """Of runs without a rate: how many of the suite's predictions they hold. Asks nothing where there are none."""
     if not rows:
         return {}
-    results = PredictionResult.objects.filter(run__key__in=[row[0] for row in rows.values()])
+    results = PredictionResult.objects.filter(run__key__in=[row[_KEY] for row in rows.values()])
     held = Counter(results.values_list("run__key", flat=True))
     expected = Counter(
         Prediction.objects.filter(revision__in={revision for revision, _ in rows}).values_list(
@@ -163,8 +155,8 @@ def _lacking(
     )
     return {
         (revision, model): MissingRate(
-            models[model].slug, "", "", options.rule, row[0], row[-2] == SuiteRun.Source.UPLOADED,
-            held[row[0]], expected[revision],
+            models[model].slug, "", "", options.rule, row[_KEY], row[-2] == SuiteRun.Source.UPLOADED,
+            held[row[_KEY]], expected[revision],
         )
         for (revision, model), row in rows.items()
     }  # fmt: skip
@@ -244,7 +236,7 @@ def mean_over(pairs: Sequence[tuple[Column, Cell | None]]) -> Mean | None:
     known = [(column.weight, cell) for column, cell in counting if cell is not None]
     mean = weighted_mean(
         [cell.rate for _, cell in known],
-        [Interval(cell.low, cell.high) for _, cell in known],
+        [Interval(cell.ci_low, cell.ci_high) for _, cell in known],
         [weight for weight, _ in known],
     )
     if mean is None:
@@ -259,3 +251,179 @@ def _unknown(
     suites, slugs = {row.suite.slug for row in revisions}, {model.slug for model in models}
     wrong = [name for name in (*options.suites, *options.weights) if name not in suites]
     return tuple(dict.fromkeys([*wrong, *(name for name in options.models if name not in slugs)]))
+
+
+def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
+    """The suite's slug; with the revision where several revisions of one suite are beside each other: "name r2"."""
+    often = Counter(row.suite.slug for row in revisions)
+    return [
+        row.suite.slug if often[row.suite.slug] == 1 else f"{row.suite.slug} r{row.number}"
+        for row in revisions
+    ]
+
+
+def labelled(rows: Sequence[Row]) -> list[Row]:
+    labels = told_apart([(row.name, row.model.slug) for row in rows])
+    return [replace(row, label=label) for row, label in zip(rows, labels, strict=True)]
+
+
+# --- seeds and checkpoints ------------------------------------------------------------------------------------------
+def tagged(model: RegisteredModel, prefix: str) -> str:
+    """What follows the prefix in the model's first tag that has it."""
+    tags = (str(tag) for tag in model.tags)
+    return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
+
+
+def group_of(model: RegisteredModel) -> tuple[int, str] | None:
+    """Owner and name: what somebody else calls the same is another model."""
+    name = tagged(model, GROUP)
+    return (model.owner_id, name) if name else None
+
+
+def grouped(rows: Sequence[Row]) -> list[Row]:
+    """Rows of the same group become one: means over seeds with their spread, as the ACL 2020 paper counts. A model that
+    is alone in its group stays as it is."""
+    groups: dict[tuple[int, str] | None, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(group_of(row.model), []).append(row)
+    single = groups.pop(None, []) + [members[0] for members in groups.values() if len(members) == 1]
+    merged = [_merged(group[1], members) for group, members in groups.items() if group and len(members) > 1]
+    return single + merged
+
+
+def _merged(name: str, rows: Sequence[Row]) -> Row:
+    return Row(
+        name,
+        tuple(row.model for row in rows),
+        tuple(_merged_cell(cells) for cells in zip(*(row.cells for row in rows), strict=True)),
+        _merged_mean([row.score for row in rows]),
+        tuple(_merged_mean(means) for means in zip(*(row.tags for row in rows), strict=True)),
+        tuple(gap for row in rows for gap in row.gaps),
+    )
+
+
+def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
+    known = [cell for cell in cells if cell is not None]
+    over = spread([cell.rate for cell in known])
+    if over is None:
+        return None
+    sums = {
+        name: sum(getattr(cell, name) for cell in known)
+        for name in RULE_COUNTS
+        if name.startswith("n_") and name != "n_items"
+    }
+    policies = dict.fromkeys(cell.policy for cell in known if cell.policy)
+    return replace(
+        known[0],
+        **sums,
+        rate=over.mean,
+        ci_low=over.least,
+        ci_high=over.greatest,
+        p_above_chance_uncorrected=None,
+        uploaded=any(cell.uploaded for cell in known),
+        spread=over,
+        policy="; ".join(policies),
+        whitespace="; ".join(dict.fromkeys(cell.whitespace for cell in known)),
+    )
+
+
+def _merged_mean(means: Sequence[Mean | None]) -> Mean | None:
+    known = [mean for mean in means if mean is not None]
+    over = spread([mean.rate for mean in known])
+    if over is None:
+        return None
+    return Mean(over.mean, over.least, over.greatest, min(mean.n for mean in known), known[0].of, over)
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+def in_order(rows: Sequence[Row], columns: Sequence[Column], tags: Sequence[str], sort: str) -> list[Row]:
+    """By `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: greatest first. A slug alone
+    means the suite's newest revision here."""
+    key, down = sort.removeprefix("-"), sort.startswith("-")
+    kind, _, name = key.partition(":")
+    newest = sorted(enumerate(columns), key=lambda pair: pair[1].revision.number)
+    places = {column.suite.slug: k for k, column in newest} | {c.key: k for k, c in enumerate(columns)}
+    place = {"suite": places, "tag": {tag: k for k, tag in enumerate(tags)}}.get(kind, {}).get(name)
+
+    def value(row: Row) -> float | None:
+        if key == "parameters":
+            return float(row.model.parameters) if row.model.parameters else None
+        if key == "missing":
+            return float(row.missing)
+        if place is not None:
+            seen = row.cells[place] if kind == "suite" else row.tags[place]
+            return seen.rate if seen else None
+        return row.score.rate if row.score else None
+
+    by_name = sorted(rows, key=lambda row: row.name.lower(), reverse=down and key == "name")
+    if key == "name":
+        return by_name
+    known = [(number, row) for row in by_name if (number := value(row)) is not None]
+    known.sort(key=lambda pair: -pair[0] if down else pair[0])
+    return [row for _, row in known] + [row for row in by_name if value(row) is None]
+
+
+@dataclass(frozen=True)
+class HomeTable:
+    """Suites x models, cut to a page's size; `n_suites` and `n_models` say how many there are."""
+
+    columns: tuple[Column, ...]
+    models: tuple[Row, ...]
+    n_suites: int
+    n_models: int
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.columns) < self.n_suites or len(self.models) < self.n_models
+
+    @property
+    def other_policies(self) -> bool:
+        """Is any cell not of the default policy?"""
+        return any(cell is not None and cell.policy for _, cells in self.rows() for cell in cells)
+
+    def rows(self) -> list[tuple[Column, list[Cell | None]]]:
+        return [(column, [row.cells[k] for row in self.models]) for k, column in enumerate(self.columns)]
+
+
+def home_table(user: AnyUser, rule: Rule, *, most_suites: int, most_models: int) -> HomeTable:
+    """The suites changed last, and the models that ran on most of those."""
+    judged = Prediction.objects.filter(revision=OuterRef("pk"))
+    frozen = SuiteRevision.objects.filter(Exists(judged), suite=OuterRef("pk"), state="frozen")
+    suites = listed_for(user).filter(Exists(frozen))
+    newest = list(suites.order_by("-updated", "-pk")[:most_suites])
+    board = _board(user, rule, newest)
+    often = sorted(board.rows, key=lambda row: (row.missing, row.name.lower()))[:most_models]
+    return HomeTable(
+        board.columns,
+        tuple(sorted(often, key=lambda row: row.name.lower())),
+        suites.count() if len(newest) == most_suites else len(board.columns),
+        len(board.rows),
+    )
+
+
+@dataclass(frozen=True)
+class FieldScores:
+    """How the models that have run a suite fare: the best one's cell, the mean of their rates, how many they are."""
+
+    best: Cell
+    model: RegisteredModel
+    mean: float
+    n: int
+
+
+def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int, FieldScores]:
+    """By suite id, over the newest frozen revision; suites without a finished run are missing."""
+    board = _board(user, rule, suites)
+    found = {}
+    for k, column in enumerate(board.columns):
+        cells = [(cell, row.model) for row in board.rows if (cell := row.cells[k])]
+        if cells:
+            best, model = max(cells, key=lambda pair: pair[0].rate)
+            mean = sum(cell.rate for cell, _ in cells) / len(cells)
+            found[column.revision.suite_id] = FieldScores(best, model, mean, len(cells))
+    return found
+
+
+def _board(user: AnyUser, rule: Rule, suites: Sequence[Suite]) -> Board:
+    """The leaderboard of these suites, which the user may see."""
+    return leaderboard(user, Options(rule=rule), newest_revisions(suites))

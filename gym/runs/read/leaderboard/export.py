@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from gym.lib.paper_tables import Table
 from gym.lib.stats import Spread
-from gym.runs.core.missing_rates import by_model, in_words, some
-from gym.runs.core.rules import rule_json
+from gym.runs.core.missing_rates import MissingRate, by_model, in_words, some
+from gym.runs.core.rules import RULE_COUNTS, rule_json
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 from gym.runs.read.presenters import MASKED_WORDS
 
 LONG_HEADER = (
-    "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", "n_items",
-    "passed", "judged", "rate", "ci_low_95", "ci_high_95", "chance", "p_above_chance_uncorrected", "p_holm", "ties",
-    "too_close", "not_evaluable", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", "missing",
+    "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", *RULE_COUNTS,
+    "p_holm", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", "missing",
 )  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def _weights(board: Board) -> str:
 
 def wide(board: Board) -> Table:
     """One row per model, a column per suite: rates 0..1, as printed in papers."""
-    fixed = ("model", "SG score", "ci_low_95", "ci_high_95", "suites run", "whitespace")
+    fixed = ("model", "SG score", "ci_low", "ci_high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
     tags = tuple(f"tag {tag}" for tag in board.tags)
@@ -101,12 +102,10 @@ def members(row: Row) -> str:
 
 
 def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
-    return (mean.rate, *_interval(mean)) if mean else (None, None, None)
-
-
-def _interval(known: Mean | Cell) -> tuple[float | None, float | None]:
-    """Its 95% interval. Over several seeds there is none: `low` and `high` are then the least and the greatest."""
-    return (known.low, known.high) if known.spread is None else (None, None)
+    """Over several seeds there is no interval: the limits are then the least and the greatest."""
+    if mean is None:
+        return None, None, None
+    return (mean.rate, mean.ci_low, mean.ci_high) if mean.spread is None else (mean.rate, None, None)
 
 
 def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
@@ -119,53 +118,15 @@ def long_rows(board: Board) -> list[tuple[Any, ...]]:
     return [*_rated(board), *_unrated(board)]
 
 
-def _unrated(board: Board) -> list[tuple[Any, ...]]:
-    columns = {column.key: column for column in board.columns}
-    return [
-        (
-            gap.model,
-            row.name,
-            column.suite.slug,
-            column.revision.number,
-            column.revision.sha256,
-            " ".join(column.tags),
-            column.weight,
-            board.options.rule.key,
-            gap.run,
-            "uploaded" if gap.uploaded else "computed",
-            *[None] * (len(LONG_HEADER) - 11),
-            gap.why,
-        )
-        for row in board.rows
-        for gap in row.gaps
-        if gap.run and (column := columns[gap.suite])
-    ]
-
-
 def _rated(board: Board) -> list[tuple[Any, ...]]:
     return [
         (
             members(row),
-            row.name,
-            column.suite.slug,
-            column.revision.number,
-            column.revision.sha256,
-            " ".join(column.tags),
-            column.weight,
-            board.options.rule.key,
-            cell.run if cell.spread is None else None,
-            "uploaded" if cell.uploaded else "computed",
-            cell.n,
-            cell.passed,
-            cell.judged,
-            cell.rate,
-            *_interval(cell),
-            cell.chance,
-            cell.chance_p,
+            *_place(board, row, column),
+            cell.run,
+            _source(cell),
+            *_rule_counts(cell),
             board.p_holm.get(cell.run),
-            cell.ties,
-            cell.too_close,
-            cell.not_evaluable,
             *seeds(cell.spread),
             cell.said_policy,
             score_kind(row, cell),
@@ -173,9 +134,50 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             "",
         )
         for row in board.rows
-        for column, cell in zip(board.columns, row.cells, strict=True)
-        if cell is not None
+        for column, found in zip(board.columns, row.cells, strict=True)
+        if found is not None and (cell := _told(found))
     ]
+
+
+def _unrated(board: Board) -> list[tuple[Any, ...]]:
+    columns = {column.key: column for column in board.columns}
+    return [
+        (
+            gap.model,
+            *_place(board, row, columns[gap.suite]),
+            gap.run,
+            _source(gap),
+            *[None] * (len(LONG_HEADER) - 11),
+            gap.why,
+        )
+        for row in board.rows
+        for gap in row.gaps
+        if gap.run
+    ]
+
+
+def _place(board: Board, row: Row, column: Column) -> tuple[Any, ...]:
+    return (
+        row.name,
+        column.suite.slug,
+        column.revision.number,
+        column.revision.sha256,
+        " ".join(column.tags),
+        column.weight,
+        board.options.rule.key,
+    )
+
+
+_rule_counts = attrgetter(*RULE_COUNTS)
+
+
+def _told(cell: Cell) -> Any:
+    """Over several seeds there is no run and no interval."""
+    return cell if cell.spread is None else replace(cell, run=None, ci_low=None, ci_high=None)  # type: ignore[arg-type]
+
+
+def _source(one: Cell | MissingRate) -> str:
+    return "uploaded" if one.uploaded else "computed"
 
 
 def score_kind(row: Row, cell: Cell) -> str:
@@ -234,9 +236,11 @@ def row_json(board: Board, row: Row) -> dict[str, Any]:
 def mean_json(mean: Mean | None) -> dict[str, Any] | None:
     if mean is None:
         return None
+    rate, ci_low, ci_high = mean_and_interval(mean)
     return {
-        "rate": mean.rate,
-        "interval": _limits(mean),
+        "rate": rate,
+        "ci_low": ci_low,
+        "ci_high": ci_high,
         "suites_run": mean.n,
         "suites": mean.of,
         **_spread_json(mean.spread),
@@ -246,29 +250,17 @@ def mean_json(mean: Mean | None) -> dict[str, Any] | None:
 def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | None:
     if cell is None:
         return None
+    cell = _told(cell)
     return {
-        "run": cell.run if cell.spread is None else None,
-        "rate": cell.rate,
-        "interval": _limits(cell),
-        "passed": cell.passed,
-        "judged": cell.judged,
-        "n_items": cell.n,
-        "chance": cell.chance,
-        "p_above_chance_uncorrected": cell.chance_p,
+        "run": cell.run,
+        **dict(zip(RULE_COUNTS, _rule_counts(cell), strict=True)),
         "p_holm": board.p_holm.get(cell.run),
-        "ties": cell.ties,
-        "too_close": cell.too_close,
-        "not_evaluable": cell.not_evaluable,
-        "source": "uploaded" if cell.uploaded else "computed",
+        "source": _source(cell),
         "policy": cell.said_policy,
         "score_kind": score_kind(row, cell),
         "whitespace": cell.whitespace,
         **_spread_json(cell.spread),
     }
-
-
-def _limits(known: Mean | Cell) -> list[float] | None:
-    return [known.low, known.high] if known.spread is None else None
 
 
 def _spread_json(spread: Spread | None) -> dict[str, Any]:

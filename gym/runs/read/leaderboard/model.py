@@ -1,35 +1,122 @@
-"""What a leaderboard is made of: cells, means, columns, rows."""
+"""What a leaderboard is made of: the choices of its address, cells, means, columns, rows.
+
+`?rule=all&suite=npi_orc&suite=number_prep&weights=npi_orc:2,number_prep:0.5&tag=agreement&model=gpt2&q=gpt&sort=-sg`
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from urllib.parse import urlencode
+
+from django.http import QueryDict
 
 from gym.lib.stats import Spread, holm_of_known
 from gym.runs.core.missing_rates import MissingRate
-from gym.runs.read.leaderboard.options import Options
+from gym.runs.core.rules import EACH, Rule, RuleCounts, rule_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteRevision
 
+MAX_WEIGHT = 1000.0
+MAX_NAMES = 500
+
+
+@dataclass(frozen=True)
+class Options:
+    """`weights`: suite slug -> weight, 1 where missing. `common`: only suites that all shown models have run."""
+
+    rule: Rule = EACH
+    tag: str = ""
+    suites: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    q: str = ""
+    sort: str = "-sg"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    common: bool = False
+    group: bool = False
+    source: str = ""
+
+    def weight(self, slug: str) -> float:
+        return self.weights.get(slug, 1.0)
+
+    def query(self, **changes: object) -> str:
+        """The address's query string, shortest form; `changes` replace fields."""
+        return _query(replace(self, **changes))  # type: ignore[arg-type]
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.tag or self.suites or self.models or self.q or self.common or self.source)
+
+
+def read_options(given: QueryDict) -> Options:
+    """Never fails; nonsense is left out."""
+
+    def text(name: str) -> str:
+        return given.get(name, "").replace("\0", "").strip()[:200]
+
+    def names(name: str) -> tuple[str, ...]:
+        values = (part.strip() for value in given.getlist(name)[:MAX_NAMES] for part in value.split(","))
+        return tuple(dict.fromkeys(value.replace("\0", "") for value in values if value))[:MAX_NAMES]
+
+    return Options(
+        rule=rule_of(text("rule")),
+        tag=text("tag"),
+        suites=names("suite"),
+        models=names("model"),
+        q=text("q"),
+        sort=text("sort") or "-sg",
+        weights=_weights(given),
+        common=text("common") == "1",
+        group=text("group") == "1",
+        source=text("source") if text("source") in {"computed", "uploaded"} else "",
+    )
+
+
+def _weights(given: QueryDict) -> dict[str, float]:
+    """From `weights=a:2,b:0.5`, and from a form's fields `w.a=2`, of which 1 says nothing."""
+    pairs = [part.rpartition(":") for part in given.get("weights", "").split(",")]
+    found = {name.strip(): value for name, _, value in pairs if name.strip()}
+    found |= {key[2:]: value for key, value in given.items() if key.startswith("w.")}
+    weights: dict[str, float] = {}
+    for name, value in list(found.items())[:MAX_NAMES]:
+        try:
+            number = float(str(value).replace(",", "."))
+        except ValueError:
+            continue
+        if math.isfinite(number) and 0 <= number <= MAX_WEIGHT and number != 1:
+            weights[name] = number
+    return weights
+
+
+def _query(options: Options) -> str:
+    pairs: list[tuple[str, str]] = []
+    if options.rule is not EACH:
+        pairs.append(("rule", options.rule.key))
+    for name in ("tag", "q", "source"):
+        if value := getattr(options, name):
+            pairs.append((name, value))
+    pairs += [("suite", ",".join(options.suites))] if options.suites else []
+    pairs += [("model", ",".join(options.models))] if options.models else []
+    if options.weights:
+        pairs.append(("weights", ",".join(f"{name}:{value:g}" for name, value in options.weights.items())))
+    pairs += [(name, "1") for name in ("common", "group") if getattr(options, name)]
+    if options.sort != "-sg":
+        pairs.append(("sort", options.sort))
+    return urlencode(pairs, safe=":,")
+
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(RuleCounts):
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
-    the run has otherwise than the default policy (evaluations.policies.departures), `whitespace` which correction its
+    the run has otherwise than the default policy (gym.runs.policies.departures), `whitespace` which correction its
     bits have."""
 
-    run: str
-    n: int
-    passed: int
-    judged: int
-    ties: int
-    too_close: int
-    not_evaluable: int
     rate: float
-    low: float
-    high: float
-    chance: float | None
-    chance_p: float | None
+    ci_low: float
+    ci_high: float
+    run: str
     uploaded: bool
     spread: Spread | None = None
     policy: str = ""
@@ -40,7 +127,7 @@ class Cell:
         """above, at or below chance, as far as the interval says. Seeds have a range and no interval."""
         if self.chance is None or self.spread is not None:
             return ""
-        return "above" if self.low > self.chance else "below" if self.high < self.chance else "at"
+        return "above" if self.ci_low > self.chance else "below" if self.ci_high < self.chance else "at"
 
     @property
     def said_policy(self) -> str:
@@ -53,8 +140,8 @@ class Mean:
     """Weighted mean over `n` of `of` suites, with its 95% interval; `spread` over seeds."""
 
     rate: float
-    low: float
-    high: float
+    ci_low: float
+    ci_high: float
     n: int
     of: int
     spread: Spread | None = None
@@ -165,5 +252,5 @@ class Board:
     def p_holm(self) -> dict[str, float]:
         """By run: its one-sided p against chance, corrected by Holm's method for all cells of this table."""
         cells = [cell for row in self.rows for cell in row.cells if cell is not None]
-        adjusted = zip(cells, holm_of_known([cell.chance_p for cell in cells]), strict=True)
+        adjusted = zip(cells, holm_of_known([cell.p_above_chance_uncorrected for cell in cells]), strict=True)
         return {cell.run: p for cell, p in adjusted if p is not None}

@@ -1,0 +1,55 @@
+"""What the pages of everything with a job behind it share: live progress, and buttons that call a use case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from gym.accounts.errors import TooManyJobs
+from gym.jobs.errors import WrongState
+from gym.jobs.models import Job
+from gym.jobs.selectors import position_in_queue
+
+STOP_POLLING = 286
+LOST = "lost"
+
+
+def progress_of(job: Job | None, state: str = "") -> dict[str, Any]:
+    """Context of templates that extend includes/progress.html. `state`: the thing's own, where it has one."""
+    return {
+        "job": job,
+        "state": state or (job.state if job is not None else LOST),
+        "position": None if job is None else position_in_queue(job),
+    }
+
+
+def polled(request: HttpRequest, template: str, context: dict[str, Any], *, final: bool) -> HttpResponse:
+    """The live part of a page, for htmx: it asks again until the state is final, and then loads the page anew."""
+    response = render(request, template, context, status=STOP_POLLING if final else 200)
+    if final:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def act(
+    request: HttpRequest, thing: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
+) -> HttpResponse:
+    """Call a use case, and say above the next page what came of it. `to`: the next page, if not that of the thing."""
+    try:
+        use_case(thing, actor=request.user)
+    except (ValidationError, TooManyJobs, WrongState) as error:
+        show_error(request, error)
+        return redirect(thing)
+    if done:
+        messages.success(request, done)
+    return redirect(to or thing)
+
+
+def show_error(request: HttpRequest, error: Exception) -> None:
+    """An error of a service, above the next page."""
+    messages.error(request, " ".join(getattr(error, "messages", [str(error)])))

@@ -1,0 +1,53 @@
+"""What many numbers come to: the margins of a prediction, the seeds or checkpoints of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .paired import RESAMPLES, bootstrap_mean, standardised
+
+
+@dataclass(frozen=True)
+class MarginSummary:
+    """Bits; None where no item has a margin. The interval is None below two items or when all margins are equal."""
+
+    mean_margin: float | None = None
+    margin_ci_low: float | None = None
+    margin_ci_high: float | None = None
+    effect_size_g: float | None = None
+
+
+def margin_summary(
+    margins: Sequence[float | None], *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> MarginSummary:
+    """Mean margin over the items that have one, with its bootstrap interval and Hedges' g."""
+    values = np.array([value for value in margins if value is not None], dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return MarginSummary()
+    limits = bootstrap_mean(values, confidence, resamples, seed)
+    low, high = limits if limits is not None else (None, None)
+    return MarginSummary(float(values.mean()), low, high, standardised(values))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean over `n` seeds, standard deviation between them (None for one), least and greatest."""
+
+    n: int
+    mean: float
+    deviation: float | None
+    least: float
+    greatest: float
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """As the ACL 2020 paper does: each seed is one observation. None without values."""
+    if not values:
+        return None
+    array = np.array(values, dtype=np.float64)
+    deviation = float(array.std(ddof=1)) if array.size > 1 else None
+    return Spread(int(array.size), float(array.mean()), deviation, float(array.min()), float(array.max()))

@@ -1,0 +1,270 @@
+"""Reads of comparisons, for page and API: the newest results of the chosen models that the reader may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count, Prefetch, prefetch_related_objects
+
+from gym.accounts.models import AnyUser
+from gym.lib.stats import Correction
+from gym.runs.core.missing_rates import MissingRate, by_model
+from gym.runs.core.rules import Rule
+from gym.runs.models import PredictionResult, SuiteRun
+from gym.runs.read.comparison import (
+    BITS,
+    MAX_SIDES,
+    ItemRow,
+    Pair,
+    RunDifference,
+    Side,
+    SuiteRow,
+    Total,
+    item_rows,
+    pairs_of,
+    run_differences,
+    side_of,
+    suite_rows,
+    totals_of,
+)
+from gym.runs.read.leaderboard.build import newest_revisions
+from gym.runs.read.scores import scored
+from gym.runs.read.selectors import newest_done
+from gym.runs.read.selectors import visible_to as visible_runs
+from models_registry.models import RegisteredModel
+from models_registry.names import tell_apart
+from models_registry.selectors import visible_to as visible_models
+from suites.models import Prediction, Suite, SuiteRevision
+from suites.selectors import listed_for
+from suites.selectors import visible_to as visible_suites
+
+
+@dataclass(frozen=True)
+class OnAllSuites:
+    """`models`: the baseline first. `totals`: the others against it. `unknown`: suites asked for that are not there, or
+    have nothing to pass. `gaps`: of suites that one of the models has run."""
+
+    models: list[RegisteredModel]
+    rows: list[SuiteRow]
+    totals: list[Total]
+    unknown: list[str]
+    gaps: list[MissingRate]
+
+    @cached_property
+    def missing(self) -> Mapping[str, str]:
+        """Label of a model -> what it lacks, in words."""
+        return by_model(self.gaps)
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        return [pair for row in self.rows for pair in row.pairs if pair]
+
+
+@dataclass(frozen=True)
+class OnASuite:
+    """`not_run`: what was asked for and has no finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: of runs without
+    a rate under the rule."""
+
+    revisions: list[SuiteRevision]
+    sides: list[Side]
+    not_run: list[str]
+    left_out: list[str]
+    pairs: list[Pair]
+    items: list[ItemRow]
+    gaps: list[MissingRate]
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def n_differ(self) -> int:
+        return sum(row.differs for row in self.items)
+
+    @cached_property
+    def unlike(self) -> list[RunDifference]:
+        return run_differences([side.run for side in self.sides])
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether any pair has margins, and they are the same quantity."""
+        return any(pair.margin is not None and pair.margin.n_items for pair in self.pairs)
+
+    @property
+    def same_bits(self) -> bool:
+        """Whether the bits of all sides are."""
+        return not any(row.key in BITS for row in self.unlike)
+
+
+def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
+    """Those of these models that the user may see, at most MAX_SIDES, in this order, told apart."""
+    wanted = slugs[:MAX_SIDES]
+    found = {model.slug: model for model in visible_models(user).filter(slug__in=wanted)}
+    models = [found[slug] for slug in wanted if slug in found]
+    tell_apart(models)
+    return models
+
+
+def on_all_suites(
+    user: AnyUser,
+    models: Sequence[RegisteredModel],
+    rule: Rule,
+    correction: Correction,
+    *,
+    tag: str = "",
+    suites: Sequence[str] = (),
+) -> OnAllSuites:
+    """The first of the models is the baseline. The newest frozen revisions of the suites listed for the user, or of
+    those with a tag, or of these that the user may see."""
+    offered = visible_suites(user).filter(slug__in=suites) if suites else listed_for(user)
+    revisions = newest_revisions(offered)
+    unknown = [slug for slug in suites if slug not in {row.suite.slug for row in revisions}]
+    if tag:
+        revisions = [row for row in revisions if tag in {one.name for one in row.suite.tags.all()}]
+    by_cell = _with_results(user, revisions, models)
+    expected = _predictions(revisions)
+    rows = suite_rows(revisions, models, by_cell, rule, expected, correction)
+    gaps = _gaps(revisions, models, by_cell, rule, expected)
+    return OnAllSuites(list(models), rows, totals_of(rows, models[1:]), unknown, gaps)
+
+
+def _gaps(
+    revisions: Sequence[SuiteRevision],
+    models: Sequence[RegisteredModel],
+    runs: dict[tuple[int, int], SuiteRun],
+    rule: Rule,
+    expected: dict[int, int],
+) -> list[MissingRate]:
+    """Models without a rate on revisions that one of them has run."""
+    ran = {revision for revision, _ in runs}
+    found = []
+    for revision, model in [(row, model) for row in revisions if row.pk in ran for model in models]:
+        run = runs.get((revision.pk, model.pk))
+        if run is None:
+            found.append(MissingRate(model.slug, model.label, revision.suite.slug, rule))
+        elif scored(run, rule).rate is None:
+            held = len(run.prediction_results.all())
+            of = expected.get(revision.pk, 0)
+            key = revision.suite.slug
+            found.append(MissingRate(model.slug, model.label, key, rule, run.key, run.is_uploaded, held, of))
+    return found
+
+
+def chosen_revisions(suite: Suite, numbers: Sequence[int]) -> list[SuiteRevision]:
+    """The frozen revisions with these numbers, in order; the newest one when none fits. Empty for a mere draft."""
+    frozen = frozen_of(suite)
+    return [row for row in reversed(frozen) if row.number in numbers] or frozen[:1]
+
+
+def frozen_of(suite: Suite) -> list[SuiteRevision]:
+    """The frozen revisions of a suite, newest first, with `n_predictions`; read once for this suite object."""
+    rows = SuiteRevision.objects.filter(state=SuiteRevision.State.FROZEN).order_by("-number")
+    counted = rows.annotate(n_predictions=Count("predictions"))
+    prefetch_related_objects([suite], Prefetch("revisions", counted, to_attr="frozen"))
+    found: list[SuiteRevision] = suite.frozen
+    return found
+
+
+def on_a_suite(
+    user: AnyUser,
+    revisions: list[SuiteRevision],
+    models: Sequence[RegisteredModel],
+    rule: Rule,
+    correction: Correction,
+    *,
+    baseline: RegisteredModel | None = None,
+) -> OnASuite:
+    """Every model on every one of these revisions (of `chosen_revisions`), at most MAX_SIDES runs. The suite must be
+    visible to the user; the baseline is the first of the models, or there is none and every pair is compared."""
+    by_cell = _with_results(user, revisions, models)
+    expected = {row.pk: row.n_predictions for row in revisions}
+    wanted = [(revision, model) for model in models for revision in revisions]
+    found = [
+        side_of(
+            run,
+            model.label if len(revisions) == 1 else f"{model.label}, r{revision.number}",
+            rule,
+            expected.get(revision.pk, 0),
+        )
+        for revision, model in wanted
+        if (run := by_cell.get((revision.pk, model.pk)))
+    ]
+    sides, left_out = found[:MAX_SIDES], [side.label for side in found[MAX_SIDES:]]
+    not_run = [
+        f"{model.label} on r{revision.number}"
+        for revision, model in wanted
+        if (revision.pk, model.pk) not in by_cell
+    ]
+    pairs = pairs_of(sides, correction, baseline)
+    gaps = [gap for gap in _gaps(revisions, models, by_cell, rule, expected) if gap.run]
+    return OnASuite(revisions, sides, not_run, left_out, pairs, item_rows(sides), gaps)
+
+
+def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:
+    """Other models with results on the run's revision, by name, told apart."""
+    done = visible_runs(user).filter(revision=run.revision_id, completed_at__isnull=False)
+    models = RegisteredModel.objects.filter(pk__in=done.values("model")).exclude(pk=run.model_id)
+    found = list(models.order_by("name")[:most])
+    tell_apart([*found, run.model])
+    return found
+
+
+@dataclass(frozen=True)
+class OnBoth:
+    """Two revisions of a suite on which the same models have run; as many models as one page compares."""
+
+    older: int
+    newer: int
+    models: list[str]
+
+
+def on_both(user: AnyUser, suite: Suite, first: int, second: int) -> OnBoth | None:
+    """None when no model has run on both revisions."""
+    return _on_both(_ran(user, suite), first, second)
+
+
+def on_another(user: AnyUser, suite: Suite, number: int) -> OnBoth | None:
+    """This revision and the next older one, else the next newer one, on which a model of it has run, too."""
+    ran = _ran(user, suite)
+    older = sorted((other for other in ran if other < number), reverse=True)
+    newer = sorted(other for other in ran if other > number)
+    found = (_on_both(ran, number, other) for other in (*older, *newer))
+    return next((pair for pair in found if pair), None)
+
+
+def _ran(user: AnyUser, suite: Suite) -> dict[int, set[str]]:
+    """Number of a revision -> slugs of the models with results on it."""
+    done = visible_runs(user).filter(revision__suite=suite, completed_at__isnull=False)
+    ran: dict[int, set[str]] = {}
+    for number, slug in done.order_by().values_list("revision__number", "model__slug").distinct():
+        ran.setdefault(number, set()).add(slug)
+    return ran
+
+
+def _on_both(ran: dict[int, set[str]], first: int, second: int) -> OnBoth | None:
+    models = sorted(ran.get(first, set()) & ran.get(second, set()))
+    older, newer = sorted((first, second))
+    return OnBoth(older, newer, models[: MAX_SIDES // 2]) if models and older != newer else None
+
+
+def _with_results(
+    user: AnyUser, revisions: Any, models: Sequence[RegisteredModel]
+) -> dict[tuple[int, int], SuiteRun]:
+    """(revision, model) -> its newest finished run with this model, outcomes and stored scores included."""
+    by_pk = {model.pk: model for model in models}
+    rows = PredictionResult.objects.select_related("prediction").order_by("position")
+    runs = newest_done(visible_runs(user).filter(revision__in=revisions, model__in=by_pk))
+    light = runs.select_related(None).select_related("revision__suite").defer("region_summary")
+    found = list(light.prefetch_related("scores", Prefetch("prediction_results", queryset=rows)))
+    for run in found:
+        run.model = by_pk[run.model_id]
+    return {(run.revision_id, run.model_id): run for run in found}
+
+
+def _predictions(revisions: Sequence[SuiteRevision]) -> dict[int, int]:
+    """How many predictions each revision has."""
+    rows = Prediction.objects.filter(revision__in=revisions).values_list("revision")
+    return dict(rows.annotate(n=Count("pk")))
