@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +49,9 @@ from gym.api.description import text as description
 SEED = 20260301
 ROLES = ("nobody", "owner", "staff")
 ADDRESS = "/api/v1/schema/"
+PHASES = ("examples", "coverage", "fuzzing", "stateful")
+"""The description's examples, each of its boundaries (about 8,000 requests of staff), random requests, and sequences in
+which a request uses what another was answered."""
 NO_LIMITS = dict.fromkeys(
     (
         "GYM_API_REQUESTS_PER_MINUTE",
@@ -81,11 +84,10 @@ def configuration(
     *,
     times: int,
     seed: int = SEED,
-    exhaustive: bool = True,
+    phases: Collection[str] = PHASES,
     workers: int = 1,
 ) -> SchemathesisConfig:
-    """`times`: random requests to each operation. `exhaustive`: besides, the examples and each boundary of the
-    description (about 7,500 requests), and sequences of requests in which one uses what another answered.
+    """`times`: random requests to each operation.
 
     `things` are tokens and names, see tests.process.ask.prepare_schema."""
     known = names_of(things)
@@ -111,10 +113,7 @@ def configuration(
                 "no-shrink": True,
                 "database": "none",
             },
-            "phases": {
-                name: {"enabled": exhaustive or name == "fuzzing"}
-                for name in ("examples", "coverage", "fuzzing", "stateful")
-            },
+            "phases": {name: {"enabled": name in phases} for name in PHASES},
             "checks": {
                 "positive_data_acceptance": accepting,
                 "negative_data_rejection": {"expected-statuses": REFUSED},
