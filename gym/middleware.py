@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
+from django.middleware.http import ConditionalGetMiddleware
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -53,6 +54,20 @@ class PrivateAnswers(MiddlewareMixin):
         if settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers:
             response["Cache-Control"] = "private, no-store"
         return response
+
+
+class VisitorPages(ConditionalGetMiddleware):
+    """A browser keeps the page of a visitor, and asks each time whether it has changed: what was made private is hidden
+    at once. Fragments for htmx have the addresses of pages, so they are not kept."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        is_page = (
+            response.get("Content-Type", "").startswith("text/html") and "HX-Request" not in request.headers
+        )
+        if not is_page or response.has_header("Cache-Control"):
+            return response
+        response["Cache-Control"] = "no-cache"
+        return super().process_response(request, response)
 
 
 class Conflicts(MiddlewareMixin):

@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "gym.middleware.Compressed",
     "gym.middleware.StaticFiles",
     "gym.middleware.SignOfLife",
+    "gym.middleware.VisitorPages",
     "gym.middleware.PrivateAnswers",
     "gym.open_streams.OpenStreams",
     "django.contrib.sessions.middleware.SessionMiddleware",
