@@ -24,6 +24,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.reaper import describe_exit
 from gym.jobs.registry import handler
+from gym.lib.process_memory import process_bytes
 from models_registry.backends import BACKENDS, BackendError, ModelFacts, probe
 from models_registry.models import RegisteredModel
 from models_registry.warm import (
@@ -31,7 +32,6 @@ from models_registry.warm import (
     effective_config,
     forget,
     load_registered,
-    process_bytes,
     thread_count,
 )
 

@@ -15,13 +15,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from django.conf import settings
 
 from gym.jobs.worker import report, worker_threads
+from gym.lib.process_memory import process_bytes
 from gym.secrets import SecretError, reveal
 from gym.way_out import net_policy
 from models_registry.backends import BACKENDS, Backend, BackendError, ExternalAccess, load_backend
@@ -239,15 +239,6 @@ def _gpu_bytes() -> int | None:
     return int(torch.cuda.get_device_properties(device).total_memory)
 
 
-def process_bytes(pid: int | str = "self") -> int:
-    """Memory of a process that is not shared with files, in bytes; 0 where the system does not say."""
-    try:
-        resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
-    except OSError:
-        return 0
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
-
-
 def set_threads() -> None:
     """Tell torch how many processor cores one computation uses."""
     global _threads
@@ -279,7 +270,6 @@ def _report() -> None:
         {
             "held": held,
             "budget_bytes": budget_bytes(),
-            "process_bytes": process_bytes(),
             "threads": _threads,
         },
         devices - {""},

@@ -165,6 +165,7 @@ class WorkerHeartbeat(models.Model):
     memory = models.JSONField(
         default=dict, blank=True, help_text="what it keeps loaded; see jobs.worker.report"
     )
+    process_bytes = models.BigIntegerField(null=True, blank=True, help_text="memory when it was last seen")
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)

@@ -44,6 +44,7 @@ class WorkerView:
     last_error: str
     last_error_at: object
     memory: dict[str, Any]
+    process_bytes: int | None
 
 
 def position_in_queue(job: Job) -> int | None:
@@ -71,6 +72,7 @@ def workers() -> list[WorkerView]:
             last_error=row.last_error,
             last_error_at=row.last_error_at,
             memory=row.memory,
+            process_bytes=row.process_bytes,
         )
         for row in WorkerHeartbeat.objects.all()
     ]

@@ -29,6 +29,7 @@ from gym.jobs.errors import OutOfTime
 from gym.jobs.models import Job, State, WorkerHeartbeat
 from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
 from gym.jobs.supervisor import READY, print_line
+from gym.lib.process_memory import process_bytes
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def worker_threads() -> int:
 
 def report(memory: dict[str, Any], devices: Iterable[str]) -> None:
     """Say what this worker keeps loaded, for the list of workers: {"held": [{"name", "bytes", "seconds"}],
-    "budget_bytes", "process_bytes", "threads"}, and on which devices. Outside a worker: nothing."""
+    "budget_bytes", "threads"}, and on which devices. Outside a worker: nothing."""
     values: dict[str, Any] = {"memory": memory}
     if named := ", ".join(sorted(set(devices))):
         values["device"] = named[:200]
@@ -187,7 +188,7 @@ class WorkerProcess:
                 "queues": self.queues,
                 "threads": self.threads,
                 "device": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
-                "last_seen": timezone.now(),
+                **_sign_of_life(),
             },
         )
 
@@ -202,11 +203,15 @@ class WorkerProcess:
 
     def _sign(self) -> None:
         try:
-            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(last_seen=timezone.now()):
+            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**_sign_of_life()):
                 self._sign_in()  # a reaper took us for dead
         except DatabaseError:
             log.exception("could not sign in the database; trying again")
             connection.close()
+
+
+def _sign_of_life() -> dict[str, Any]:
+    return {"last_seen": timezone.now(), "process_bytes": process_bytes() or None}
 
 
 def drain(queues: list[str], *, once: bool = False) -> int:

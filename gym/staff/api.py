@@ -37,17 +37,13 @@ class StaffWorkerSerializer(serializers.Serializer):
     started = serializers.DateTimeField()
     last_seen = serializers.DateTimeField()
     keeps_loaded = serializers.SerializerMethodField(help_text="slugs of models")
-    process_bytes = serializers.SerializerMethodField(help_text="memory of the process")
+    process_bytes = serializers.IntegerField(allow_null=True, help_text="memory when it was last seen")
     jobs = JobSerializer(many=True, help_text="at work on")
     last_error = serializers.CharField()
     last_error_at = serializers.DateTimeField(allow_null=True)
 
     def get_keeps_loaded(self, worker: Any) -> list[str]:
         return [str(held["name"]) for held in worker.memory.get("held", [])]
-
-    def get_process_bytes(self, worker: Any) -> int | None:
-        found = worker.memory.get("process_bytes")
-        return None if found is None else int(found)
 
 
 class FailureSerializer(serializers.Serializer):

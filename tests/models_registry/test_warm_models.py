@@ -157,7 +157,6 @@ def test_workers_report_models_time_and_memory_for_staff_only(client, people, lo
     memory = WorkerHeartbeat.objects.get().memory
     assert memory["held"] == [{"name": "m40-a", "bytes": 40 * MB, "seconds": memory["held"][0]["seconds"]}]
     assert memory["budget_bytes"] == 100 * MB
-    assert memory["process_bytes"] > 0
     assert "m40-a" not in client.get(reverse("queue")).content.decode()
     client.force_login(people.staff)
     page = client.get(reverse("queue")).content.decode()

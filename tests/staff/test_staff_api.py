@@ -23,9 +23,16 @@ def rows(client, address):
 
 
 def test_workers_are_listed_with_what_they_hold_and_their_last_error(staff):
-    memory = {"held": [{"name": "gpt2", "bytes": 5, "seconds": 1.0}], "process_bytes": 7_000}
+    memory = {"held": [{"name": "gpt2", "bytes": 5, "seconds": 1.0}]}
     WorkerHeartbeat.objects.create(
-        id="w", host="gpu1", pid=7, queues=["default"], device="cuda:0", last_error="lost it", memory=memory
+        id="w",
+        host="gpu1",
+        pid=7,
+        queues=["default"],
+        device="cuda:0",
+        last_error="lost it",
+        memory=memory,
+        process_bytes=7_000,
     )
     WorkerHeartbeat.objects.create(id="x", host="gpu2", pid=8)
     first, second = rows(staff, "staff/workers/")
