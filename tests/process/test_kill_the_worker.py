@@ -1,4 +1,5 @@
-"""A worker that is killed in the middle of a run loses nothing and doubles nothing."""
+"""A worker that is killed in the middle of a run of a transformer loses nothing and doubles nothing. That any number of
+kills may come is tried with simpler jobs in tests/jobs/test_worker_process.py."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 
 from tests.process.site import Site
 
-KILLS = 5
+KILLS = 2
 pytestmark = pytest.mark.process
 
 
