@@ -5,7 +5,8 @@
 Differences are of six kinds: status (also addresses that one record lacks), permission (who gets in), number,
 structure (fields of JSON and forms, links, headers, entries), text, and queries (more database queries than before). A
 line of expected.txt is `kind<TAB>address<TAB>reason`; the address is the folder or file in the record, for all roles.
-For structure, text and queries it may hold a wildcard (*). Exit status 1 if something was not expected.
+For structure, text and queries it may hold a wildcard (*). `renamed<TAB>old<TAB>new` is a field or column that has
+another name in B; its values are compared all the same. Exit status 1 if something was not expected.
 
 Numbers of the transformer may differ by 0.0001 bits, all others not at all.
 """
@@ -51,6 +52,12 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Renamed:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Expected:
     kind: str
     address: str
@@ -78,27 +85,30 @@ def main() -> None:
     for folder in (arguments.a, arguments.b):
         if not (folder / "steps").is_dir():
             parser.error(f"{folder} is no record")
-    expected = read_expected(arguments.expected) if arguments.expected else []
-    found = compare(arguments.a, arguments.b)
+    expected, renamed = read_expected(arguments.expected) if arguments.expected else ([], [])
+    found = compare(arguments.a, arguments.b, renamed)
     open_ones = report(found, expected, most=sys.maxsize if arguments.all else 5)
     sys.exit(1 if open_ones else 0)
 
 
-def read_expected(path: Path) -> list[Expected]:
-    lines = []
+def read_expected(path: Path) -> tuple[list[Expected], list[Renamed]]:
+    lines, renamed = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         parts = line.split("\t")
+        if len(parts) == 3 and parts[0] == "renamed":
+            renamed.append(Renamed(*parts[1:]))
+            continue
         if len(parts) != 3 or parts[0] not in KINDS or not parts[2].strip():
             raise SystemExit(f"{path}, line {number}: kind<TAB>address<TAB>reason, kinds: {', '.join(KINDS)}")
         if parts[0] not in WILD and "*" in parts[1]:
             raise SystemExit(f"{path}, line {number}: no wildcard for {parts[0]}")
         lines.append(Expected(*parts))
-    return lines
+    return lines, renamed
 
 
-def compare(a: Path, b: Path) -> dict[Difference, list[str]]:
+def compare(a: Path, b: Path, renamed: list[Renamed]) -> dict[Difference, list[str]]:
     """Differences, each with the roles that see it."""
     files = [(path, folder) for folder in (a, b) for path in folder.rglob("*.txt") if path.is_file()]
     names = sorted({str(path.relative_to(folder)) for path, folder in files})
@@ -106,12 +116,12 @@ def compare(a: Path, b: Path) -> dict[Difference, list[str]]:
     for name in names:
         role = Path(name).stem if Path(name).stem in ROLES else ""
         address = str(Path(name).parent) if role else name
-        for kind, what in compare_files(a / name, b / name, address):
+        for kind, what in compare_files(a / name, b / name, address, renamed):
             found.setdefault(Difference(kind, address, what), []).append(role)
     return found
 
 
-def compare_files(a: Path, b: Path, address: str) -> Iterator[tuple[str, str]]:
+def compare_files(a: Path, b: Path, address: str, renamed: list[Renamed]) -> Iterator[tuple[str, str]]:
     if not a.exists() or not b.exists():
         yield "status", "only in the first record" if a.exists() else "only in the second record"
         return
@@ -128,7 +138,7 @@ def compare_files(a: Path, b: Path, address: str) -> Iterator[tuple[str, str]]:
     media = head_b.get("content-type", "")
     value_a, value_b = _value(body_a, media), _value(body_b, media)
     if value_a is not None and value_b is not None:
-        for kind, what in _values(value_a, value_b, "$", is_transformer):
+        for kind, what in _values(with_new_names(value_a, value_b, renamed), value_b, "$", is_transformer):
             if kind != "number" or address not in SIZES:
                 yield kind, what
         return
@@ -173,6 +183,25 @@ def _access(head: dict[str, str]) -> str:
 
 def _is_size(line: str, address: str) -> bool:
     return address in SIZES and bool(re.search(r"\d [KMG]B\b", line))
+
+
+def with_new_names(a: Any, b: Any, renamed: list[Renamed]) -> Any:
+    """`a` with the names that `b` has: a field that only `a` has takes its new name if only `b` has that."""
+    a, b = _rows(a), _rows(b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        names = {entry.old: entry.new for entry in renamed if entry.old in a and entry.old not in b}
+        names = {old: new for old, new in names.items() if new in b and new not in a}
+        a = {names.get(key, key): value for key, value in a.items()}
+        return {
+            key: with_new_names(value, b[key], renamed) if key in b else value for key, value in a.items()
+        }
+    if isinstance(a, list) and isinstance(b, list):
+        if len(a) == len(b):
+            return [with_new_names(one, other, renamed) for one, other in zip(a, b, strict=True)]
+        return [with_new_names(one, b[0], renamed) for one in a] if b else a
+    if isinstance(a, str) and isinstance(b, str) and Renamed(a, b) in renamed:  # in a list of columns
+        return b
+    return a
 
 
 def _value(body: str, media: str) -> Any:

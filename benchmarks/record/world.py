@@ -522,7 +522,11 @@ def _agents(world: World) -> None:
     keys = []
     for count, agent in enumerate((slug, "demo-agents"), start=1):
         made = world.api(
-            "owner", f"alice runs agents {count}", "POST", "agent-runs/", {"suite": tests, "agent": agent}
+            "owner",
+            f"alice runs agents {count}",
+            "POST",
+            "agent-runs/",
+            {"suite": tests, "agent": agent, "parallel": 1},
         )
         keys.append(world.name(made["id"], f"agent run {count}", "/agents/runs/*/", f"{API}agent-runs/*/"))
         world.work()
