@@ -19,6 +19,8 @@ MB = 1_000_000
 
 
 class Loaded:
+    fingerprint = ""
+
     def __init__(self, megabytes: int) -> None:
         self.facts = ModelFacts(
             parameters=megabytes * MB // 4,
@@ -30,7 +32,7 @@ class Loaded:
             dtype="float32",
             device="cpu",
             revision="",
-            fingerprint="",
+            fingerprint=self.fingerprint,
         )
 
 
@@ -88,6 +90,17 @@ def test_a_model_in_use_never_goes(loads, model):
     assert loads == ["60-a", "60-b"]
     use(b)
     assert loads == ["60-a", "60-b", "60-b"], "over the budget, the idle one went"
+
+
+def test_a_model_whose_files_changed_is_loaded_anew_and_the_others_stay(loads, model, monkeypatch):
+    changed, other = model("40-a"), model("40-b")
+    use(changed)
+    use(other)
+    monkeypatch.setattr(Loaded, "fingerprint", "new")
+    changed.fingerprint = "new"  # what the check of the new files found
+    use(changed)
+    use(other)
+    assert loads == ["40-a", "40-b", "40-a"]
 
 
 def test_two_threads_load_a_model_once_and_another_need_not_wait(loads, model, monkeypatch):
