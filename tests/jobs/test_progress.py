@@ -46,12 +46,12 @@ def test_a_slow_job_reports_every_second_and_a_half(context, ticks):
 def test_the_time_to_go_follows_the_recent_pace(context, ticks, clock):
     for step in range(100):
         ticks[0] += 1
-        context.progress(step + 1, total=1000)
+        context.progress(2 * (step + 1), total=1000)
     job = Job.objects.get()
-    assert job.rate == pytest.approx(1, rel=0.05)
-    assert job.eta_seconds == pytest.approx(900, rel=0.05)
+    assert job.rate == pytest.approx(2, rel=0.05)
+    assert job.eta_seconds == pytest.approx(400, rel=0.05)
     clock.forward(100)
-    assert Job.objects.get().eta_seconds == pytest.approx(800, rel=0.05)
+    assert Job.objects.get().eta_seconds == pytest.approx(300, rel=0.05)
 
 
 def test_nobody_guesses_a_time_to_go_without_a_total(context, ticks):

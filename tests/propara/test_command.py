@@ -58,6 +58,13 @@ def test_report_metrics_and_diagnostics(folder):
     assert overall == {"overall_scores": {"precision": 0.917, "recall": 0.833, "f1": 0.873}}
 
 
+def test_problems_in_json_name_the_file_of_sentences(folder):
+    (folder / "s.tsv").write_text("7\tone\tGas burns.\n")
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-s", "s.tsv", "--format", "json"])
+    assert done.code == 1
+    assert [problem["file"] for problem in json.loads(done.out)["problems"]] == ["s.tsv"]
+
+
 @pytest.mark.parametrize(
     ("predictions", "code", "out", "err"),
     [

@@ -139,6 +139,12 @@ OTHERS_MOVE = tsv(
 )
 
 
+@pytest.mark.parametrize(("sample", "status"), [("1", 200), ("2", 404), ("0", 404), ("first", 404)])
+def test_a_process_page_shows_the_sample_that_is_asked_for_or_none(client, pair, sample, status):
+    address = reverse("propara-process", args=[pair[0].key, 7])
+    assert client.get(address, {"sample": sample}).status_code == status
+
+
 def test_an_item_that_scores_through_somebody_elses_is_partly_found_and_says_whose(client, people):
     version = make_version(people.alice, answers=TWO_MOVES, sentences="")
     submission = hand_in(version, people.alice, OTHERS_MOVE)
