@@ -118,7 +118,7 @@ def chaos(
     faults = Faults(site, chance).kinds
     kinds = sorted(only or faults)
     for number in range(n):
-        keep_busy(site)
+        be_at_full_speed(site)
         time.sleep(chance.uniform(0.2, 2.0))
         kind = kinds[number % len(kinds)]
         under_way = site.ask_again("running", list(site.runs))
@@ -137,6 +137,15 @@ def keep_busy(site: ChaoticSite) -> None:
     for _ in range(WAITING - len(unfinished)):
         site.ask_again("forget_scores")
         site.queue(site.work[len(site.runs) % len(site.work)])
+
+
+def be_at_full_speed(site: ChaoticSite) -> None:
+    """Both workers have imported what they need, and get a run further."""
+    keep_busy(site)
+    while len(under_way := site.ask_again("running", list(site.runs))) < 2:
+        keep_busy(site)
+        time.sleep(0.05)
+    recovery(site, under_way)
 
 
 def recovery(site: ChaoticSite, under_way: list[int]) -> float:
