@@ -198,6 +198,8 @@ class Supervisor:
             for child in self.children:
                 if child.end_if_silent(now):
                     self._write(f"[serve] {child.name} gave no sign of life for {child.silent_seconds:.0f} s")
+                    for other in self.children:  # on SQLite they may have waited for a lock that it held
+                        other.heard_at = now
                 if child.running():
                     continue
                 if child.process is not None and not child.start_at:

@@ -157,6 +157,26 @@ def test_a_child_that_gives_no_sign_of_life_is_ended_and_started_again():
     assert any("worker was killed by SIGKILL; starting it again" in line for line in lines)
 
 
+def test_who_waited_for_a_frozen_one_is_not_ended_with_it(tmp_path):
+    """On SQLite a frozen worker may hold the lock that all others need."""
+    freed = tmp_path / "freed"
+    beats = f"{BEATS}\nwhile True: os.path.exists({str(freed)!r}) and os.write(end, b'.'); time.sleep(0.05)"
+    frozen = Child("frozen", lambda: [PYTHON, "-c", BEATS + "; time.sleep(60)"], silent_seconds=2.0)
+    waits = Child("waits", lambda: [PYTHON, "-c", beats], silent_seconds=2.2)
+    lines: list[str] = []
+    ended: list[float] = []
+
+    def until(_):
+        if "[serve] frozen gave no sign of life for 2 s" in lines:
+            ended.append(time.monotonic())
+        if ended and time.monotonic() - ended[0] > 0.7:
+            freed.touch()
+        return ended and time.monotonic() - ended[0] > 1.5
+
+    supervise([frozen, waits], until, lines=lines)
+    assert "[serve] waits gave no sign of life for 2 s" not in lines
+
+
 def test_a_child_that_gives_signs_of_life_is_left_alone():
     script = f"{BEATS}\nwhile True: os.write(end, b'.'); time.sleep(0.05)"
     child = Child("worker", lambda: [PYTHON, "-c", script], silent_seconds=0.5)
