@@ -60,7 +60,7 @@ def bench(
     """So many faults of these kinds, by default of all, while runs of the model on the suites are going on."""
     template = f"ready{uuid.uuid4().hex[:12]}" if database == "postgresql" else ""
     with tempfile.TemporaryDirectory(prefix="chaos-") as top:
-        folders = {name: Path(top, name) for name in ("prepared", "calm", "chaos")}
+        folders = {name: Path(top, name) for name in ("prepared", "on SQLite", "calm", "chaos")}
         for folder in folders.values():
             folder.mkdir()
         hangs = Path(top, "hangs")
@@ -78,7 +78,7 @@ def bench(
         try:
             with patch.dict(os.environ, GYM_LMZOO_COMMANDS=json.dumps({PROGRAM: program})):
                 work = [Work(suite, model) for suite in suites]
-                expected = undisturbed(folders["prepared"], folders["calm"], template, work)
+                expected = undisturbed(folders, template, work)
                 with closing(
                     ChaoticSite(folders["chaos"], folders["prepared"], template, broker, work, hangs)
                 ) as site:
@@ -88,16 +88,14 @@ def bench(
                 execute(f"DROP DATABASE {template} WITH (FORCE)")
 
 
-def undisturbed(prepared: Path, calm: Path, template: str, work: Sequence[Work]) -> dict[Work, Any]:
+def undisturbed(folders: dict[str, Path], template: str, work: Sequence[Work]) -> dict[Work, Any]:
     """What each run gives on SQLite when nothing happens; numbers do not depend on the database."""
-    for folder, database in [
-        (prepared, url_of(template) if template else ""),
-        *([(calm, "")] if template else []),
-    ]:
-        with closing(BenchSite(folder, database)) as site:
+    ready = {"prepared": url_of(template), "on SQLite": ""} if template else {"prepared": ""}
+    for name, database in ready.items():
+        with closing(BenchSite(folders[name], database)) as site:
             site.ask("prepare", work[0].model)
             site.ask("add_program", PROGRAM)
-    with closing(BenchSite(calm, like=None if template else prepared)) as site:
+    with closing(BenchSite(folders["calm"], like=folders[[*ready][-1]])) as site:
         runs = {one: site.ask("queue", *one) for one in [*work, Work(work[0].suite, PROGRAM)]}
         worker = site.worker()
         for run in runs.values():
