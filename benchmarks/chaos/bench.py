@@ -26,6 +26,7 @@ from tests.services.conftest import execute
 SUITES = ("agreement_orc", "filler_gap_object", "npi", "reflexive_orc")
 PROGRAM = "program"
 """A model that is a program of its own; it hangs while a certain file is there."""
+LOOK_SECONDS = 0.1
 WAITING = 3
 """Runs that are queued or running at any time."""
 
@@ -64,15 +65,8 @@ def bench(
         for folder in folders.values():
             folder.mkdir()
         hangs = Path(top, "hangs")
-        program = [
-            "sh",
-            "-c",
-            f'test -e {hangs} && sleep 60; exec "$@"',
-            "sh",
-            sys.executable,
-            CONTAINER,
-            "bos",
-        ]
+        hang = f'test -e {hangs} && sleep 60; exec "$@"'
+        program = ["sh", "-c", hang, "sh", sys.executable, CONTAINER, "bos"]
         if template:
             execute(f"CREATE DATABASE {template}")
         try:
@@ -139,10 +133,12 @@ def keep_busy(site: ChaoticSite) -> None:
 
 def be_at_full_speed(site: ChaoticSite) -> None:
     """Both workers have imported what they need, and get a run further."""
-    keep_busy(site)
-    while len(under_way := site.ask_again("running", list(site.runs))) < 2:
+    begun, under_way = time.monotonic(), []
+    while len(under_way) < 2:
+        assert time.monotonic() - begun < PATIENCE, "a worker does not come back"
         keep_busy(site)
-        time.sleep(0.05)
+        under_way = site.ask_again("running", list(site.runs))
+        time.sleep(LOOK_SECONDS)
     recovery(site, under_way)
 
 
@@ -159,14 +155,14 @@ def recovery(site: ChaoticSite, under_way: list[int]) -> float:
         if go_on and site.answers() and not site.ask_again("active", list(site.deleted.values())):
             return time.monotonic() - begun
         assert time.monotonic() - begun < PATIENCE, "the site does not recover"
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
 
 
 def wait_for_all(site: ChaoticSite) -> None:
     deadline = time.monotonic() + PATIENCE * 2
     while site.ask_again("unfinished", list(site.runs)):
         assert time.monotonic() < deadline, "runs do not end"
-        time.sleep(0.2)
+        time.sleep(LOOK_SECONDS)
 
 
 def compare(site: ChaoticSite, expected: dict[Work, Any], found: Outcome) -> None:
