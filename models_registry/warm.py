@@ -19,8 +19,9 @@ from time import perf_counter
 from typing import Any
 
 from django.conf import settings
+from django.dispatch import receiver
 
-from gym.jobs.worker import report, worker_threads
+from gym.jobs.worker import report, worker_replaced, worker_threads
 from gym.lib.process_memory import process_bytes
 from gym.secrets import SecretError, reveal
 from gym.way_out import net_policy
@@ -79,6 +80,14 @@ def load_registered(model: RegisteredModel) -> Backend:
     with _lock:
         held.users -= 1
     return _backend(held)
+
+
+@receiver(worker_replaced, dispatch_uid="models_registry.warm")
+def import_libraries(**kwargs: Any) -> None:
+    """What every model of transformers needs, where there are such models: it takes seven seconds of a core."""
+    kinds = [kind for kind, spec in BACKENDS.items() if spec.needs_torch]
+    if RegisteredModel.objects.filter(backend__in=kinds, status=RegisteredModel.Status.READY).exists():
+        from transformers import PreTrainedModel  # noqa: F401
 
 
 def forget(model: RegisteredModel | None = None) -> None:

@@ -1,0 +1,2 @@
+LEASE = 5.0
+"""Seconds; the site's default is 60."""

@@ -21,7 +21,6 @@ from django.db import connection, transaction
 from django_dramatiq.middleware import DbConnectionsMiddleware
 from dramatiq import Broker, Message, MessageProxy
 from dramatiq.broker import Consumer
-from dramatiq.errors import ConnectionClosed
 from dramatiq.middleware import Middleware, Retries
 
 from gym.jobs import conf, fairness
@@ -30,6 +29,7 @@ log = logging.getLogger(__name__)
 
 ACTOR = "run_next"
 """The one actor, gym.jobs.actors.run_next."""
+AFTER_ERROR_SECONDS = 1.0  # a worker that cannot reach the database looks again after this
 REDIS_HEARTBEAT_MS = 300_000  # a worker that computes without releasing the GIL is not dead after a minute
 
 
@@ -153,9 +153,11 @@ class DatabaseConsumer(Consumer):
             return False
         try:
             return fairness.claimable(self.queue_name).exists()
-        except DatabaseError as error:
+        except DatabaseError as error:  # raised, it would make dramatiq wait for three seconds
+            log.warning("cannot look for jobs of the queue %s: %s", self.queue_name, error)
+            self.broker.look_again_at[self.queue_name] = monotonic() + AFTER_ERROR_SECONDS
             connection.close()  # so that the next try opens a fresh one
-            raise ConnectionClosed(error) from error
+            return False
 
     def ack(self, message: MessageProxy) -> None:
         with self._lock:

@@ -41,9 +41,25 @@ def reap() -> int:
 
 def bring_back() -> int:
     """End expired attempts; their number is returned. And give one job another chance."""
+    undo_step_back()
     expired = reap_expired()
     give_another_chance()
     return expired
+
+
+def undo_step_back() -> None:
+    """Times that lie further ahead than anybody sets them are from before the clock was set back. No job waits until it
+    shows them again. Hosts may differ by a lease."""
+    now, lease = timezone.now(), timedelta(seconds=conf.lease_seconds())
+    longest_wait = timedelta(seconds=conf.retry_seconds(conf.get("GYM_JOB_MAX_ATTEMPTS")))
+    queued = Job.objects.filter(state=State.QUEUED, not_before__gt=now + longest_wait + lease)
+    running = Job.objects.filter(state=State.RUNNING, lease_until__gt=now + 2 * lease)
+    for jobs, times in ((queued, {"not_before": now}), (running, {"lease_until": now + lease})):
+        if jobs.exists():
+            log.warning("the clock was set back: %d jobs get new times", jobs.count())
+            with transaction.atomic():
+                jobs = jobs.select_for_update(skip_locked=True)
+                Job.objects.filter(pk__in=list(jobs.values_list("pk", flat=True))).update(**times)
 
 
 def reap_expired() -> int:
@@ -128,9 +144,9 @@ def hold_lock(holder: str, seconds: float) -> bool:
     now = timezone.now()
     until = now + timedelta(seconds=seconds)
     row = Lock.objects.filter(name=LOCK)
-    if row.filter(holder=holder).update(until=until) or row.filter(until__lt=now).update(
-        holder=holder, until=until
-    ):
+    set_back = Q(until__gt=until + timedelta(seconds=conf.lease_seconds()))  # see undo_step_back
+    free = Q(holder=holder) | Q(until__lt=now) | set_back
+    if row.filter(free).update(holder=holder, until=until):
         return True
     _, created = Lock.objects.get_or_create(name=LOCK, defaults={"holder": holder, "until": until})
     return created
@@ -153,9 +169,11 @@ class Reaper(threading.Thread):
                 asleep, clock_gap = now_gap - clock_gap, now_gap
                 if asleep < conf.lease_seconds() / 3:
                     self.once(interval)
+                    wait = interval
                 else:  # the whole machine slept, and with it every heartbeat: let them catch up first
                     log.warning("the clock jumped by %.0f s; not reaping before the next round", asleep)
-                if self.over.wait(interval):
+                    wait = max(interval, conf.lease_seconds() / 2)
+                if self.over.wait(wait):
                     return
         finally:
             connections.close_all()

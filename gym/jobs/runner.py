@@ -7,10 +7,12 @@ import socket
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from time import monotonic, sleep
+from typing import Any
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection, connections
+from django.db import close_old_connections, connection, connections, transaction
 from django.utils import timezone
 
 from gym.jobs import conf, fairness, states, text
@@ -29,6 +31,7 @@ from gym.jobs.registry import get_handler
 
 log = logging.getLogger(__name__)
 
+WRITE_AGAIN_SECONDS = 0.5
 stopping = threading.Event()  # set by SIGTERM: claim nothing more, and let the handlers stop
 _running: set[JobContext] = set()
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
@@ -62,11 +65,7 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
     level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # a person's typing is no news
     log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
     try:
-        if heartbeat:
-            with _heartbeat(context):
-                state = _attempt(context, job)
-        else:
-            state = _attempt(context, job)
+        state = _attempt(context, job, _heartbeat(context) if heartbeat else nullcontext())
     finally:
         _running.discard(context)
     log.log(level, "job %s attempt %d ended: %s", job.pk, job.attempt, state or "lease lost, nothing written")
@@ -86,33 +85,32 @@ def release_running() -> None:
             log.warning("job %s did not stop in time and went back to the queue", context.job_id)
 
 
-def _attempt(context: JobContext, job: Job) -> str | None:
-    live = states.fenced(job.pk, job.attempt)
+def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[None]) -> str | None:
     try:
-        get_handler(job.kind)(context)
-        if not context.finished:
-            with context.finish():
-                pass
+        with heartbeat:
+            get_handler(job.kind)(context)
+            if not context.finished:
+                with context.finish():
+                    pass
         return "done"
     except LostLease:
         return None
     except Cancelled:
-        return states.end_attempt(live, "")
+        return _end(context, "")
     except OutOfTime as error:
-        _note_error(error)
-        return states.end_attempt(live, str(error), permanent=True)
+        return _end(context, str(error), permanent=True, noted=error)
     except WorkerStopping:
-        return states.end_attempt(live, "The worker was stopped.", keep_try=True)
+        return _end(context, "The worker was stopped.", keep_try=True)
     except NotHere as error:
         fairness.note_lacking(error.what)
         log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)
-        return states.end_attempt(live, str(error), keep_try=True, waits_for=error.what)
+        return _end(context, str(error), keep_try=True, waits_for=error.what)
     except (PermanentFailure, UnknownKind) as error:
-        _note_error(error)
-        return states.end_attempt(live, text.clean(error, text.MAX_ERROR) or "failed", permanent=True)
+        return _end(context, text.clean(error, text.MAX_ERROR) or "failed", permanent=True, noted=error)
     except Exception as error:  # noqa: BLE001  whatever a handler raises is the job's result, and is logged
         return _fail(context, job, error)
     except BaseException:  # the process is being torn down: give the job back and go on dying
+        live = states.fenced(job.pk, job.attempt)
         states.end_attempt(live, "The worker was interrupted.", keep_try=True)
         raise
 
@@ -125,10 +123,34 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
         close_old_connections()
     traceback = text.describe_traceback(error)  # cleaned: the message may hold what a user typed
     log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
-    _note_error(error)
-    live = states.fenced(job.pk, job.attempt)
-    states.append_log(live, f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}")
-    return states.end_attempt(live, text.describe_error(error), delay=conf.retry_seconds(job.tries))
+    entry = f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}"
+    said = text.describe_error(error)
+    return _end(context, said, entry=entry, delay=conf.retry_seconds(job.tries), noted=error)
+
+
+def _end(
+    context: JobContext, error: str, *, entry: str = "", noted: BaseException | None = None, **how: Any
+) -> str | None:
+    """End the attempt as `states.end_attempt` does, with an entry in its log. Where the database cannot be written, as
+    soon as it can be again: otherwise the job would wait until its lease is over. After a lease it does that."""
+    live = states.fenced(context.job_id, context.attempt)
+    until = monotonic() + conf.lease_seconds()
+    while True:
+        try:
+            with transaction.atomic():
+                if entry:
+                    states.append_log(live, entry)
+                state = states.end_attempt(live, error, **how)
+            break
+        except DatabaseError as refused:
+            if connection.in_atomic_block or stopping.is_set() or monotonic() >= until:
+                raise
+            log.warning("the end of job %s cannot be written (%s); trying again", context.job_id, refused)
+            connection.close()
+            sleep(WRITE_AGAIN_SECONDS)
+    if noted is not None:
+        _note_error(noted)
+    return state
 
 
 def _note_error(error: BaseException) -> None:

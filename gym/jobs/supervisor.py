@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 FAST_SECONDS = 10.0  # a child that dies sooner than this after its start died fast
@@ -28,8 +29,9 @@ STOP_SECONDS = 28.0
 class Child:
     """One supervised process. `command` makes the argument list for every start anew.
 
-    With `silent_seconds` it is told `--alive NUMBER`: a pipe into which it writes a byte every second or so, once it is
-    ready. When none comes for so long it is frozen, and ended."""
+    With `silent_seconds` it is a worker and gets two pipes. Into `--alive NUMBER` it writes a byte every second or so,
+    once it is ready; when none comes for so long it is frozen, and ended. From `--deaths NUMBER` it reads which others
+    died."""
 
     def __init__(
         self,
@@ -45,7 +47,9 @@ class Child:
         self.silent_seconds = silent_seconds
         self.was_silent = False  # it was ended for that
         self.heard_at = 0.0
+        self.worker_id = ""  # under which it claims jobs
         self._pulse: int | None = None
+        self._ear: int | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
         self.start_at = 0.0  # when to start (again)
@@ -56,17 +60,18 @@ class Child:
 
     def start(self, write: Callable[[str], None]) -> None:
         command = self.command()  # it may look at how the last one ended
-        self.started_at, self.was_ready, self.was_silent = time.monotonic(), False, False
-        pulse = self._new_pulse()
+        self.started_at = self.heard_at = time.monotonic()
+        self.was_ready = self.was_silent = False
+        ends = self._new_pipes()
         self.process = subprocess.Popen(  # noqa: S603  our own command line, no shell
-            [*command, *(f"--alive={end}" for end in pulse)],
+            [*command, *(f"--{name}={end}" for name, end in ends.items())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor only
-            pass_fds=(*self.pass_fds, *pulse),
+            pass_fds=(*self.pass_fds, *ends.values()),
         )
-        for end in pulse:
+        for end in ends.values():
             os.close(end)
         self._reader = threading.Thread(target=self._copy_output, args=(self.process, write), daemon=True)
         self._reader.start()
@@ -80,15 +85,26 @@ class Child:
                 self.was_ready = self.was_ready or READY in text
                 write(f"[{self.name}] {text}")
 
-    def _new_pulse(self) -> list[int]:
-        """The end of a new pipe for the child, if it is to give signs of life."""
+    def _new_pipes(self) -> dict[str, int]:
+        """A worker's ends of its pipes, by the option that names them."""
         if not self.silent_seconds:
-            return []
-        if self._pulse is not None:
-            os.close(self._pulse)
-        self._pulse, theirs = os.pipe()
-        os.set_blocking(self._pulse, False)
-        return [theirs]
+            return {}
+        for old in (self._pulse, self._ear):
+            if old is not None:
+                os.close(old)
+        self._pulse, alive = os.pipe()
+        deaths, self._ear = os.pipe()
+        for ours in (self._pulse, self._ear):
+            os.set_blocking(ours, False)
+        return {"alive": alive, "deaths": deaths}
+
+    def tell_of_death(self, other: Child) -> None:
+        """Another worker died. This one frees its jobs, before the next one has started."""
+        if self._ear is None or not self.running() or not other.worker_id or other.process is None:
+            return
+        code = "" if other.was_silent else other.process.returncode
+        with suppress(OSError):  # it died too, or is frozen and has not read for long
+            os.write(self._ear, f"{other.worker_id} {code}\n".encode())
 
     def end_if_silent(self, now: float) -> bool:
         """True: it gave no sign of life for too long and is dead now."""
@@ -182,6 +198,8 @@ class Supervisor:
             for child in self.children:
                 if child.end_if_silent(now):
                     self._write(f"[serve] {child.name} gave no sign of life for {child.silent_seconds:.0f} s")
+                    for other in self.children:  # on SQLite they may have waited for a lock that it held
+                        other.heard_at = now
                 if child.running():
                     continue
                 if child.process is not None and not child.start_at:
@@ -198,6 +216,8 @@ class Supervisor:
         self._write(f"[serve] {child.name} {child.describe_end()}; starting it again in {wait:.1f} s")
         if child.fast_deaths == MANY_FAST_DEATHS:
             self._write(child.describe_trouble())
+        for other in self.children:
+            other.tell_of_death(child)
 
     def _stop_all(self) -> None:
         """SIGTERM, wait, SIGKILL. A second signal while waiting goes to SIGKILL at once."""

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,6 +21,7 @@ import dramatiq
 from django.db import Error as DatabaseError
 from django.db import connection, connections
 from django.db.models import Q
+from django.dispatch import Signal
 from django.utils import timezone
 
 from gym.jobs import conf, fairness, runner, states
@@ -33,6 +35,9 @@ from gym.lib.process_memory import process_bytes
 
 log = logging.getLogger(__name__)
 
+worker_replaced = Signal()
+"""Sent by a worker that takes the place of one that died, before it claims jobs. What takes long to import is imported
+here: until then workers that have it get on with the jobs of the dead one."""
 LAST_SECONDS = 8.0  # for signing off and closing connections, after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
 RESTART = 1  # exit code of a worker that ended itself: whoever keeps workers running starts another
@@ -66,13 +71,15 @@ class WorkerProcess:
         replaces: str = "",
         exit_code: int | None = None,
         alive: int | None = None,
+        deaths: int | None = None,
     ) -> None:
         self.queues = queues
         self.threads = threads
         self.parent = parent
         self.replaces = replaces
         self.exit_code = exit_code  # of the worker that this one replaces
-        self.alive = alive  # a pipe of the supervisor's, by its number
+        self.alive = alive  # pipes of the supervisor's, by their numbers
+        self.deaths = deaths
         self.signals = 0
         self.watchdog = Watchdog()
 
@@ -81,11 +88,15 @@ class WorkerProcess:
         self._listen_to_signals()
         if self.replaces and (released := release_dead_worker(self.replaces, self.exit_code)):
             log.warning("took back %d jobs of the worker that died", released)
+        if self.replaces:
+            worker_replaced.send(sender=WorkerProcess)
         self._sign_in()
         print_line(f"worker {runner.worker_id()} {READY}: {', '.join(self.queues)}")
         workers = self._start_workers()
         reaper = Reaper(runner.worker_id())
         reaper.start()
+        if self.deaths is not None:
+            threading.Thread(target=hear_of_deaths, args=(self.deaths,), daemon=True).start()
         self._wait()
         runner.stopping.set()
         self._shut_down(workers, reaper)
@@ -212,6 +223,20 @@ class WorkerProcess:
 
 def _sign_of_life() -> dict[str, Any]:
     return {"last_seen": timezone.now(), "process_bytes": process_bytes() or None}
+
+
+def hear_of_deaths(pipe: int) -> None:
+    """Free the jobs of workers that the supervisor says are dead: who takes a worker's place needs seconds to start."""
+    with open(pipe) as lines:
+        for line in lines:
+            worker_id, _, code = line.strip().partition(" ")
+            try:
+                if released := release_dead_worker(worker_id, int(code) if code else None):
+                    log.warning("freed %d jobs of the worker %s, which died", released, worker_id)
+            except DatabaseError:
+                log.exception("could not free the jobs of %s; who takes its place will", worker_id)
+            finally:
+                connection.close()
 
 
 def drain(queues: list[str], *, once: bool = False) -> int:

@@ -1,6 +1,9 @@
-import pytest
+from contextlib import contextmanager
 
-from gym.jobs import text
+import pytest
+from django.db import DatabaseError
+
+from gym.jobs import runner, states, text
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue
@@ -113,3 +116,59 @@ def test_an_error_after_the_finish_does_not_unmake_the_results(register):
     enqueue(register("k", finish_then_fail), {})
     (job,) = run_pending()
     assert (job.state, job.error) == ("done", "")
+
+
+@pytest.fixture
+def no_test_transaction(monkeypatch):
+    """As in a worker, where nothing is open around an attempt."""
+    plain = type("C", (), {"in_atomic_block": False, "close": staticmethod(lambda: None)})
+    monkeypatch.setattr(runner, "connection", plain)
+    monkeypatch.setattr(runner, "close_old_connections", lambda: None)
+    monkeypatch.setattr(runner, "WRITE_AGAIN_SECONDS", 0)
+
+
+def refuse(monkeypatch, times):
+    """The database cannot be written so many times, when an attempt ends."""
+    refusals, end_attempt = iter(range(times)), states.end_attempt
+
+    def refused(*args, **how):
+        if next(refusals, None) is not None:
+            raise DatabaseError("read-only")
+        return end_attempt(*args, **how)
+
+    monkeypatch.setattr(states, "end_attempt", refused)
+
+
+@pytest.mark.usefixtures("no_test_transaction")
+def test_an_end_that_cannot_be_written_is_written_as_soon_as_it_can_be(register, monkeypatch):
+    """Else the job would wait until its lease is over."""
+    job = enqueue(register("k", lambda context: 1 / 0), {}, max_attempts=1)
+    refuse(monkeypatch, 5)
+    run_pending()
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "ZeroDivisionError: division by zero")
+    assert job.log.count("Traceback") == 1
+
+
+@pytest.mark.usefixtures("no_test_transaction")
+def test_after_a_lease_the_job_is_left_to_the_reaper(register, monkeypatch, settings):
+    settings.GYM_JOB_LEASE_SECONDS = 0
+    enqueue(register("k", lambda context: 1 / 0), {})
+    refuse(monkeypatch, 1)
+    with pytest.raises(DatabaseError):
+        run_pending()
+
+
+def test_a_job_whose_lease_cannot_be_kept_goes_back_at_once(register, monkeypatch):
+    """Where memory has run out, no thread can be started. Until its lease is over nobody would look at the job."""
+
+    @contextmanager
+    def no_thread(context):
+        raise RuntimeError("can't start new thread")
+        yield
+
+    monkeypatch.setattr(runner, "_heartbeat", no_thread)
+    job = enqueue(register("k"), {})
+    runner.run_next("default")
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("queued", "RuntimeError: can't start new thread")

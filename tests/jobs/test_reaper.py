@@ -114,8 +114,43 @@ def test_silent_workers_are_cleared(clock):
     assert not WorkerHeartbeat.objects.exists()
 
 
-def test_after_the_machine_slept_nothing_is_reaped_in_the_first_round(register, monkeypatch):
-    rounds = []
+def test_what_was_queued_before_the_clock_was_set_back_is_due_at_once(register, clock):
+    enqueue(register("k"), {})
+    clock.forward(-3600)
+    assert states.claim_next("default", "w") is None
+    reaper.reap()
+    assert states.claim_next("default", "w")
+
+
+def test_a_worker_that_died_when_the_clock_was_set_back_has_one_lease_more(running, clock):
+    clock.forward(-3600)
+    assert reaper.reap() == 0
+    clock.forward(61)
+    assert reaper.reap() == 1
+
+
+def test_the_reapers_lock_from_before_the_clock_was_set_back_counts_for_nothing(clock):
+    assert reaper.hold_lock("a", 60)
+    clock.forward(-3600)
+    assert reaper.hold_lock("b", 60)
+    assert not reaper.hold_lock("a", 60)
+
+
+def test_clocks_of_hosts_may_differ_by_a_lease(register, running, clock):
+    kind = register("k", lambda context: 1 / 0)
+    enqueue(kind, {})
+    run_pending()
+    before = list(Job.objects.order_by("pk").values_list("not_before", "lease_until"))
+    assert reaper.hold_lock("a", 60)
+    clock.forward(-59)
+    assert not reaper.hold_lock("b", 60)
+    reaper.reap()
+    assert list(Job.objects.order_by("pk").values_list("not_before", "lease_until")) == before
+
+
+def test_after_the_machine_slept_every_worker_can_renew_its_leases_first(register, monkeypatch, settings):
+    settings.GYM_REAPER_SECONDS = 1.0
+    rounds, waits = [], []
     thread = reaper.Reaper("w")
     monkeypatch.setattr(thread, "once", lambda interval: rounds.append(wall[0]))
     wall = [5_000.0]
@@ -125,6 +160,7 @@ def test_after_the_machine_slept_nothing_is_reaped_in_the_first_round(register, 
     naps = iter([3_600.0, 0.0, None])
 
     def wait(seconds):
+        waits.append(seconds)
         nap = next(naps)
         if nap is None:
             return True
@@ -134,6 +170,7 @@ def test_after_the_machine_slept_nothing_is_reaped_in_the_first_round(register, 
     monkeypatch.setattr(thread.over, "wait", wait)
     thread.run()
     assert rounds == [5_000.0, 8_600.0]
+    assert waits == [1.0, 30.0, 1.0]
 
 
 def test_a_released_job_loses_no_try(running):

@@ -157,9 +157,56 @@ def test_a_child_that_gives_no_sign_of_life_is_ended_and_started_again():
     assert any("worker was killed by SIGKILL; starting it again" in line for line in lines)
 
 
+def test_who_waited_for_a_frozen_one_is_not_ended_with_it(tmp_path):
+    """On SQLite a frozen worker may hold the lock that all others need."""
+    freed = tmp_path / "freed"
+    beats = f"{BEATS}\nwhile True: os.path.exists({str(freed)!r}) and os.write(end, b'.'); time.sleep(0.05)"
+    frozen = Child("frozen", lambda: [PYTHON, "-c", BEATS + "; time.sleep(60)"], silent_seconds=2.0)
+    waits = Child("waits", lambda: [PYTHON, "-c", beats], silent_seconds=2.2)
+    lines: list[str] = []
+    ended: list[float] = []
+
+    def until(_):
+        if "[serve] frozen gave no sign of life for 2 s" in lines:
+            ended.append(time.monotonic())
+        if ended and time.monotonic() - ended[0] > 0.7:
+            freed.touch()
+        return ended and time.monotonic() - ended[0] > 1.5
+
+    supervise([frozen, waits], until, lines=lines)
+    assert "[serve] waits gave no sign of life for 2 s" not in lines
+
+
 def test_a_child_that_gives_signs_of_life_is_left_alone():
     script = f"{BEATS}\nwhile True: os.write(end, b'.'); time.sleep(0.05)"
     child = Child("worker", lambda: [PYTHON, "-c", script], silent_seconds=0.5)
     lines: list[str] = []
     supervise([child], lambda _: child.was_ready and time.monotonic() - child.started_at > 2.5, lines=lines)
     assert not any("no sign of life" in line for line in lines)
+
+
+def test_a_child_that_is_ready_before_anybody_looks_is_not_taken_for_frozen():
+    child = Child("worker", lambda: [PYTHON, "-c", BEATS + "; time.sleep(60)"], silent_seconds=60)
+    child.start(lambda line: None)
+    while not child.was_ready:
+        time.sleep(0.01)
+    assert not child.end_if_silent(time.monotonic())
+    child.kill_group()
+
+
+def test_the_others_are_told_of_a_death():
+    """They free what the dead one had in hand; who takes its place has to start first."""
+    hears = (
+        f"{BEATS}\nfor line in open(int(sys.argv[2].split('=')[1])): print('heard', line, end='', flush=True)"
+    )
+    other = Child("worker2", lambda: [PYTHON, "-c", hears], silent_seconds=60)
+    dying = Child("worker1", lambda: [PYTHON, "-c", "import time; time.sleep(60)"], silent_seconds=60)
+    dying.worker_id = "worker1-abc"
+    lines: list[str] = []
+
+    def until(_):
+        if other.was_ready and dying.process and len(lines) == 1:
+            dying.process.kill()
+        return "[worker2] heard worker1-abc -9" in lines
+
+    supervise([other, dying], until, lines=lines)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from gym.jobs import runner
+from gym.jobs import runner, worker
 from gym.jobs.worker import WorkerProcess
 from tests.jobs.lab.values import expected_chunks
 
@@ -54,6 +54,45 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
     assert final["attempt"] == 2
     assert "stopped answering" in final["log"]
     assert lab.ask("chunks", job) == expected_chunks(20)
+
+
+def test_a_worker_that_is_told_of_a_death_takes_over_at_once(lab):
+    """Without waiting for the lease, nor for the worker that takes the dead one's place."""
+    lab.env["LAB_LEASE"] = "60"
+    job = lab.enqueue("lab.chunks", {"n": 1000, "seconds": 0.05})
+    dying = lab.worker("--id", "w1")
+    lab.wait_for(job, "running")
+    theirs, ours = os.pipe()
+    lab.worker("--deaths", str(theirs), pass_fds=(theirs,))
+    lab.until(lambda: len(lab.ask("workers")) == 2)
+    dying.kill()
+    os.write(ours, b"w1 -9\n")
+    lab.until(lambda: lab.job(job)["attempt"] == 2)
+    assert "killed by signal 9" in lab.job(job)["log"]
+    os.close(ours)
+
+
+def test_who_takes_a_dead_ones_place_frees_its_jobs_then_imports_then_claims(monkeypatch):
+    """While it imports, workers that need not do that get on with the freed jobs."""
+    done = []
+
+    def note(name):
+        return lambda *args, **kwargs: done.append(name) or []
+
+    monkeypatch.setattr(worker, "release_dead_worker", note("frees"))
+    for name in ("_listen_to_signals", "_sign_in", "_wait", "_shut_down"):
+        monkeypatch.setattr(WorkerProcess, name, note("-"))
+    monkeypatch.setattr(WorkerProcess, "_start_workers", note("claims"))
+    monkeypatch.setattr(worker.Reaper, "start", note("-"))
+    monkeypatch.setattr(runner, "stopping", threading.Event())
+    imports = note("imports")
+    worker.worker_replaced.connect(imports)
+    monkeypatch.setattr(worker.worker_replaced, "receivers", worker.worker_replaced.receivers[-1:])
+    WorkerProcess(["default"], replaces="w1").run()
+    assert [name for name in done if name != "-"] == ["frees", "imports", "claims"]
+    done.clear()
+    WorkerProcess(["default"]).run()
+    assert [name for name in done if name != "-"] == ["claims"]
 
 
 def test_draining_takes_the_job_of_a_killed_worker_and_leaves_that_of_a_living_one(lab):

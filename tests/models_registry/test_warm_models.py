@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -11,6 +12,7 @@ from django.utils import timezone
 from gym.jobs import runner
 from gym.jobs.models import WorkerHeartbeat
 from gym.jobs.selectors import held_somewhere
+from gym.jobs.worker import worker_replaced
 from models_registry import warm
 from models_registry.backends import BackendError, ModelFacts
 from tests.factories import make_model
@@ -188,3 +190,23 @@ def test_threads_are_the_cores_divided_by_those_who_share_them(settings, monkeyp
         settings.GYM_WORKERS, settings.GYM_TORCH_THREADS = workers, wanted
         warm.set_threads()
         assert set_to[-1] == expected
+
+
+class Libraries:
+    """Stands for transformers, and notes what is imported from it."""
+
+    def __init__(self):
+        self.imported = []
+
+    def __getattr__(self, name):
+        self.imported.append(name)
+
+
+@pytest.mark.parametrize(("backend", "imports"), [("causal", True), ("uniform", False)])
+def test_a_worker_that_takes_a_dead_ones_place_imports_first_what_models_need(
+    people, monkeypatch, backend, imports
+):
+    monkeypatch.setitem(sys.modules, "transformers", libraries := Libraries())
+    make_model(people.alice, backend=backend)
+    worker_replaced.send(sender=None)
+    assert ("PreTrainedModel" in libraries.imported) == imports

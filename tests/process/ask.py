@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
+import uuid
 from typing import Any
 
 import django
 from django.apps import apps
+from django.db import connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.process.settings")
 if not apps.ready:
@@ -21,19 +24,24 @@ from gym.agents.site import services as conversations
 from gym.collections.services import make_collection
 from gym.demo.loader import demo_user, load_demo
 from gym.jobs.models import Job
+from gym.jobs.reaper import reap
 from gym.jobs.testing import run_pending
+from gym.pages.account_deletion import delete_account
 from gym.runs.models import RunChunk, ScoreCache, SuiteRun
 from gym.runs.read import report
 from gym.runs.work import services
+from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.score_requests import queue_scores
 from models_registry.actors import inspect
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.selectors import document_of
-from suites.services import open_draft, set_visibility
+from suites.services import freeze, import_suite, open_draft, set_visibility
+from tests.at_once import together
 from tests.factories import make_model, make_suite
 from tests.lmchallenge.site.worlds import make_corpus, play
+from tests.process.site import ENDED
 from tests.propara.site.worlds import LIGHT, hand_in, make_version
 
 
@@ -45,6 +53,12 @@ def prepare(slug: str) -> None:
     if model.backend == "causal":
         model.config["kernels"] = "stock"
         model.save(update_fields=["config"])
+    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
+
+
+def add_program(slug: str) -> None:
+    """A model that is a program of the administrator's, called like its command."""
+    model = make_model(demo_user(), slug=slug, backend="lmzoo", config={"command": slug, "seconds": 2})
     RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
 
 
@@ -89,13 +103,66 @@ def running(runs: list[int]) -> list[int]:
 
 
 def steps(runs: list[int]) -> dict[str, int]:
-    """By run: its chunks that are scored; much more when it has ended."""
+    """By run: its chunks that are scored; ENDED when it has ended."""
     found = {}
     for run in SuiteRun.objects.filter(pk__in=runs).select_related("job"):
         assert run.job is not None
         ended = run.job.state in ("done", "failed", "cancelled")
-        found[str(run.pk)] = 1_000_000 if ended else RunChunk.objects.filter(run=run, done=True).count()
+        found[str(run.pk)] = ENDED if ended else RunChunk.objects.filter(run=run, done=True).count()
     return found
+
+
+def retry(run: int) -> None:
+    services.retry_run(SuiteRun.objects.get(pk=run), actor=demo_user())
+
+
+def queue_as_guest(suite: str, model: str) -> int:
+    """A new account runs a model of its own on a suite of its own; nobody else sees the three."""
+    name = f"guest-{uuid.uuid4().hex[:12]}"
+    revision = Suite.objects.get(slug=suite).latest_frozen
+    assert revision is not None
+    guest = User.objects.create_user(name)
+    own = import_suite(document_of(revision), actor=guest, title=name)
+    its_model = RegisteredModel.objects.get(slug=model)
+    its_model.pk, its_model.slug, its_model.owner, its_model.visibility = None, name, guest, "private"
+    its_model.save()
+    return services.queue_run(freeze(own, actor=guest), its_model, actor=guest).pk
+
+
+def delete_account_of(run: int) -> str:
+    """Of a guest. Returns the job's id."""
+    row = SuiteRun.objects.get(pk=run)
+    delete_account(row.owner)
+    return str(row.job_id)
+
+
+def delete_run(run: int) -> str:
+    """As staff do, who need not cancel it first. Returns the job's id."""
+    row = SuiteRun.objects.get(pk=run)
+    delete_runs(SuiteRun.objects.filter(pk=run))
+    return str(row.job_id)
+
+
+def active(jobs: list[str]) -> list[str]:
+    """Those of these jobs that are queued or running."""
+    return [str(job.pk) for job in Job.objects.filter(pk__in=jobs) if job.is_active]
+
+
+def remains(runs: list[int]) -> int:
+    """Rows that these runs have."""
+    return SuiteRun.objects.filter(pk__in=runs).count() + RunChunk.objects.filter(run__in=runs).count()
+
+
+def reap_at_once(reapers: int, seconds: float) -> None:
+    """So many reapers for so long, each with a connection of its own."""
+    until = time.monotonic() + seconds
+
+    def work() -> None:
+        while time.monotonic() < until:
+            reap()
+            time.sleep(0.05)
+
+    assert not together(*[work] * reapers)
 
 
 def forget_scores() -> None:
@@ -280,3 +347,4 @@ if __name__ == "__main__":
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         print(json.dumps(globals()[name](*arguments)), flush=True)
+        connections.close_all()  # those of the next question are not the ones that a fault cuts

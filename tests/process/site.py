@@ -25,11 +25,16 @@ def _empty() -> tempfile.TemporaryDirectory[str]:
     return folder
 
 
+SETTINGS = "tests.process.settings"
+ENDED = 1_000_000
+"""Steps of a run that has ended, by the question `steps`."""
+
+
 def _environment(
-    folder: Path, database: str = "", broker: str = "", namespace: str = "gym"
+    folder: Path, database: str = "", broker: str = "", namespace: str = "gym", settings: str = SETTINGS
 ) -> dict[str, str]:
     return os.environ | {
-        "DJANGO_SETTINGS_MODULE": "tests.process.settings",
+        "DJANGO_SETTINGS_MODULE": settings,
         "PYTHONPATH": str(ROOT),
         "GYM_VAR_DIR": str(folder),
         "GYM_DATABASE_URL": database,
@@ -49,6 +54,7 @@ class Site:
 
     console_log: Any = None
     """Where the console's errors go: this process's standard error, or an open file."""
+    settings = SETTINGS
 
     def __init__(
         self,
@@ -59,7 +65,7 @@ class Site:
         *,
         like: Path | None = None,
     ) -> None:
-        self.env = _environment(folder, database, broker, namespace)
+        self.env = _environment(folder, database, broker, namespace, self.settings)
         if like is not None or not database:
             shutil.copytree(like or _empty().name, folder, dirs_exist_ok=True)
         if like is None and database:

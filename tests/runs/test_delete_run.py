@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
+from gym.jobs import runner, states
 from gym.jobs.testing import run_pending
 from gym.runs.models import DeletedRun, ScoreCache, SentenceScore, SuiteRun
 from gym.runs.work import services
@@ -45,6 +46,21 @@ def test_a_run_at_work_is_cancelled_first(client, people, run):
     client.force_login(people.bob)
     page = client.post(reverse("run-delete", args=[waiting.key]), follow=True).content.decode()
     assert "Cancel it first" in page
+
+
+@pytest.mark.parametrize("state", ["queued", "running"])
+def test_staff_can_delete_a_run_at_work_and_its_job_stops(client, people, run, state):
+    """It would go on until it fails at the rows that are gone."""
+    waiting = services.queue_run(run.revision, run.model, actor=people.bob)
+    job = states.claim_next("default", "w") if state == "running" else waiting.job
+    client.force_login(people.staff)
+    chosen = {"action": "delete_selected", "_selected_action": [waiting.pk], "post": "yes"}
+    client.post(reverse("admin:runs_suiterun_changelist"), chosen)
+    assert not SuiteRun.objects.filter(pk=waiting.pk).exists()
+    if state == "running":
+        assert runner.run(job, heartbeat=False) == "cancelled"
+    job.refresh_from_db()
+    assert job.state == "cancelled"
 
 
 @pytest.mark.parametrize("how", ["page", "api", "admin"])

@@ -10,6 +10,8 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 
 from gym.accounts.models import AnyUser
+from gym.jobs import services as jobs
+from gym.jobs.models import ACTIVE_STATES
 from gym.runs.models import DeletedRun, FormerRunKey, SuiteRun
 from gym.runs.signals import runs_deleting
 from gym.sharing.addresses import renew_keys, secret_address_given
@@ -36,9 +38,11 @@ def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
 
 def delete_runs(runs: QuerySet[SuiteRun]) -> None:
     """Delete runs with their results. Public ones leave a DeletedRun each: others may have cited their addresses. Of
-    any other run nothing is kept. Raises InUse, and then deletes none of them."""
+    any other run nothing is kept. Those that are under way stop. Raises InUse, and then deletes none of them."""
     with transaction.atomic():
         require_not_in_use(runs)
+        for run in runs.filter(job__state__in=ACTIVE_STATES).select_related("job"):
+            jobs.stop(run.job, actor=None)
         DeletedRun.objects.bulk_create(
             [
                 DeletedRun(

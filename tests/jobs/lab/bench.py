@@ -61,8 +61,9 @@ class Lab:
         self.processes.append(process)
         return process
 
-    def worker(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return self.start("worker", "--queues", self.queue, "--parent", str(os.getpid()), *arguments)
+    def worker(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        words = ("worker", "--queues", self.queue, "--parent", str(os.getpid()))
+        return self.start(*words, *arguments, **options)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -91,15 +91,15 @@ def web_children(bound: socket.socket, host: str, *, threads: int, processes: in
 
 def worker_child(name: str) -> Child:
     """A worker under a name of ours, so that the next one can take back the jobs of one that died."""
-    worker_id, takes_over = "", []
+    takes_over: list[str] = []
 
     def command() -> list[str]:
-        nonlocal worker_id, takes_over
+        nonlocal takes_over
         if child.process is not None and child.was_ready:  # else it had no job, and had not taken over either
-            takes_over = ["--replaces", worker_id]
+            takes_over = ["--replaces", child.worker_id]
             takes_over += [] if child.was_silent else [f"--exit-code={child.process.returncode}"]
-        worker_id = f"{name}-{uuid.uuid4().hex[:12]}"
-        return [*manage("worker", "--id", worker_id, "--parent", str(os.getpid())), *takes_over]
+        child.worker_id = f"{name}-{uuid.uuid4().hex[:12]}"
+        return [*manage("worker", "--id", child.worker_id, "--parent", str(os.getpid())), *takes_over]
 
     child = Child(name, command, silent_seconds=max(LEAST_SILENCE, 2 * conf.lease_seconds()))
     return child

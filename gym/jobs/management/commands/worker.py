@@ -25,6 +25,8 @@ class Command(SiteCommand):
         parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent is gone")
         pipe = "a pipe for a sign of life every second, by its number"
         parser.add_argument("--alive", type=int, metavar="FD", help=pipe)
+        pipe = "a pipe with the names and exit codes of other workers that died, by its number"
+        parser.add_argument("--deaths", type=int, metavar="FD", help=pipe)
         parser.add_argument("--replaces", default="", metavar="ID", help="take over from a dead worker")
         parser.add_argument(
             "--exit-code", type=int, metavar="CODE", help="how it ended: an exit code, or minus the signal"
@@ -55,4 +57,5 @@ class Command(SiteCommand):
             replaces=options["replaces"],
             exit_code=options["exit_code"],
             alive=options["alive"],
+            deaths=options["deaths"],
         ).run()
