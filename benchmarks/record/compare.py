@@ -6,7 +6,8 @@ Differences are of six kinds: status (also addresses that one record lacks), per
 structure (fields of JSON and forms, links, headers, entries), text, and queries (more database queries than before). A
 line of expected.txt is `kind<TAB>address<TAB>reason`; the address is the folder or file in the record, for all roles.
 For structure, text and queries it may hold a wildcard (*). `renamed<TAB>old<TAB>new` is a field or column that has
-another name in B; its values are compared all the same. Exit status 1 if something was not expected.
+another name in B; its values are compared all the same. `new<TAB>name<TAB>reason` is a field or header that B alone has
+in some places, `gone<TAB>name<TAB>reason` one that A alone has. Exit status 1 if something was not expected.
 
 Numbers of the transformer may differ by 0.0001 bits, all others not at all.
 """
@@ -22,7 +23,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,16 @@ class Difference:
     what: str
 
 
-@dataclass(frozen=True)
-class Renamed:
-    old: str
-    new: str
+@dataclass
+class Names:
+    """What is called otherwise in B, by old name; what only B has, and what only A has."""
+
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    new: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+
+    def allows(self, name: str, *, in_a: bool) -> bool:
+        return name in (self.gone if in_a else self.new)
 
 
 @dataclass(frozen=True)
@@ -85,43 +92,46 @@ def main() -> None:
     for folder in (arguments.a, arguments.b):
         if not (folder / "steps").is_dir():
             parser.error(f"{folder} is no record")
-    expected, renamed = read_expected(arguments.expected) if arguments.expected else ([], [])
-    found = compare(arguments.a, arguments.b, renamed)
+    expected, names = read_expected(arguments.expected) if arguments.expected else ([], Names())
+    found = compare(arguments.a, arguments.b, names)
     open_ones = report(found, expected, most=sys.maxsize if arguments.all else 5)
     sys.exit(1 if open_ones else 0)
 
 
-def read_expected(path: Path) -> tuple[list[Expected], list[Renamed]]:
-    lines, renamed = [], []
+def read_expected(path: Path) -> tuple[list[Expected], Names]:
+    lines, names = [], Names()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         parts = line.split("\t")
         if len(parts) == 3 and parts[0] == "renamed":
-            renamed.append(Renamed(*parts[1:]))
+            names.renamed.append((parts[1], parts[2]))
+            continue
+        if len(parts) == 3 and parts[0] in ("new", "gone"):
+            getattr(names, parts[0]).add(parts[1])
             continue
         if len(parts) != 3 or parts[0] not in KINDS or not parts[2].strip():
             raise SystemExit(f"{path}, line {number}: kind<TAB>address<TAB>reason, kinds: {', '.join(KINDS)}")
         if parts[0] not in WILD and "*" in parts[1]:
             raise SystemExit(f"{path}, line {number}: no wildcard for {parts[0]}")
         lines.append(Expected(*parts))
-    return lines, renamed
+    return lines, names
 
 
-def compare(a: Path, b: Path, renamed: list[Renamed]) -> dict[Difference, list[str]]:
+def compare(a: Path, b: Path, names: Names) -> dict[Difference, list[str]]:
     """Differences, each with the roles that see it."""
     files = [(path, folder) for folder in (a, b) for path in folder.rglob("*.txt") if path.is_file()]
-    names = sorted({str(path.relative_to(folder)) for path, folder in files})
+    places = sorted({str(path.relative_to(folder)) for path, folder in files})
     found: dict[Difference, list[str]] = {}
-    for name in names:
+    for name in places:
         role = Path(name).stem if Path(name).stem in ROLES else ""
         address = str(Path(name).parent) if role else name
-        for kind, what in compare_files(a / name, b / name, address, renamed):
+        for kind, what in compare_files(a / name, b / name, address, names):
             found.setdefault(Difference(kind, address, what), []).append(role)
     return found
 
 
-def compare_files(a: Path, b: Path, address: str, renamed: list[Renamed]) -> Iterator[tuple[str, str]]:
+def compare_files(a: Path, b: Path, address: str, names: Names) -> Iterator[tuple[str, str]]:
     if not a.exists() or not b.exists():
         yield "status", "only in the first record" if a.exists() else "only in the second record"
         return
@@ -129,7 +139,7 @@ def compare_files(a: Path, b: Path, address: str, renamed: list[Renamed]) -> Ite
     if texts[0] == texts[1]:
         return
     (head_a, body_a), (head_b, body_b) = _parts(texts[0]), _parts(texts[1])
-    yield from _heads(head_a, head_b)
+    yield from _heads(head_a, head_b, names)
     if body_a == body_b or head_a.get("status") != head_b.get("status"):
         return
     is_transformer = _is_transformer(address, False)
@@ -138,7 +148,9 @@ def compare_files(a: Path, b: Path, address: str, renamed: list[Renamed]) -> Ite
     media = head_b.get("content-type", "")
     value_a, value_b = _value(body_a, media), _value(body_b, media)
     if value_a is not None and value_b is not None:
-        for kind, what in _values(with_new_names(value_a, value_b, renamed), value_b, "$", is_transformer):
+        for kind, what in _values(
+            with_new_names(value_a, value_b, names), value_b, "$", is_transformer, names
+        ):
             if kind != "number" or address not in SIZES:
                 yield kind, what
         return
@@ -157,7 +169,7 @@ def _parts(text: str) -> tuple[dict[str, str], str]:
     return dict(line.partition(": ")[::2] for line in head.splitlines()), body
 
 
-def _heads(a: dict[str, str], b: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _heads(a: dict[str, str], b: dict[str, str], names: Names) -> Iterator[tuple[str, str]]:
     if a.get("status") != b.get("status"):
         access_a, access_b = _access(a), _access(b)
         kind = "status" if access_a == access_b else "permission"
@@ -171,7 +183,7 @@ def _heads(a: dict[str, str], b: dict[str, str]) -> Iterator[tuple[str, str]]:
                 yield "queries", f"{one} -> {other}"
         elif name == "location":
             yield "status", f"leads to {other}, not to {one}"
-        else:
+        elif (one is not None and other is not None) or not names.allows(name, in_a=one is not None):
             yield "structure", f"header {name}: {one} -> {other}"
 
 
@@ -185,21 +197,19 @@ def _is_size(line: str, address: str) -> bool:
     return address in SIZES and bool(re.search(r"\d [KMG]B\b", line))
 
 
-def with_new_names(a: Any, b: Any, renamed: list[Renamed]) -> Any:
+def with_new_names(a: Any, b: Any, names: Names) -> Any:
     """`a` with the names that `b` has: a field that only `a` has takes its new name if only `b` has that."""
     a, b = _rows(a), _rows(b)
     if isinstance(a, dict) and isinstance(b, dict):
-        names = {entry.old: entry.new for entry in renamed if entry.old in a and entry.old not in b}
-        names = {old: new for old, new in names.items() if new in b and new not in a}
-        a = {names.get(key, key): value for key, value in a.items()}
-        return {
-            key: with_new_names(value, b[key], renamed) if key in b else value for key, value in a.items()
-        }
+        called = {old: new for old, new in names.renamed if old in a and old not in b}
+        called = {old: new for old, new in called.items() if new in b and new not in a}
+        a = {called.get(key, key): value for key, value in a.items()}
+        return {key: with_new_names(value, b[key], names) if key in b else value for key, value in a.items()}
     if isinstance(a, list) and isinstance(b, list):
         if len(a) == len(b):
-            return [with_new_names(one, other, renamed) for one, other in zip(a, b, strict=True)]
-        return [with_new_names(one, b[0], renamed) for one in a] if b else a
-    if isinstance(a, str) and isinstance(b, str) and Renamed(a, b) in renamed:  # in a list of columns
+            return [with_new_names(one, other, names) for one, other in zip(a, b, strict=True)]
+        return [with_new_names(one, b[0], names) for one in a] if b else a
+    if isinstance(a, str) and isinstance(b, str) and (a, b) in names.renamed:  # in a list of columns
         return b
     return a
 
@@ -253,21 +263,23 @@ def _is_transformer(text: str, before: bool) -> bool:
     return before and not OTHER_MODELS.search(text)
 
 
-def _values(a: Any, b: Any, where: str, is_transformer: bool) -> Iterator[tuple[str, str]]:
+def _values(a: Any, b: Any, where: str, is_transformer: bool, names: Names) -> Iterator[tuple[str, str]]:
     a, b = _rows(a), _rows(b)
     if isinstance(a, dict) and isinstance(b, dict):
         words = " ".join(value for value in a.values() if isinstance(value, str))
         is_transformer = _is_transformer(words, is_transformer)
         for key in {**a, **b}:
             if key not in a or key not in b:
+                if names.allows(key, in_a=key in a):
+                    continue
                 yield "structure", f"{_general(where)}.{key}: only in the {'first' if key in a else 'second'}"
             else:
-                yield from _values(a[key], b[key], f"{where}.{key}", is_transformer)
+                yield from _values(a[key], b[key], f"{where}.{key}", is_transformer, names)
     elif isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):
             yield "structure", f"{where}: {len(a)} -> {len(b)} entries"
         for k, one, other in _pairs(a, b):
-            yield from _values(one, other, f"{where}[{k}]", is_transformer)
+            yield from _values(one, other, f"{where}[{k}]", is_transformer, names)
     elif a != b:
         if _is_number(a) and _is_number(b):
             if not (is_transformer and abs(a - b) <= TOLERANCE):
