@@ -110,10 +110,12 @@ class Bench:
         print(
             f"\n{given.database}, {given.suites:,} suites x {given.models} models, {given.workers} worker(s), "
             f"{given.processes} web processes, {time.strftime('%Y-%m-%d')}. Clients and site share {os.cpu_count()} "
-            f"cores. “database is locked” is in the log {locked} times, tracebacks {self.site.logged('Traceback')}."
+            f"cores. In the log: “database is locked” {locked} times, {self.site.logged('Traceback')} tracebacks, "
+            f"{self.site.logged('starting it again')} processes that were replaced."
         )
-        print(table(["what", "asked", "errors", "a second", "p50 ms", "p95 ms", "p99 ms"], self.times))
-        print(table(["busy cores", "clients", "web processes", "workers", "all others"], self.cores))
+        if self.times:
+            print(table(["what", "asked", "errors", "a second", "p50 ms", "p95 ms", "p99 ms"], self.times))
+            print(table(["busy cores", "clients", "web processes", "workers", "all others"], self.cores))
         print("\n".join(self.more))
         return int(bool(self.wrong or locked))
 

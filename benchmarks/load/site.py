@@ -40,9 +40,9 @@ class LoadedSite(Site):
         words = [str(word) for pair in given.items() for word in pair]
         command = [sys.executable, "manage.py", "serve", "--no-demo", *words]
         self.serve = subprocess.Popen(command, env=self.env, cwd=ROOT, stdout=self.log, stderr=self.log)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while len(self.processes()) < 1 + workers + processes or not self._answers():
-            assert self.serve.poll() is None, "serve ended"
+            assert self.serve.poll() is None, Path(self.log.name).read_text()[-2000:]
             assert time.monotonic() < deadline, "serve does not start"
             time.sleep(0.1)
 
