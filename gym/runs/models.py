@@ -121,6 +121,11 @@ class SuiteRun(HasJob, models.Model):
 
     class Meta:
         ordering = ["-created", "-pk"]
+        indexes = [
+            models.Index(
+                fields=["-created"], condition=models.Q(completed_at=None), name="runs_without_results"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.model.slug} on {self.revision}"

@@ -50,8 +50,10 @@ def run_at(user: AnyUser, key: str) -> QuerySet[SuiteRun]:
 
 
 def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """Those that are queued or running and have no results yet."""
-    return runs.filter(completed_at=None, job__state__in=ACTIVE_STATES)
+    """Those that are queued or running and have no results yet. They are found first, by an index: of 50,000 runs
+    hardly any is under way."""
+    active = SuiteRun.objects.filter(completed_at=None, job__state__in=ACTIVE_STATES)
+    return runs.filter(pk__in=active.order_by().values("pk"))
 
 
 def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:

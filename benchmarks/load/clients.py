@@ -1,0 +1,126 @@
+"""Readers or authors, in a process of their own so that their processor time is seen apart from the site's.
+
+Reads from standard input what to do, and prints what became of every request, both as JSON. Each client is a thread
+with a connection that stays open, as a browser's does.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import random
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+PATIENCE = 120.0
+Answer = tuple[str, float, int]
+"""Page, seconds, status; status 0 where the connection broke."""
+Place = tuple[int, str, int]
+"""Item, condition, region."""
+
+
+class Clients:
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+        self.answers: list[Answer] = []
+        self.errors: list[str] = []
+        self.lost = 0
+        self.begun = time.monotonic() + 0.5
+        self.end = self.begun + plan["seconds"]
+        self.turns = itertools.count()
+
+    def run(self) -> dict[str, Any]:
+        act, number = (
+            (self.write, len(self.plan["authors"]))
+            if self.plan["authors"]
+            else (self.read, self.plan["readers"])
+        )
+        clients = [threading.Thread(target=act, args=(k,)) for k in range(number)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        found = {"answers": self.answers, "errors": self.errors[:5], "lost": self.lost}
+        return found | {"seconds": time.monotonic() - self.begun, "cpu": time.process_time()}
+
+    def ask(self, connection: http.client.HTTPConnection, page: str, due: float, *request: Any) -> bytes:
+        """Seconds count from when the request was due: one that had to wait for its turn has waited."""
+        try:
+            connection.request(*request)
+            response = connection.getresponse()
+            status, body = response.status, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()  # the next request opens it again
+            status, body = 0, repr(error).encode()
+        self.answers.append((page, time.monotonic() - due, status))
+        if status != 200:
+            self.errors.append(f"{request[1]} {status}: {body[:300].decode(errors='replace')}")
+        return body if status == 200 else b""
+
+    def connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.plan["port"], timeout=PATIENCE)
+
+    def read(self, number: int) -> None:
+        chance, connection, pages = random.Random(number), self.connection(), self.plan["pages"]
+        for due in self.dues():
+            page = chance.choice(sorted(pages))
+            address = chance.choice(pages[page])
+            self.ask(connection, page, due, "GET", address, None, {"Accept-Encoding": "gzip"})
+
+    def dues(self) -> Iterator[float]:
+        """When a reader asks: as soon as it has an answer, or when it is its turn at the rate of all readers."""
+        time.sleep(max(0.0, self.begun - time.monotonic()))
+        rate = self.plan["rate"]
+        while True:
+            due = self.begun + next(self.turns) / rate if rate else time.monotonic()
+            if max(due, time.monotonic()) >= self.end:  # what is late by then nobody asks for any more
+                return
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield due
+
+    def write(self, number: int) -> None:
+        """One cell of every other item after the other, as the grid saves it: the text it had, and the new one."""
+        author, pause = self.plan["authors"][number], self.plan["pause"]
+        headers = {"Authorization": f"Bearer {author['token']}", "Content-Type": "application/json"}
+        connection = self.connection()
+        version, texts = self.cells(connection, author["cells"], headers)
+        mine = {place: text for place, text in texts.items() if place[0] % 2 == number % 2}
+        due = self.begun + pause * number / len(self.plan["authors"])
+        for turn, place in enumerate(itertools.cycle(list(mine))):
+            if max(due, time.monotonic()) >= self.end:
+                break
+            time.sleep(max(0.0, due - time.monotonic()))
+            new = f"{texts[place]} {turn}"
+            edit = {
+                "id": str(uuid.uuid4()),
+                "ops": [{"op": "set_cells", "cells": [[*place, mine[place], new]]}],
+            }
+            body = json.dumps({"version": version, "edits": [edit]})
+            if answer := self.ask(connection, "edit", due, "PATCH", author["cells"], body, headers):
+                version, mine[place] = json.loads(answer)["version"], new
+            due += pause
+        _, now = self.cells(connection, author["cells"], headers)
+        self.lost += sum(now[place] != text for place, text in mine.items())
+
+    @staticmethod
+    def cells(
+        connection: http.client.HTTPConnection, address: str, headers: dict[str, str]
+    ) -> tuple[int, dict[Place, str]]:
+        """The draft's version and the text of each cell."""
+        connection.request("GET", f"{address}?limit=500", headers=headers)
+        response = connection.getresponse()
+        rows = json.loads(response.read())["results"]
+        return int(response.headers["ETag"].strip('"v')), {
+            (row["item"], row["condition"], region): text
+            for row in rows
+            for region, text in enumerate(row["contents"], start=1)
+        }
+
+
+if __name__ == "__main__":
+    json.dump(Clients(json.load(sys.stdin)).run(), sys.stdout)

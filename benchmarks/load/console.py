@@ -1,0 +1,102 @@
+"""What the bench asks the site beside what it does over HTTP, as JSON lines. It runs in the site's environment, as
+tests.process.ask does for tests."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import islice
+from typing import Any
+
+import django
+from django.apps import apps
+
+if not apps.ready:
+    django.setup()
+
+from django.db import connection
+from django.db.models import Count
+from django.urls import reverse
+
+from benchmarks.web.world import World, fill
+from gym.accounts.models import User
+from gym.accounts.tokens import create_token
+from gym.demo.loader import demo_revisions, demo_user, load_demo
+from gym.runs.models import ScoreCache, SuiteRun
+from gym.runs.work.services import queue_run
+from models_registry.actors import inspect
+from models_registry.models import RegisteredModel
+from tests.factories import make_suite
+
+MODELS = ["demo-gpt2", "demo-ngram", "demo-uniform"]
+DIFFERENT = 50
+"""Suites and runs that readers open, so that no page is always the same one."""
+ITEMS_OF_A_DRAFT = 100
+
+
+def prepare(suites: int, models: int, items: int, n_authors: int) -> dict[str, Any]:
+    """The large site, the demo, whose models the workers run, and the authors. Says what each client needs."""
+    world = fill(suites, models, items)
+    list(load_demo(queue_runs=False))
+    for model in RegisteredModel.objects.filter(slug__in=MODELS):
+        RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")  # its own vacuum would do so a minute later
+    return {"pages": pages(world, items), "authors": authors(n_authors), "outcomes": world.outcomes}
+
+
+def pages(world: World, items: int) -> dict[str, list[str]]:
+    """Addresses by kind of page."""
+    runs = SuiteRun.objects.filter(owner=world.owner, revision__suite__slug__startswith="suite_")
+    step = max(1, runs.count() // DIFFERENT)
+    chosen = list(islice(runs.order_by("pk").values_list("key", "revision__suite__slug")[::step], DIFFERENT))
+    lists = range(1, -(-world.suites // 50) + 1)
+    return {
+        "home": [reverse("home")],
+        "list of suites": [f"{reverse('suite-list')}?page={number}" for number in lists],
+        "suite": [reverse("suite-detail", args=[slug]) for _, slug in chosen],
+        "run": [reverse("run-detail", args=[key]) for key, _ in chosen],
+        "item": [reverse("run-item", args=[world.run, str(number + 1)]) for number in range(items)],
+        "leaderboard": [reverse("leaderboard")],
+        "list of models": [reverse("model-list")],
+    }
+
+
+def authors(number: int) -> list[dict[str, str]]:
+    """Two to a draft."""
+    people = [User.objects.create_user(f"author{k}", password=f"author{k}") for k in range(number)]
+    found = []
+    for first, second in zip(people[::2], [*people[1::2], None][: -(-number // 2)], strict=True):
+        suite = make_suite(
+            first, name=f"draft_of_{first}", frozen=False, collaborator=second, items=ITEMS_OF_A_DRAFT
+        )
+        for person in filter(None, (first, second)):
+            _, token = create_token(actor=person, name="load", scopes=["read", "write"])
+            found.append({"token": token, "cells": reverse("api-draft-cells", args=[suite.slug])})
+    return found
+
+
+def queue(number: int) -> list[int]:
+    """Runs of all demo suites on the demo's models in turn."""
+    pairs = [(revision, slug) for revision in demo_revisions() for slug in MODELS]
+    models = {model.slug: model for model in RegisteredModel.objects.filter(slug__in=MODELS)}
+    chosen = [pairs[k % len(pairs)] for k in range(number)]
+    return [queue_run(revision, models[slug], actor=demo_user()).pk for revision, slug in chosen]
+
+
+def states(first: int) -> dict[str, int]:
+    """How many of the runs from this one on are in each state."""
+    rows = SuiteRun.objects.filter(pk__gte=first, job__isnull=False).order_by()
+    return dict(rows.values_list("job__state").annotate(n=Count("pk")))
+
+
+def forget_scores() -> None:
+    """The next run scores its sentences anew."""
+    ScoreCache.objects.all().delete()
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(globals()[name](*arguments)), flush=True)
