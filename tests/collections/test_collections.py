@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.collections.models import Collection
-from gym.collections.services import change_collection, make_collection, publish_collection
+from gym.collections.services import add_revision, change_collection, make_collection, publish_collection
 from gym.pages.account_deletion import delete_account
 from suites import services as suites
 from suites.formats import read_suite
@@ -123,6 +123,22 @@ def test_an_unpublished_collection_is_its_owners_alone(client, world, people):
     ):
         client.force_login(person)
         assert client.get(address).status_code == status
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_the_page_leads_to_the_people_until_it_is_published(client, world, people, publish):
+    made = collection(people, world["a"], publish=publish)
+    client.force_login(people.alice)
+    page = client.get(reverse("collection-detail", args=["paper"])).content.decode()
+    assert (reverse("collection-people", args=[made.slug]) in page) != publish
+
+
+def test_what_is_added_comes_last(world, people):
+    made = collection(people, world["b"], publish=False)
+    later = make_revision(people.alice, name="c", items=2)
+    for revision in (world["a"], later, world["a"]):
+        add_revision(made, revision, actor=people.alice)
+    assert [entry.revision for entry in made.entries.order_by("position")] == [world["b"], world["a"], later]
 
 
 def test_a_published_collection_never_changes(client, world, people):

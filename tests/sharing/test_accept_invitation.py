@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from gym.conflicts import Conflict
 from gym.sharing import invitations
-from gym.sharing.selectors import invitations_of
+from gym.sharing.selectors import invitations_of, shares_of
 from tests.factories import make_suite
 from tests.sharing.worlds import MAKERS, ROOMS, asked, status_of
 
@@ -114,3 +114,10 @@ def test_whom_staff_let_in_meanwhile_keeps_that_role(people):
     suite.collaborations.create(user=people.bob, role="edit")
     invitations.accept(offer, actor=people.bob)
     assert suite.collaborations.get().role == "edit"
+
+
+@ROOMS
+def test_what_was_accepted_stands_among_what_one_works_on(people, prefix):
+    thing = MAKERS[prefix](people.alice)
+    thing.collaborations.create(user=people.bob, role="edit")
+    assert [share.thing for share in shares_of(people.bob)] == [thing]

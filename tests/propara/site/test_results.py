@@ -82,6 +82,7 @@ def test_worst_processes_come_first_and_can_be_filtered(client, pair):
     only = client.get(f"{address}?only=missed-destroy").context["rows"]
     assert 0 < len(only) < len(found)
     assert all(row["mistakes"]["missed-destroy"] for row in only)
+    assert client.get(f"{address}?only=no-score").context["rows"] == []
     moves = client.get(f"{address}?question=moves").context["rows"]
     assert [row["f1"] for row in moves] != [row["f1"] for row in found]
 
