@@ -162,6 +162,24 @@ def test_the_page_asks_follows_and_forgets(client, people, server, failed):
     assert "It speaks of" not in client.get(page).content.decode()
 
 
+def test_a_page_made_while_the_naming_ends_asks_again(client, people, server, failed, monkeypatch):
+    services.queue_naming(failed, server, "", actor=people.alice)
+    assess = presenters.assessment_of
+
+    def and_then_it_ends(case_run):
+        try:
+            return assess(case_run)
+        finally:
+            run_pending()
+
+    monkeypatch.setattr(presenters, "assessment_of", and_then_it_ends)
+    client.force_login(people.alice)
+    page = client.get(reverse("agent-assess", args=[failed.run.key, failed.pk])).content.decode()
+    assert "It speaks of" not in page
+    assert "failures were sorted by" not in page
+    assert "hx-get" in page
+
+
 def test_strangers_see_the_names_and_ask_nothing(client, people, server, failed):
     client.force_login(people.charlie)
     place = [failed.run.key, failed.pk]

@@ -183,6 +183,7 @@ def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     be named)."""
     found = visible_case_run(request, key, pk)
     may_edit = permissions.can_edit(request.user, found.run.suite)
+    naming = _naming_of(found)  # before the assessment: a page that says "done" shows what came of it
     assessment = presenters.assessment_of(found)
     n_named = sum(can_be_named(sample) for mode in assessment.modes for sample in mode.samples)
     context: dict[str, Any] = {
@@ -190,7 +191,7 @@ def assess(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "case_run": found,
         "assessment": assessment,
         "may_edit": may_edit,
-        "naming": _naming_of(found),
+        "naming": naming,
         "n_named": n_named,
         "namer_form": NamerForm(user=request.user) if may_edit and n_named else None,
     }
