@@ -35,7 +35,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from benchmarks.chaos.__main__ import url_of
+from benchmarks.chaos.site import url_of
 from benchmarks.load.site import LoadedSite
 from tests.services.conftest import execute
 
@@ -57,7 +57,7 @@ def main() -> int:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="load-") as folder,
-            closing(LoadedSite(Path(folder), url_of(name))) as site,
+            closing(LoadedSite(Path(folder), url_of(name) if name else "")) as site,
         ):
             return Bench(site, given).run()
     finally:
