@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django import template
+from django.core.paginator import Page
 from django.utils import timezone
 from django.utils.timesince import timesince
 
@@ -53,6 +54,12 @@ for _filter in (
     signed,
 ):
     register.filter(_filter)
+
+
+@register.filter
+def page_numbers(page: Page[Any]) -> Iterator[str | int]:
+    """The first two and last two pages, and those beside this one; an ellipsis for the others."""
+    return page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=2)
 
 
 @register.filter

@@ -279,6 +279,20 @@ def test_allowances_stop_it_and_say_so(client, world, people, settings):
     assert "could not be queued" in response.content.decode()
 
 
+def test_a_page_shows_some_of_many_suites_and_the_scores_count_all(client, world, monkeypatch):
+    monkeypatch.setattr("gym.runs.pages.heatmap.PAGE_CELLS", 2)
+    monkeypatch.setattr("gym.runs.pages.heatmap.LEAST_COLUMNS", 1)
+    first, second = (client.get("/leaderboard/", {"page": page}) for page in (1, 2))
+    assert [[column.key for column in page.context["columns"]] for page in (first, second)] == [["a"], ["b"]]
+    assert "The table shows 1 of 2 suites" in first.text
+    assert 'href="?page=2" rel="next"' in first.text
+    rates = [scores(page.context["board"]) for page in (first, second)]
+    assert rates[0] == rates[1] == {"Good": (0.75 + 0.5) / 2, "Bad": 0.25}
+    assert "6 of 8 held" in str(first.context["rows"][0][1])
+    assert "2 of 4 held" in str(second.context["rows"][0][1])
+    assert "not run" in str(second.context["rows"][1][1])
+
+
 def test_queries_do_not_grow_with_models_and_suites(client, people, django_assert_max_num_queries):
     models = [make_model(people.alice, slug=f"m{k}") for k in range(4)]
     for k in range(4):

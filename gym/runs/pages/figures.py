@@ -25,6 +25,24 @@ _CSS_PIXELS_PER_INCH = 96
 
 
 @dataclass(frozen=True)
+class FigureFiles:
+    """The files of a chart that the page itself does not draw."""
+
+    kind: str
+    title: str
+    query: Mapping[str, str | list[str]]
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """(form, address) of every file."""
+        query = urlencode(self.query, doseq=True, safe=":,")
+        return [
+            (form.upper(), f"{reverse('figure', args=[self.kind, form])}{'?' if query else ''}{query}")
+            for form in FORMS
+        ]
+
+
+@dataclass(frozen=True)
 class Figure:
     """`draw(standalone=)` draws for the page, or on white with its own colours. `header` names units. `rule` is what
     its pass rates were counted by; None for charts without any."""
@@ -48,12 +66,7 @@ class Figure:
 
     @property
     def links(self) -> list[tuple[str, str]]:
-        """(form, address) of every file."""
-        query = urlencode(self.query, doseq=True, safe=":,")
-        return [
-            (form.upper(), f"{reverse('figure', args=[self.kind, form])}{'?' if query else ''}{query}")
-            for form in FORMS
-        ]
+        return FigureFiles(self.kind, self.title, self.query).links
 
     @property
     def said_rule(self) -> str:

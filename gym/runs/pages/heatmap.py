@@ -1,34 +1,46 @@
-"""The cells of a leaderboard as table cells: 5,000 of them are too many for the template language."""
+"""The cells of a leaderboard as table cells: 5,000 of them are too many for the template language, and more of them too
+many for a page."""
 
 from __future__ import annotations
 
+from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
 from gym.lib.charts.colour_steps import rate_step
 from gym.lib.charts.svg import Markup, element
 from gym.lib.number_format import percent
 from gym.runs.core.missing_rates import MissingRate, by_model
-from gym.runs.read.leaderboard.model import Board, Cell, Mean, Row
+from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 
 DENSE = 400
 """Cells from which on a cell shows its rate alone; interval and counts are in the line below the table."""
 
+PAGE_CELLS = 5000
+"""Cells on one page. What is left is on the next: a page holds some of the suites for all models."""
+LEAST_COLUMNS = 10
 
-def body_rows(board: Board) -> list[tuple[Row, Markup]]:
-    """Each row with its cells: score, tags, suites."""
+
+def columns_page(board: Board, number: str | None) -> Page[Column]:
+    per_page = max(LEAST_COLUMNS, PAGE_CELLS // max(1, len(board.rows)))
+    return Paginator(board.columns, per_page).get_page(number)
+
+
+def body_rows(board: Board, columns: Page[Column]) -> list[tuple[Row, Markup]]:
+    """Each row with its cells: score, tags, and the suites of this page."""
     dense = board.n_cells > DENSE
     link = reverse("run-detail", args=["KEY"])
-    return [(row, Markup("".join(_cells(row, board, link, dense=dense)))) for row in board.rows]
+    return [(row, Markup("".join(_cells(row, columns, link, dense=dense)))) for row in board.rows]
 
 
-def _cells(row: Row, board: Board, link: str, *, dense: bool) -> list[Markup]:
+def _cells(row: Row, columns: Page[Column], link: str, *, dense: bool) -> list[Markup]:
     missing = missing_words(row)
     cells = [
         _mean_cell(row.score, strong=True, missing=missing),
         *(_mean_cell(mean, strong=False) for mean in row.tags),
     ]
     gaps = {gap.suite: gap for gap in row.gaps if gap.run}
-    for column, cell in zip(board.columns, row.cells, strict=True):
+    first = max(0, columns.start_index() - 1)
+    for column, cell in zip(columns, row.cells[first : columns.end_index()], strict=True):
         cells.append(
             _missing(gaps.get(column.key), link) if cell is None else _cell(cell, row, link, dense=dense)
         )

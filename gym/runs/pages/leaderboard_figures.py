@@ -13,7 +13,7 @@ from gym.lib.charts.svg import Markup
 from gym.lib.charts.xy import Point, xy_chart
 from gym.lib.stats.intervals import Interval
 from gym.runs.core.rules import Rule
-from gym.runs.pages.figures import Figure
+from gym.runs.pages.figures import Figure, FigureFiles
 from gym.runs.pages.heatmap import missing_words
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.export import (
@@ -41,6 +41,14 @@ def _query(board: Board, **more: str) -> dict[str, str]:
     return dict(parse_qsl(board.options.query())) | more
 
 
+_HEAT = ("leaderboard-heat", "Models on suites")
+
+
+def heat_files(board: Board, **of: str) -> FigureFiles:
+    """Of `heat_figure`: the page has the same numbers as a table."""
+    return FigureFiles(*_HEAT, _query(board, **of))
+
+
 def heat_figure(board: Board, **of: str) -> Figure:
     """Rates as colours; `of` is the collection, if the board is one's."""
     draw = partial(
@@ -52,8 +60,7 @@ def heat_figure(board: Board, **of: str) -> Figure:
         note=f"Scoring rule: {board.options.rule.label}.",
     )
     return Figure(
-        "leaderboard-heat",
-        "Models on suites",
+        *_HEAT,
         draw,
         LONG_HEADER,
         long_rows(board),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -15,11 +16,11 @@ from gym.downloads import csv_download, download, json_download
 from gym.lib.paper_tables import latex, markdown
 from gym.runs.core.rules import RULES
 from gym.runs.pages.export_views import EXPORT_TABLES
-from gym.runs.pages.heatmap import DENSE, body_rows, missing_words
-from gym.runs.pages.leaderboard_figures import heat_figure, scores_figure
+from gym.runs.pages.heatmap import DENSE, body_rows, columns_page, missing_words
+from gym.runs.pages.leaderboard_figures import heat_files, scores_figure
 from gym.runs.read.leaderboard import export
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.read.leaderboard.model import Board, Options, read_options
+from gym.runs.read.leaderboard.model import Board, Column, Options, read_options
 from gym.runs.work import services
 
 FORMS = ("csv", "long.csv", "tex", "md", "json")
@@ -27,8 +28,7 @@ FORMS = ("csv", "long.csv", "tex", "md", "json")
 
 @require_safe
 def leaderboard_page(request: HttpRequest) -> HttpResponse:
-    """Context: board (leaderboard.Board), rows [(Row, cells)], rules, note, n_runnable (missing cells this user could
-    have computed), sorts, dense."""
+    """Context: board_context."""
     options = read_options(request.GET)
     if any(name.startswith("w.") for name in request.GET):  # a form's many fields become a short address
         return redirect(f"{reverse('leaderboard')}?{options.query()}")
@@ -37,27 +37,30 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 
 def board_context(request: HttpRequest, board: Board, address: str, **of: str) -> dict[str, Any]:
-    """What templates/runs/_board.html needs; `address` is the page's own, without query; `of` says to figures which
-    collection it is."""
+    """What templates/runs/_board.html needs: board (leaderboard.Board), columns (the page of them that is shown), rows
+    [(Row, cells)], rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
+
+    `address` is the page's own, without query; `of` says to figures which collection it is."""
     options = board.options
+    columns = columns_page(board, request.GET.get("page"))
     return {
         "board": board,
         "options": options,
-        "rows": body_rows(board),
+        "columns": columns,
+        "rows": body_rows(board, columns),
         "rules": list(RULES.values()),
         "note": export.note(board),
         "dense": board.n_cells > DENSE,
         "missing": {row.label: words for row in board.rows if (words := missing_words(row))},
         "n_runnable": len(services.missing_pairs(board, request.user)),
-        "heads": _heads(board),
+        "heads": _heads(board, columns),
         "sorts": _sorts(options),
         "query": options.query(),
         "address": address,
         "export_tables": EXPORT_TABLES,
         "whole_site": address == reverse("leaderboard"),
-        "figures": [heat_figure(board, **of), scores_figure(board, **of)]
-        if board.rows and board.columns
-        else [],
+        "heat_files": heat_files(board, **of),
+        "scores_figure": scores_figure(board, **of),
     }
 
 
@@ -81,7 +84,7 @@ def _sorts(options: Options) -> list[tuple[str, str]]:
     return list(known.items())
 
 
-def _heads(board: Board) -> dict[str, Any]:
+def _heads(board: Board, columns: Iterable[Column]) -> dict[str, Any]:
     """Sorting addresses of the headings: key -> (query, order)."""
     options = board.options
 
@@ -93,7 +96,7 @@ def _heads(board: Board) -> dict[str, Any]:
         "name": (options.query(sort="name" if options.sort != "name" else "-name"), link("name")[1]),
         "sg": link("sg"),
         "tags": [(tag, *link(f"tag:{tag}")) for tag in board.tags],
-        "suites": [(column, *link(f"suite:{column.key}")) for column in board.columns],
+        "suites": [(column, *link(f"suite:{column.key}")) for column in columns],
     }
 
 

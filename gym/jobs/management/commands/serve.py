@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_web_arguments(parser)
-        parser.add_argument("--workers", type=int, default=1, help="worker processes (default 1)")
+        parser.add_argument("--workers", type=number, default=1, help="worker processes (default 1)")
         parser.add_argument("--no-demo", action="store_true", help="do not create the demo data")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -118,7 +118,7 @@ def refuse_published_key(host: str) -> None:
 def add_web_arguments(parser: CommandParser) -> None:
     """Those of the web server, which `serve` and `web` share."""
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--port", type=port, default=8000)
     parser.add_argument("--threads", type=number, default=8, help="threads of a web process (default 8)")
     usual = usual_processes()
     parser.add_argument(
@@ -129,6 +129,13 @@ def add_web_arguments(parser: CommandParser) -> None:
 def number(text: str) -> int:
     found = int(text)
     if found < 1:
+        raise ValueError(text)
+    return found
+
+
+def port(text: str) -> int:
+    found = number(text)
+    if found > 65535:
         raise ValueError(text)
     return found
 
