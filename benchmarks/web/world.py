@@ -89,7 +89,7 @@ def fill(n_suites: int, n_models: int, items: int) -> World:
     done.refresh_from_db()
     assert done.completed_at is not None
     result, scores = done.prediction_results.get(), list(done.scores.all())
-    revisions = [first, *_copies(first, n_suites - 1)]
+    revisions = [first, *copies_of_suite(first, n_suites - 1)]
     predictions = {row.revision_id: row for revision in revisions for row in revision.predictions.all()[:1]}
     pairs = [(revision, model) for revision in revisions for model in models][1:]
     for start in range(0, len(pairs), ROWS):
@@ -125,7 +125,7 @@ def _values(row: Any, *without: str) -> dict[str, Any]:
     }
 
 
-def _copies(first: Any, number: int) -> list[Any]:
+def copies_of_suite(first: Any, number: int) -> list[Any]:
     """Further suites with the same sentences."""
     from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
