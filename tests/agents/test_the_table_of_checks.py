@@ -396,3 +396,10 @@ def test_problems_name_line_and_path():
         read_case("agent: a\ninteractions: [\n  {text: hi, continue_conversation: maybe}\n]")
     problem = caught.value.problems[0]
     assert (problem.line, problem.column, problem.where) == (3, 14, "interactions[0].continue_conversation")
+
+
+def test_a_check_that_is_skipped_says_its_own_line():
+    values = "structure: {\n  a: {\n    value: null\n    less: null\n  }\n}"
+    case = read_case(f"agent: a\ninteractions: [{{text: q, response: {{\n{values}\n}}}}]")
+    checks = case.interactions[0].checks
+    assert [(check.test, check.line) for check in checks if check.skipped] == [("value", 5), ("less", 6)]

@@ -47,7 +47,16 @@ def test_percent(value: object, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.04, "0.0 s"), (12.4, "12 s"), (200, "3 min 20 s"), (180, "3 min"), (7500, "2 h 5 min"), (None, "–")],
+    [
+        (0.04, "0.0 s"),
+        (12.4, "12 s"),
+        (200, "3 min 20 s"),
+        (180, "3 min"),
+        (3599, "59 min 59 s"),
+        (3600, "1 h"),
+        (7500, "2 h 5 min"),
+        (None, "–"),
+    ],
 )
 def test_duration(value: object, text: str) -> None:
     assert tags.duration(value) == text
