@@ -18,6 +18,7 @@ from models_registry.backends.base import (
     ExternalAccess,
     FilesMissing,
     ModelFacts,
+    NotOnThisMachine,
     probe,
 )
 from models_registry.backends.schemas import (
@@ -152,6 +153,7 @@ __all__ = [
     "ExternalAccess",
     "FilesMissing",
     "ModelFacts",
+    "NotOnThisMachine",
     "check_config",
     "load_backend",
     "probe",

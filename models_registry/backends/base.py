@@ -42,8 +42,26 @@ class BackendUnavailable(BackendError):
     """It may work another time as it is: the server is busy, or not there just now."""
 
 
-class FilesMissing(BackendError):
-    """Its files are not on this machine; a worker on another may have them."""
+class NotOnThisMachine(BackendError):
+    """This machine lacks what the model needs; a worker on another may have it."""
+
+    def lacks(self, model: str) -> str:
+        """What is lacking, in words; `model` is its short name."""
+        raise NotImplementedError
+
+
+class FilesMissing(NotOnThisMachine):
+    def lacks(self, model: str) -> str:
+        return f"the files of the model {model}"
+
+
+class DeviceMissing(NotOnThisMachine):
+    def __init__(self, message: str, hint: str, device: str) -> None:
+        super().__init__(message, hint)
+        self.device = device
+
+    def lacks(self, model: str) -> str:
+        return self.device
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models_registry.backends import files, hub
-from models_registry.backends.base import BackendError
+from models_registry.backends.base import BackendError, DeviceMissing
 from models_registry.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
@@ -62,21 +62,23 @@ without weights."""
 
 
 def choose_device(name: str) -> torch.device:
-    """ "auto" is the first CUDA device, else the CPU; for "cuda:all" the one that inputs go to. BackendError for a
-    device that is not there."""
+    """ "auto" is the first CUDA device, else the CPU; for "cuda:all" the one that inputs go to. DeviceMissing for one
+    that is not there."""
     import torch
 
     if name == EVERY_GPU:
         if not torch.cuda.is_available():
-            raise BackendError(
-                "There is no GPU on this machine to spread the model over.", 'Use "auto" or "cpu".'
+            raise DeviceMissing(
+                "There is no GPU on this machine to spread the model over.", 'Use "auto" or "cpu".', "a GPU"
             )
         return torch.device("cuda", 0)
     if name == "auto":
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise BackendError(f"There is no device {name} on this machine.", 'Use "auto" or "cpu".')
+        raise DeviceMissing(
+            f"There is no device {name} on this machine.", 'Use "auto" or "cpu".', f"the device {name}"
+        )
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
+from gym.demo.loader import MODELS_DIR
 from gym.jobs import fairness
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunChunk, ScoreCache
@@ -95,6 +96,21 @@ def test_a_run_waits_for_a_worker_with_the_files_and_the_queue_names_them(client
     assert f"1 job waits {files}." in text_of(client, reverse("queue"))
     assert f"Waiting {files};" in text_of(client, run.get_absolute_url())
     assert f"waits {files}" in text_of(client, run.revision.suite.get_absolute_url())
+
+
+@pytest.mark.parametrize(("device", "lacking"), [("cuda:7", "the device cuda:7"), ("cuda:all", "a GPU")])
+def test_a_run_waits_for_a_worker_with_the_device_of_its_model(
+    people, settings, monkeypatch, device, lacking
+):
+    monkeypatch.setattr(fairness, "_lacking_until", {})
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    settings.GYM_MODEL_DIR = MODELS_DIR
+    config = {"source": "directory", "path": "demo-gpt2", "device": device}
+    model = make_model(people.alice, slug="on-gpu", backend="causal", config=config)
+    services.queue_run(make_revision(people.alice), model, actor=people.alice)
+    [job] = run_pending()
+    assert (job.state, job.tries, job.waits_for) == ("queued", 0, lacking)
 
 
 def test_the_queue_does_not_tell_strangers_about_the_files_of_a_private_model(client, people, monkeypatch):

@@ -28,7 +28,7 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import counting, permissions, storage
 from gym.lmchallenge.site.playing import COUNT, PLAY
 from models_registry import permissions as model_permissions
-from models_registry.backends import BackendError, FilesMissing
+from models_registry.backends import BackendError, NotOnThisMachine
 
 COMMIT_SECONDS = 2.0
 """A worker that is killed loses at most what was played since."""
@@ -47,8 +47,8 @@ def play_game(context: JobContext) -> None:
     rights.require(context, _uses(game, game.corpus))
     try:
         player = Timed(_player(game))
-    except FilesMissing as error:
-        raise NotHere(f"the files of the model {game.player}") from error
+    except NotOnThisMachine as error:
+        raise NotHere(error.lacks(game.player)) from error
     except (LmcError, BackendError) as error:
         raise PermanentFailure(str(error)) from error
     failure: LmcError | None = None

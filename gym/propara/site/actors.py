@@ -17,7 +17,7 @@ from gym.propara.models import GeneratedProcess, Submission
 from gym.propara.site import permissions, services
 from gym.propara.site.generation import GENERATE
 from models_registry import permissions as model_permissions
-from models_registry.backends import Backend, BackendError, FilesMissing
+from models_registry.backends import Backend, BackendError, NotOnThisMachine
 from models_registry.engine import ScoringFailure, ScoringPolicy, TokenScores
 
 
@@ -45,8 +45,8 @@ def generate(context: JobContext) -> None:
     try:
         backend = load_pinned(model)
         _answer_all(context, submission, backend)
-    except FilesMissing as error:
-        raise NotHere(f"the files of the model {model.slug}") from error
+    except NotOnThisMachine as error:
+        raise NotHere(error.lacks(model.slug)) from error
     except BackendError as error:
         raise PermanentFailure(str(error)) from error
     _finish(context, submission, backend)

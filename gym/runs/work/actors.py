@@ -17,7 +17,7 @@ from gym.runs.policies import standing_of
 from gym.runs.signals import results_written
 from gym.runs.work.scoring import Scoring
 from models_registry import permissions as model_permissions
-from models_registry.backends import Backend, BackendError, BackendUnavailable, FilesMissing
+from models_registry.backends import Backend, BackendError, BackendUnavailable, NotOnThisMachine
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
 
@@ -47,8 +47,8 @@ def suite_run(context: JobContext) -> None:
     try:
         with borrow(run.model) as backend:
             score_run(context, run, backend)
-    except FilesMissing as error:
-        raise NotHere(f"the files of the model {run.model.slug}") from error
+    except NotOnThisMachine as error:
+        raise NotHere(error.lacks(run.model.slug)) from error
     except BackendUnavailable:
         raise  # a server that is busy: the job is tried again
     except BackendError as error:
