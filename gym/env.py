@@ -77,6 +77,17 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 
+def sizes(name: str, default: str = "") -> dict[str, int | None]:
+    """Names, some with a whole number: `gpu, large=16000`; None = without."""
+    found: dict[str, int | None] = {}
+    for word in words(name, default):
+        parts = re.fullmatch(r"([a-z0-9][a-z0-9_-]{0,39})(?:\s*=\s*(\d{1,9}))?", word)
+        if parts is None:
+            raise EnvError(f"{name}: {word!r} is neither a name nor a name and a number, as in large=16000")
+        found[parts[1]] = int(parts[2]) if parts[2] else None
+    return found
+
+
 def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
     """Argument lists by name, as JSON: {"gpt2": ["docker", "run", "--rm", "-i", "--network=none", "image"]}."""
     value = os.environ.get(name) or default
@@ -110,8 +121,11 @@ POSTGRESQL_OPTIONS = {
     "keepalives_interval": "5",
     "keepalives_count": "3",
     "tcp_user_timeout": "25000",
+    "options": "-c max_parallel_workers_per_gather=0 -c random_page_cost=1.1",
 }
-"""A server that cannot be reached any more is noticed within half a minute. Parameters of the address win."""
+"""A server that cannot be reached any more is noticed within half a minute. A query is done by one process: to start
+helpers takes longer than most queries. Rows are fetched by index, as suits disks without heads. Parameters of the
+address win."""
 
 
 def database(name: str, default_path: Path) -> dict[str, Any]:

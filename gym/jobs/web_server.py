@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
+from django.db import connections
 from django.urls import get_resolver
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
@@ -31,6 +32,8 @@ CONNECTIONS = 1_000
 """Of one process. Each takes a file descriptor, and a second one while a large body or answer lies on disk."""
 IDLE_SECONDS = 30
 """Without a byte from the client, in the middle of a request too, its connection is closed."""
+KEEP_CONNECTION_SECONDS = 60
+"""A connection to the database may be used for so long. Then a new one is opened, which frees what the old one held."""
 STALLED_SECONDS = 60
 """A client that reads nothing of its answer for so long is cut off by the kernel."""
 
@@ -61,6 +64,7 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     """Serve in this process until SystemExit."""
     settings.GYM_WEB_THREADS = threads
     _allow_files(2 * CONNECTIONS + 200)
+    _keep_connections()
     module, _, name = settings.WSGI_APPLICATION.rpartition(".")
     site = Watched(getattr(import_module(module), name), threads)
     get_resolver().url_patterns  # noqa: B018  everything is loaded before the first request is taken
@@ -79,6 +83,14 @@ def serve_here(bound: socket.socket, threads: int) -> None:
         ident=None,
         clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
     ).run()
+
+
+def _keep_connections() -> None:
+    """Each thread keeps its connection to PostgreSQL, and looks before a request whether it still holds: to open one
+    costs more than most pages ask of the database."""
+    for database in connections.settings.values():
+        if database["ENGINE"].endswith("postgresql"):
+            database.update(CONN_MAX_AGE=KEEP_CONNECTION_SECONDS, CONN_HEALTH_CHECKS=True)
 
 
 def _allow_files(wanted: int) -> None:
