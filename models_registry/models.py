@@ -15,6 +15,7 @@ from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visi
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here: a card, to which uploaded results belong. They are never loaded."""
+BYTES_PER_NUMBER = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 AGENT = "agent"
 """Backend of agents (gym.agents): something one talks to, which has no surprisals and runs no suites."""
 
@@ -92,6 +93,11 @@ class RegisteredModel(models.Model):
     def label(self) -> str:
         """The name; with the slug where `names.tell_apart` found others that are called the same."""
         return self.name
+
+    @property
+    def weight_bytes(self) -> int:
+        """What the weights take in memory, as far as the check said."""
+        return (self.parameters or 0) * BYTES_PER_NUMBER.get(str(self.facts.get("dtype")), 4)
 
     @property
     def is_masked(self) -> bool:

@@ -19,6 +19,7 @@ from gym.sharing.services import hold
 from models_registry import permissions
 from models_registry.backends import BACKENDS, schema_for
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
+from models_registry.queues import queue_of
 from models_registry.quotas import MODELS
 from models_registry.selectors import refused_of, used_in
 
@@ -273,6 +274,7 @@ def _queue_check(model: RegisteredModel, actor: User) -> None:
             "check_model",
             {"model": model.pk, "repin": permissions.can_approve(actor)},
             owner=actor,
+            queue=queue_of(model),
             title=f"Check {model.slug}",
             total=1,
         )

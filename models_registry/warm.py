@@ -26,14 +26,13 @@ from gym.lib.process_memory import process_bytes
 from gym.secrets import SecretError, reveal
 from gym.way_out import net_policy
 from models_registry.backends import BACKENDS, Backend, BackendError, ExternalAccess, load_backend
-from models_registry.models import RegisteredModel
+from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
 
 logger = logging.getLogger(__name__)
 
 SHARE_OF_RAM = 0.5
 SHARE_OF_GPU = 0.8
 MEGABYTE = 1_000_000
-BYTES_PER_NUMBER = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass
@@ -140,8 +139,8 @@ def _acquire(model: RegisteredModel) -> _Held:
         with _lock:
             held = _held.get(key)
             if held is None or _has_other_kernels(held, config):
-                _make_room(_expected_bytes(model))
-                held = _held[key] = _Held(model.slug, _expected_bytes(model), users=1)
+                _make_room(model.weight_bytes)
+                held = _held[key] = _Held(model.slug, model.weight_bytes, users=1)
                 break
             if held.backend is not None:
                 _held.move_to_end(key)
@@ -215,11 +214,6 @@ def _make_room(needed: int) -> None:
 
 def _size(held: _Held) -> int:
     return held.bytes if held.backend is not None else held.needed_bytes
-
-
-def _expected_bytes(model: RegisteredModel) -> int:
-    """What a model will take, as far as its check said."""
-    return (model.parameters or 0) * BYTES_PER_NUMBER.get(str(model.facts.get("dtype")), 4)
 
 
 def budget_bytes() -> int:

@@ -118,6 +118,7 @@ def limits() -> dict[str, list[object]]:
             Requests().duration,
         ],
         "queued and running jobs of an account": [default("GYM_MAX_ACTIVE_JOBS_PER_USER")],
+        "queued jobs of the site": [default("GYM_MAX_WAITING_JOBS")],
         "sentences that an account queues": [default("GYM_MAX_SENTENCES_PER_DAY"), throttle.DAY],
         "runs that an account keeps": [default("GYM_MAX_RUNS_PER_USER")],
         "suites that an account keeps": quota("GYM_QUOTA_SUITES"),

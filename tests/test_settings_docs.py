@@ -65,6 +65,7 @@ WRONG = {
     "database": ["mysql://host/name", "sqlite://file", "postgresql://host", "postgresql://host:port/name"],
     "email": ["smtp.example.org", "smtp://", "https://host", "smtp://host:port", "smtp://host/folder"],
     "commands": ["docker", "[]", '{"a": "docker run"}', '{"a": []}', '{"a": [1]}', '{"a;b": ["x"]}'],
+    "sizes": ["large=much", "=5", "large=", "large=5=6", "two words", "large=-1"],
     "secret": [],
     "text": [],
     "words": [],

@@ -26,6 +26,8 @@ DEFAULTS: dict[str, Any] = {
     "GYM_JOB_POLL_SECONDS": 0.1,  # how often an idle worker looks for jobs in the database
     "GYM_JOB_STOP_SECONDS": 20.0,  # SIGTERM gives the running handler this long to stop
     "GYM_JOB_SECONDS": 86_400.0,  # an attempt may take so long, unless the handler's registration says otherwise
+    "GYM_JOB_TURN_SECONDS": 600.0,  # an attempt that can go on later gives way to work of others after this
+    "GYM_MAX_WAITING_JOBS": 20_000,  # queued jobs of the whole site; more are refused. 0 = no limit
     "GYM_JOB_REACT_SECONDS": 7.0,  # a handler that does not stop when it should has lost its job after this
     "GYM_JOB_DEAF_SECONDS": 60.0,  # and its worker ends if it still has not stopped after so much more
 }

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.utils import timezone
 
-from gym.jobs import states, text
-from gym.jobs.errors import Cancelled, LostLease, OutOfTime, WorkerStopping
+from gym.jobs import conf, fairness, states, text
+from gym.jobs.errors import Cancelled, LostLease, OutOfTime, TurnOver, WorkerStopping
 from gym.jobs.models import Job
 from gym.jobs.registry import time_limit
 
@@ -39,6 +39,7 @@ class JobContext:
         self.queue: str = job.queue
         self.seconds = time_limit(job.kind)
         self._until = monotonic() + self.seconds
+        self._turn_until = monotonic() + float(conf.get("GYM_JOB_TURN_SECONDS"))
         self.finished = False
         self._lost = threading.Event()
         self._cancelled = threading.Event()
@@ -65,6 +66,16 @@ class JobContext:
             raise OutOfTime(self.seconds)
         if self._stopping.is_set():
             raise WorkerStopping
+
+    def give_way(self) -> None:
+        """As `check`, for a handler that goes on later where it is now: raises TurnOver as well, when the attempt has
+        had its turn (GYM_JOB_TURN_SECONDS) and other people's work waits for this worker."""
+        self.check()
+        if monotonic() < self._turn_until or self.finished:
+            return
+        self._turn_until = monotonic() + CHECK_SECONDS
+        if fairness.pressing(fairness.claimable(self.queue)).exclude(owner_id=self.owner_id).exists():
+            raise TurnOver
 
     @property
     def is_out_of_time(self) -> bool:

@@ -35,6 +35,10 @@ class WorkerStopping(JobInterrupt):
     """The worker shuts down; the job goes back to the queue and loses no try."""
 
 
+class TurnOver(JobInterrupt):
+    """The attempt has had its turn, and somebody else waits; the job goes back to the queue and loses no try."""
+
+
 class PermanentFailure(Exception):
     """Trying again would not help: fail now, with this message."""
 

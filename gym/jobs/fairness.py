@@ -1,7 +1,8 @@
 """Whose turn it is: users take turns, and within one user's jobs the oldest goes first.
 
 A message names a queue, not a job, so the order is decided here at the moment of the claim. The user whose last turn
-lies longest back (in the last day) is next; jobs without an owner count as one more user.
+lies longest back (in the last day) is next; jobs without an owner count as one more user. Kinds of jobs that are
+registered `only_when_idle` come when nothing else waits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from django.utils import timezone
 
 from gym.jobs import conf
 from gym.jobs.models import Job, State
+from gym.jobs.registry import kinds_when_idle
 
 MEMORY = timedelta(days=1)
 _lacking_until: dict[str, float] = {}
@@ -41,6 +43,11 @@ def claimable(queue: str) -> QuerySet[Job]:
     return ready(queue).exclude(waits_for__in=lacking())
 
 
+def pressing(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    """Those of these jobs that do not leave others the way."""
+    return jobs.exclude(kind__in=kinds_when_idle())
+
+
 def turns(queue: str, *, waiting: QuerySet[Job] | None = None) -> list[tuple[int | None, int]]:
     """(owner id, number of waiting jobs) in the order in which the owners take their turns."""
     jobs = claimable(queue) if waiting is None else waiting
@@ -56,25 +63,26 @@ def _last_served(queue: str, owner_ids: list[int | None]) -> dict[int | None, da
     whose = Q(owner_id__in=[pk for pk in owner_ids if pk is not None])
     if None in owner_ids:
         whose |= Q(owner_id__isnull=True)
-    recent = Job.objects.filter(whose, queue=queue, started__gt=timezone.now() - MEMORY)
+    recent = pressing(Job.objects.filter(whose, queue=queue, started__gt=timezone.now() - MEMORY))
     return dict(recent.order_by().values_list("owner_id").annotate(Max("started")))
 
 
 def next_job_id(queue: str) -> UUID | None:
     """The job that should be claimed next, or None."""
-    waiting = claimable(queue)
+    waiting = pressing(claimable(queue))
     order = turns(queue, waiting=waiting)
-    if not order:
-        return None
-    mine = waiting.filter(owner_id=order[0][0])
-    return mine.order_by("created", "id").values_list("id", flat=True).first()
+    if order:
+        waiting = waiting.filter(owner_id=order[0][0])
+    else:
+        waiting = claimable(queue)
+    return waiting.order_by("created", "id").values_list("id", flat=True).first()
 
 
 def position(job: Job) -> int | None:
     """1 = next: what would be claimed before this job if nothing else came. None if it is not queued."""
     if job.state != State.QUEUED:
         return None
-    waiting = Job.objects.filter(queue=job.queue, state=State.QUEUED)
+    waiting = pressing(Job.objects.filter(queue=job.queue, state=State.QUEUED))
     earlier = Q(created__lt=job.created) | Q(created=job.created, id__lt=job.id)
     own_before = waiting.filter(earlier, owner_id=job.owner_id).count()
     ahead, my_turn_comes_first = 0, False

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 _handlers: dict[str, Handler] = {}
 _limits: dict[str, float | Callable[[], float]] = {}
+_only_when_idle: set[str] = set()
 
 
-def handler(kind: str, *, seconds: float | Callable[[], float] | None = None) -> Callable[[Handler], Handler]:
+def handler(
+    kind: str, *, seconds: float | Callable[[], float] | None = None, only_when_idle: bool = False
+) -> Callable[[Handler], Handler]:
     """Register the decorated function for `kind`. A second function for the same kind is a mistake.
 
-    `seconds`: how long one attempt may take (a function where a setting says it); without it GYM_JOB_SECONDS."""
+    `seconds`: how long one attempt may take (a function where a setting says it); without it GYM_JOB_SECONDS.
+    `only_when_idle`: such jobs are claimed when nothing else waits, and count for nobody's turn."""
 
     def register(function: Handler) -> Handler:
         known = _handlers.get(kind)
@@ -29,6 +33,8 @@ def handler(kind: str, *, seconds: float | Callable[[], float] | None = None) ->
         _handlers[kind] = function
         if seconds is not None:
             _limits[kind] = seconds
+        if only_when_idle:
+            _only_when_idle.add(kind)
         return function
 
     return register
@@ -46,6 +52,11 @@ def time_limit(kind: str) -> float:
     """Seconds that one attempt at a job of this kind may take."""
     limit = _limits.get(kind, conf.get("GYM_JOB_SECONDS"))
     return float(limit() if callable(limit) else limit)
+
+
+def kinds_when_idle() -> list[str]:
+    """The kinds of jobs that are claimed only when nothing else waits."""
+    return sorted(_only_when_idle)
 
 
 def registered_kinds() -> list[str]:

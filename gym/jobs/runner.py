@@ -23,6 +23,7 @@ from gym.jobs.errors import (
     NotHere,
     OutOfTime,
     PermanentFailure,
+    TurnOver,
     UnknownKind,
     WorkerStopping,
 )
@@ -101,6 +102,8 @@ def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[No
         return _end(context, str(error), permanent=True, noted=error)
     except WorkerStopping:
         return _end(context, "The worker was stopped.", keep_try=True)
+    except TurnOver:
+        return _end(context, "it gave way to other people's work", keep_try=True)
     except NotHere as error:
         fairness.note_lacking(error.what)
         log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)

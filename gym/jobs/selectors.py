@@ -78,6 +78,19 @@ def workers() -> list[WorkerView]:
     ]
 
 
+def idle_threads(queue: str) -> int:
+    """How many threads of living workers that serve this queue have nothing to do, and get nothing from it either."""
+    ordinary = [name for name in conf.queues() if not conf.has_own_thread(name)]
+    running = Job.objects.filter(state=State.RUNNING, queue__in=ordinary).order_by()
+    busy = dict(running.values_list("claimed_by").annotate(n=Count("pk")))
+    idle = sum(
+        max(0, row.threads - busy.get(row.pk, 0))
+        for row in WorkerHeartbeat.objects.all()
+        if row.is_alive(ALIVE) and queue in row.queues
+    )
+    return max(0, idle - fairness.ready(queue).filter(waits_for="").count())
+
+
 def held_somewhere(name: str, queue: str) -> bool:
     """Whether a living worker that serves this queue has reported to keep this loaded."""
     return any(

@@ -58,8 +58,13 @@ def enqueue(
 
 
 def check_limit(owner: Any) -> None:
-    """Raise TooManyJobs if this user may not queue one more job. Work without an owner has no limit."""
-    if owner is None or not (limit := active_limit(owner)):
+    """Raise TooManyJobs if this user may not queue one more job, or the whole site has too many. Work without an owner
+    has no limit."""
+    if owner is None:
+        return
+    if (most := conf.get("GYM_MAX_WAITING_JOBS")) and Job.objects.filter(state=State.QUEUED).count() >= most:
+        raise TooManyJobs(f"{most:,} jobs wait on this site, and no more are taken. Try again later.")
+    if not (limit := active_limit(owner)):
         return
     active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
     if active >= limit:

@@ -193,6 +193,8 @@ class RunChunk(models.Model):
         null=True, help_text="text -> scores of needed tokens alone, see cache.to_json; until the run is done"
     )
     done = models.BooleanField(default=False, help_text="its texts are scored")
+    taken_by = models.UUIDField(null=True, help_text="the job that took it last, to score it")
+    taken_attempt = models.PositiveIntegerField(default=0, help_text="which attempt of that job")
 
     class Meta:
         ordering = ["run_id", "number"]

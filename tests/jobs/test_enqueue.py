@@ -45,6 +45,16 @@ def test_it_limits_the_active_jobs_of_one_user(register, settings, alice, bob):
     enqueue(kind, {})
 
 
+def test_it_limits_the_waiting_jobs_of_the_site(register, settings, alice, bob):
+    settings.GYM_MAX_WAITING_JOBS = 2
+    kind = register("k")
+    for owner in (alice, None):
+        enqueue(kind, {}, owner=owner)
+    with pytest.raises(TooManyJobs, match="2 jobs wait on this site, and no more are taken"):
+        enqueue(kind, {}, owner=bob)
+    enqueue(kind, {})  # the site's own
+
+
 def test_finished_jobs_do_not_count_against_the_limit(register, settings, alice):
     from gym.jobs.testing import run_pending
 

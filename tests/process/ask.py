@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import uuid
+from collections import Counter
 from typing import Any
 
 import django
@@ -23,7 +24,7 @@ from gym.agents.models import AgentRun, AgentSuite
 from gym.agents.site import services as conversations
 from gym.collections.services import make_collection
 from gym.demo.loader import demo_user, load_demo
-from gym.jobs.models import Job
+from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.reaper import reap
 from gym.jobs.testing import run_pending
 from gym.pages.account_deletion import delete_account
@@ -32,9 +33,11 @@ from gym.runs.read import report
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.score_requests import queue_scores
+from gym.runs.work.shared_chunks import HELP
 from models_registry.actors import inspect
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
+from suites.formats import read_suite
 from suites.models import Suite
 from suites.selectors import document_of
 from suites.services import freeze, import_suite, open_draft, set_visibility
@@ -89,6 +92,53 @@ def results(run: int) -> dict[str, Any]:
         "sentences": row.sentence_scores.count(),
         "cached": ScoreCache.objects.count(),
     }
+
+
+LONG = 400
+"""Sentences: a hundred chunks."""
+
+
+def make_long_suite(name: str) -> None:
+    numbers = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    items = [
+        {
+            "item_number": number + 1,
+            "conditions": [
+                {"condition_name": word, "regions": [{"region_number": 1, "content": f"{words} cats {word}"}]}
+                for word in ("sleep", "sleeps")
+            ],
+        }
+        for number in range(LONG // 2)
+        for words in [f"{numbers[number // 100]} {numbers[number // 10 % 10]} {numbers[number % 10]}"]
+    ]
+    suite = {
+        "meta": {"name": name, "metric": "sum"},
+        "predictions": [{"type": "formula", "formula": "(1;%sleeps%) > (1;%sleep%)"}],
+        "region_meta": {"1": "Sentence"},
+        "items": items,
+    }
+    document = read_suite(json.dumps(suite).encode(), f"{name}.json")
+    freeze(import_suite(document, actor=demo_user(), visibility="public"), actor=demo_user())
+
+
+def at_least_workers(number: int) -> int:
+    """How many have signed in."""
+    return WorkerHeartbeat.objects.count()
+
+
+def pid_of_a_helper_at_work(run: int) -> int | None:
+    """The process of a worker that helps with this run and has scored a chunk of it."""
+    helping = Job.objects.filter(kind=HELP, state="running", payload__run=run)
+    scored = RunChunk.objects.filter(run=run, done=True, taken_by__in=helping.values("pk"))
+    names = helping.filter(pk__in=scored.values("taken_by")).values("claimed_by")
+    return WorkerHeartbeat.objects.filter(pk__in=names).values_list("pid", flat=True).first()
+
+
+def who_scored(run: int) -> dict[str, int]:
+    """Chunks by kind of job."""
+    chunks = RunChunk.objects.filter(run=run, done=True)
+    kinds = dict(Job.objects.filter(pk__in=chunks.values("taken_by")).values_list("pk", "kind"))
+    return dict(Counter(kinds[job] for job in chunks.values_list("taken_by", flat=True)))
 
 
 def unfinished(runs: list[int]) -> list[int]:

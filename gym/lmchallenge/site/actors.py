@@ -158,6 +158,8 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
             if waiting and due and lines.taken != taken:
                 _commit(context, game, waiting)
                 waiting, size, since = [], 0, monotonic()
+                if not options.train:  # a later attempt would have to learn again what this one has read
+                    context.give_way()
             taken = lines.taken
             line = logs.line_of(one.row)
             waiting.append(line)

@@ -30,6 +30,7 @@ from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
+from models_registry.queues import queue_of
 from models_registry.selectors import runnable_by
 
 ADAPTIVE = "adaptive"
@@ -172,7 +173,12 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
         game.clean_fields(exclude=["words", "report", "statistics", "options"])
         game.save()
         game.job = jobs.enqueue(
-            PLAY, {"game": game.pk}, owner=actor, title=f"{game.title} on {corpus.title}", total=corpus.lines
+            PLAY,
+            {"game": game.pk},
+            owner=actor,
+            queue=queue_of(model) if model is not None else "default",
+            title=f"{game.title} on {corpus.title}",
+            total=corpus.lines,
         )
         game.save(update_fields=["job"])
     return game

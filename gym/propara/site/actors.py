@@ -65,7 +65,7 @@ def _answer_all(context: JobContext, submission: Submission, backend: Backend) -
 
     for pid, grid in grids.items():
         context.progress(len(done), len(grids), "processes")
-        context.check()
+        context.give_way()
         if pid in done:
             continue
         try:

@@ -15,6 +15,7 @@ from gym.propara.site.services import About, describe
 from models_registry import permissions as model_permissions
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
+from models_registry.queues import queue_of
 
 GENERATE = "propara_generate"
 MAX_STEPS = 2_000
@@ -68,6 +69,7 @@ def queue_generation(
             GENERATE,
             {"submission": submission.pk},
             owner=actor,
+            queue=queue_of(model),
             title=f"{model.slug} on {version}",
             total=version.n_processes,
         )

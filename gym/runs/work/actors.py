@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.utils import timezone
@@ -9,6 +11,7 @@ from django.utils import timezone
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import NotHere, PermanentFailure
+from gym.jobs.models import State
 from gym.jobs.registry import handler
 from gym.runs.core.compute import RunResult, evaluate_document
 from gym.runs.core.provenance import error_bits_of, provenance
@@ -16,6 +19,7 @@ from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.policies import standing_of
 from gym.runs.signals import results_written
 from gym.runs.work.scoring import Scoring
+from gym.runs.work.shared_chunks import HELP
 from models_registry import permissions as model_permissions
 from models_registry.backends import Backend, BackendError, BackendUnavailable, NotOnThisMachine
 from suites import permissions as suite_permissions
@@ -27,11 +31,7 @@ ROWS = 500
 @handler("suite_run", seconds=7 * 86_400)
 def suite_run(context: JobContext) -> None:
     """Claimed by a worker: load, score what the cache does not know, judge, write."""
-    from models_registry.warm import borrow
-
-    run = (
-        SuiteRun.objects.select_related("revision__suite", "model").filter(pk=context.payload["run"]).first()
-    )
+    run = _run_of(context)
     if run is None:
         raise PermanentFailure("The run was deleted.")
     suite, model = run.revision.suite, run.model
@@ -44,9 +44,36 @@ def suite_run(context: JobContext) -> None:
     )
     if not run.model.is_ready:
         raise PermanentFailure(f"{run.model.name} is not ready any more: {run.model.status_reason}")
+    with _model_of(run) as backend:
+        score_run(context, run, backend)
+
+
+@handler(HELP, seconds=7 * 86_400, only_when_idle=True)
+def suite_run_help(context: JobContext) -> None:
+    """Scores chunks of a run that another worker is at, as long as nothing else waits. The rights were asked there."""
+    run = _run_of(context)
+    if run is None or run.state != State.RUNNING:
+        return
+    try:
+        with _model_of(run) as backend:
+            Scoring(context, run, backend).help()
+    except NotHere as error:  # not handed back: the run does not wait for this
+        context.log(f"This worker lacks {error.what}.")
+
+
+def _run_of(context: JobContext) -> SuiteRun | None:
+    rows = SuiteRun.objects.select_related("revision__suite", "model", "job")
+    return rows.filter(pk=context.payload["run"]).first()
+
+
+@contextmanager
+def _model_of(run: SuiteRun) -> Iterator[Backend]:
+    """The run's model, loaded. What is wrong with it, here and while it is used, ends the attempt in the right way."""
+    from models_registry.warm import borrow
+
     try:
         with borrow(run.model) as backend:
-            score_run(context, run, backend)
+            yield backend
     except NotOnThisMachine as error:
         raise NotHere(error.lacks(run.model.slug)) from error
     except BackendUnavailable:

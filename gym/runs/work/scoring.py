@@ -1,14 +1,15 @@
 """How a run gets its scores: chunk by chunk, each committed before the next begins; or, without the web, by the same
 arithmetic in the calling process.
 
-Chunks are stored before the first is scored: a worker that takes over scores the same sentences together, and so gets
-the same bits. Whole sentences go into the score cache. A sentence of which only needed tokens were computed stays with
-its chunk until the run is done.
+Chunks are stored before the first is scored: a worker that takes over, or that helps, scores the same sentences
+together, and so gets the same bits. Whole sentences go into the score cache. A sentence of which only needed tokens
+were computed stays with its chunk until the run is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from time import sleep
 
 from django.conf import settings
 
@@ -20,14 +21,18 @@ from gym.runs.core.provenance import error_bits_of
 from gym.runs.core.token_arrays import Scores
 from gym.runs.models import RunChunk, SuiteRun
 from gym.runs.work import cache
-from models_registry.backends import Backend
+from gym.runs.work.shared_chunks import SharedChunks
+from models_registry.backends import BACKENDS, Backend
 from models_registry.engine import ScoringFailure, ScoringPolicy
 from suites.formats import SuiteDocument
 from suites.selectors import document_of
 
+LOOK_SECONDS = 0.1
+"""How often it is looked whether those who help are ready."""
+
 
 class Scoring:
-    """One attempt at the scores of one run."""
+    """One attempt at the scores of one run, or at some of them."""
 
     def __init__(self, context: JobContext, run: SuiteRun, backend: Backend) -> None:
         self.context, self.run, self.backend = context, run, backend
@@ -46,15 +51,28 @@ class Scoring:
     def scores(self) -> list[Scores]:
         """Scores of all sentences, in document order."""
         while True:
-            chunks = self._chunks()
-            self._score(chunks)
+            self._plan()
+            self._score_all()
+            chunks = self.run.chunks.order_by("number")
             found = self._kept(chunks) | cache.read(self.scorer, self.texts) | self.passing
             if all(text in found for text in self.texts):
                 return [found[text] for text in self.texts]
             self.run.scorer = ""  # the cache was cleared meanwhile: the chunks are planned anew
 
-    def _chunks(self) -> list[RunChunk]:
-        """The run's chunks; planned and stored by the first attempt, so that later attempts find the same ones.
+    def help(self) -> None:
+        """Score some of the chunks while another attempt is at the run. Does nothing where this worker would get other
+        bits, because it has another device or other versions."""
+        if self.run.scorer != self.scorer:
+            return
+        shared, n = SharedChunks(self.context, self.run), 0
+        while shared.is_help_wanted() and (chunk := shared.take()) is not None:
+            self._score(shared, chunk)
+            n += len(chunk.positions)
+            self.context.progress(n, unit="sentences")
+            self.context.check()
+
+    def _plan(self) -> None:
+        """Plan and store the run's chunks, once, so that later attempts find the same ones.
 
         They belong to one scorer: with another device or after a new check they are planned again.
         """
@@ -79,46 +97,52 @@ class Scoring:
                 )
                 SuiteRun.objects.filter(pk=run.pk).update(n_cached=cached, scorer=self.scorer)
             run.scorer = self.scorer
-        return list(run.chunks.order_by("number"))
 
-    def _texts_of(self, chunk: RunChunk) -> list[str]:
-        return [self.texts[position] for position in chunk.positions]
-
-    def _progress(self, chunks: Sequence[RunChunk], left: Sequence[RunChunk]) -> None:
-        of_chunks = sum(len(chunk.positions) for chunk in chunks)
-        done = of_chunks - sum(len(chunk.positions) for chunk in left)
-        self.context.progress(self.n_unique - of_chunks + done, self.n_unique, "sentences")
-
-    def _score(self, chunks: Sequence[RunChunk]) -> None:
-        left = [chunk for chunk in chunks if not chunk.done]
-        self._progress(chunks, left)
-        while left:
-            self.context.check()
-            texts = self._texts_of(left[0])
-            if self.needed is None:
-                found: Sequence[Scores] = self.backend.score(texts, self.policy)
+    def _score_all(self) -> None:
+        """Score what nobody else is at, chunk by chunk, and wait for the others."""
+        shared = SharedChunks(self.context, self.run)
+        sizes = {
+            number: len(positions) for number, positions in self.run.chunks.values_list("number", "positions")
+        }
+        cached = self.n_unique - sum(sizes.values())
+        may_be_helped = BACKENDS[self.run.model.backend].needs_torch
+        while True:
+            done = self.run.chunks.filter(done=True).values_list("number", flat=True)
+            self.context.progress(
+                cached + sum(sizes.get(number, 0) for number in done), self.n_unique, "sentences"
+            )
+            self.context.give_way()
+            if (chunk := shared.take()) is not None:
+                if may_be_helped and (n := shared.ask_for_help()):
+                    self.context.log(f"Asked {n} idle worker{'s' if n > 1 else ''} to help.")
+                self._score(shared, chunk)
+            elif shared.others_at_work():
+                sleep(LOOK_SECONDS)
             else:
-                found = self.needed.score(self.backend, texts, self.policy)
-            self._keep(left.pop(0), dict(zip(texts, found, strict=True)))
-            self._progress(chunks, left)
+                return
 
-    def _keep(self, chunk: RunChunk, scores: dict[str, Scores]) -> None:
-        """Whole sentences in the cache, the others in the chunk."""
+    def _score(self, shared: SharedChunks, chunk: RunChunk) -> None:
+        """Whole sentences go into the cache, the others stay with the chunk."""
+        texts = [self.texts[position] for position in chunk.positions]
+        if self.needed is None:
+            found: Sequence[Scores] = self.backend.score(texts, self.policy)
+        else:
+            found = self.needed.score(self.backend, texts, self.policy)
+        scores = dict(zip(texts, found, strict=True))
         passing = {
             text: score
             for text, score in scores.items()
             if isinstance(score, ScoringFailure) and score.transient
         }
         self.passing.update(passing)
-        parts = {text: score for text, score in scores.items() if not cache.is_whole(score)}
-        chunk.done = not passing
-        chunk.scores = {text: cache.to_json(score) for text, score in parts.items()} or None
+        whole = {text: score for text, score in scores.items() if cache.is_whole(score)}
+        parts = {text: cache.to_json(score) for text, score in scores.items() if text not in whole}
         with self.context.transaction(brings_forward=True):
-            cache.write(self.scorer, {text: scores[text] for text in scores if text not in parts})
-            chunk.save(update_fields=["scores", "done"])
+            cache.write(self.scorer, whole)
+            shared.keep(chunk, parts, done=not passing)
 
     @staticmethod
-    def _kept(chunks: Sequence[RunChunk]) -> dict[str, Scores]:
+    def _kept(chunks: Iterable[RunChunk]) -> dict[str, Scores]:
         return {
             text: cache.from_json(stored) for chunk in chunks for text, stored in (chunk.scores or {}).items()
         }

@@ -22,6 +22,7 @@ from models_registry import permissions as model_permissions
 from models_registry.backends.base import refusal
 from models_registry.engine import ScoringPolicy
 from models_registry.models import RegisteredModel
+from models_registry.queues import queue_of
 from models_registry.selectors import runnable_by
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
@@ -66,6 +67,7 @@ def queue_run(
             "suite_run",
             {"run": run.pk},
             owner=actor,
+            queue=queue_of(model),
             title=f"{model.slug} on {revision}",
             total=run.n_sentences,
         )

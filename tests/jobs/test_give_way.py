@@ -1,0 +1,58 @@
+"""Long work takes turns, too: after its turn an attempt gives way to other people's work, and loses no try."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym.jobs import registry, runner, states
+from gym.jobs.models import Job, State
+from gym.jobs.services import enqueue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def turn_is_over(settings):
+    settings.GYM_JOB_TURN_SECONDS = 0
+
+
+def run_one(kind: str) -> Job:
+    job = states.claim_next("default", "w")
+    assert job.kind == kind
+    runner.run(job, heartbeat=False)
+    job.refresh_from_db()
+    return job
+
+
+def test_after_its_turn_work_goes_back_to_the_queue_behind_that_of_others(register, alice, bob, turn_is_over):
+    kind = register("long", lambda context: context.give_way())
+    enqueue(kind, {}, owner=alice)
+    bobs = enqueue(register("k"), {}, owner=bob)
+    job = run_one(kind)
+    assert (job.state, job.tries, job.attempt) == (State.QUEUED, 0, 1)
+    assert states.claim_next("default", "w").pk == bobs.pk
+
+
+def test_within_its_turn_it_goes_on(register, alice, bob):
+    kind = register("long", lambda context: context.give_way())
+    enqueue(kind, {}, owner=alice)
+    enqueue(register("k"), {}, owner=bob)
+    assert run_one(kind).state == State.DONE
+
+
+def test_it_goes_on_when_only_own_work_waits(register, alice, turn_is_over):
+    kind = register("long", lambda context: context.give_way())
+    enqueue(kind, {}, owner=alice)
+    enqueue(register("k"), {}, owner=alice)
+    assert run_one(kind).state == State.DONE
+
+
+def test_work_that_is_done_only_when_nothing_waits_comes_last_and_moves_nobody(
+    register, alice, bob, monkeypatch, turn_is_over
+):
+    monkeypatch.setattr(registry, "_only_when_idle", {"idle"})
+    idle = enqueue(register("idle"), {})
+    kind = register("long", lambda context: context.give_way())
+    enqueue(kind, {}, owner=alice)
+    assert run_one(kind).state == State.DONE
+    assert states.claim_next("default", "w").pk == idle.pk

@@ -1,0 +1,46 @@
+"""Two workers share a run, and one of them is killed: nothing is lost, and every number is that of one worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.process.site import Site
+
+pytestmark = pytest.mark.process
+
+
+def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
+    prepared, alone, together = (tmp_path / name for name in ("prepared", "alone", "together"))
+    prepared.mkdir()
+    first = Site(prepared)
+    first.ask("prepare", "demo-gpt2")
+    first.ask("make_long_suite", "long")
+    first.close()
+    with closing(Site(alone, like=prepared)) as site:
+        expected = finished(site, site.ask("queue", "long", "demo-gpt2"), [site.worker()])
+    with closing(Site(together, like=prepared)) as site:
+        workers = [site.worker() for _ in range(2)]
+        site.wait(2, lambda living: living >= 2, ask="at_least_workers")
+        run = site.ask("queue", "long", "demo-gpt2")
+        helper = site.wait(run, lambda pid: pid is not None, ask="pid_of_a_helper_at_work")
+        os.kill(helper, signal.SIGKILL)
+        assert site.ask("state", run)["state"] == "running"
+        assert finished(site, run, workers) == expected
+        assert len(site.ask("who_scored", run)) == 2
+
+
+def finished(site: Site, run: int, workers: list[subprocess.Popen[bytes]]) -> dict[str, Any]:
+    """The results when the run has ended."""
+    now = site.wait(run, lambda now: now["state"] in {"done", "failed"}, seconds=120)
+    assert now["state"] == "done", now
+    for worker in workers:
+        worker.terminate()
+        worker.wait(timeout=30)
+    return site.ask("results", run)
