@@ -5,10 +5,12 @@ Not for the web process: looking for a GPU imports torch.
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
@@ -21,6 +23,8 @@ from gym.reachability import only_here
 from gym.site_command import database_problem
 
 OK, WARN, BAD = "ok  ", "note", "BAD "
+NVIDIA = Path("/dev/nvidiactl")
+"""There where NVIDIA's driver is at work."""
 PROXY_HELP = "docs/deploy.md, Behind a TLS proxy"
 Finding = tuple[str, str]
 
@@ -34,6 +38,7 @@ def findings() -> list[Finding]:
         *_secrets(),
         *_queue(),
         *_models(),
+        *_gpus(),
         *_way_out(),
         *_disk(),
         *_safety(),
@@ -136,14 +141,58 @@ def _models() -> list[Finding]:
         lines.append(
             (WARN, "hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)")
         )
+    return lines
+
+
+def _gpus() -> list[Finding]:
+    """Which there are, which one models run on, and what would make it give other numbers or stand idle."""
     import torch
 
-    if torch.cuda.is_available():
-        names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
-        lines.append((OK, f"GPU: {names}"))
+    from models_registry.backends import BackendError
+    from models_registry.backends.loading import describe_device
+
+    wanted = settings.GYM_DEVICE
+    lines = []
+    for number in range(torch.cuda.device_count()):
+        about = torch.cuda.get_device_properties(number)
+        lines.append((OK, f"GPU cuda:{number}: {about.name}, {about.total_memory / 1e9:.0f} GB"))
+    try:
+        place = describe_device(wanted)
+    except BackendError as error:
+        return [*lines, (BAD, f"GYM_DEVICE={wanted}: {error}")]
+    if place.startswith("cuda"):
+        lines.append(
+            (OK, f"models run on {place} (GYM_DEVICE={wanted}), unless their card names another device")
+        )
+        if os.environ.get("NVIDIA_TF32_OVERRIDE") == "1":
+            lines.append(
+                (
+                    BAD,
+                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, with errors of float16. Unset it.",
+                )
+            )
+    elif lines:
+        lines.append((WARN, f"GYM_DEVICE={wanted}: models run on the CPU, although there is a GPU"))
     else:
-        lines.append((WARN, f"no GPU: models run on {torch.get_num_threads()} CPU threads"))
+        lines.append((WARN, f"{_why_no_gpu()}: models run on {torch.get_num_threads()} CPU threads"))
     return lines
+
+
+def _why_no_gpu() -> str:
+    import torch
+
+    if not NVIDIA.exists():
+        return "no GPU"
+    built = torch.version.cuda
+    if built is None:
+        return (
+            f"an NVIDIA GPU, but torch {torch.__version__} was built without CUDA: install the build for CUDA"
+        )
+    if (shown := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return f"an NVIDIA GPU that CUDA_VISIBLE_DEVICES={shown} hides"
+    return (
+        f"an NVIDIA GPU that torch {torch.__version__} cannot use: its CUDA {built} may need a newer driver"
+    )
 
 
 def _way_out() -> list[Finding]:

@@ -25,7 +25,7 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.reaper import describe_exit
 from gym.jobs.registry import handler
 from gym.lib.process_memory import process_bytes
-from models_registry.backends import BACKENDS, BackendError, ModelFacts, probe
+from models_registry.backends import BACKENDS, BackendError, ModelFacts, NoRoom, probe
 from models_registry.models import RegisteredModel
 from models_registry.warm import (
     MEGABYTE,
@@ -33,6 +33,7 @@ from models_registry.warm import (
     forget,
     load_registered,
     thread_count,
+    unless_crowded,
 )
 
 LOOK_SECONDS = 0.1
@@ -101,7 +102,7 @@ def _try_out(model: RegisteredModel, tick: Callable[[], None]) -> tuple[ModelFac
     elsewhere has time limits of its own, and the rest loads nothing. Raises BackendError."""
     spec = BACKENDS[model.backend]
     if spec.needs_files and not spec.needs_external_access:
-        return _try_out_in_child(model, tick)
+        return unless_crowded(lambda: _try_out_in_child(model, tick))
     started = perf_counter()
     backend = load_registered(model)
     loading = perf_counter() - started
@@ -178,7 +179,7 @@ def _answer(child: subprocess.Popen[bytes], said: IO[bytes], errors: IO[bytes]) 
     said.seek(0)
     found: dict[str, Any] = json.load(said)
     if "problem" in found:
-        raise BackendError(found["problem"])
+        raise (NoRoom if found.get("no_room") else BackendError)(found["problem"])
     return found
 
 

@@ -10,25 +10,38 @@ import gc
 import json
 import logging
 import os
+import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.db import connection
 from django.dispatch import receiver
 
-from gym.jobs.worker import report, worker_replaced, worker_threads
+from gym.jobs.worker import report, worker_replaced, worker_signed_in, worker_threads
 from gym.lib.process_memory import process_bytes
 from gym.secrets import SecretError, reveal
 from gym.way_out import net_policy
-from models_registry.backends import BACKENDS, Backend, BackendError, ExternalAccess, load_backend
+from models_registry.backends import (
+    BACKENDS,
+    Backend,
+    BackendError,
+    DeviceMissing,
+    ExternalAccess,
+    NoRoom,
+    load_backend,
+)
+from models_registry.engine.scores import HALF_TYPES
 from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
 
 logger = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
 
 SHARE_OF_RAM = 0.5
 SHARE_OF_GPU = 0.8
@@ -89,6 +102,28 @@ def import_libraries(**kwargs: Any) -> None:
         from transformers import PreTrainedModel  # noqa: F401
 
 
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Where a driver of GPUs is at work: NVIDIA, AMD, Windows' subsystem for Linux."""
+
+
+@receiver(worker_signed_in, dispatch_uid="models_registry.warm")
+def say_device(**kwargs: Any) -> None:
+    """Where there may be a GPU, the list of workers says what models run on before the first one is loaded."""
+    if any(os.path.exists(path) for path in GPU_FILES):
+        threading.Thread(target=_say_device, name="device", daemon=True).start()
+
+
+def _say_device() -> None:
+    from models_registry.backends.loading import describe_device
+
+    try:
+        _report({describe_device(settings.GYM_DEVICE)})
+    except DeviceMissing as error:
+        _report({error.message})
+    finally:
+        connection.close()
+
+
 def forget(model: RegisteredModel | None = None) -> None:
     """Drop one model, or all of them. Who uses one keeps it till the end."""
     with _lock:
@@ -99,6 +134,38 @@ def forget(model: RegisteredModel | None = None) -> None:
         ]
         for key in gone:
             del _held[key]
+    _free_memory()
+
+
+def unless_crowded(load: Callable[[], Found]) -> Found:
+    """What `load` gives. Where others use the device's memory, idle models of this worker go, and it is tried again."""
+    try:
+        return load()
+    except NoRoom:
+        if not _let_idle_go():
+            raise
+    return load()
+
+
+def _let_idle_go() -> bool:
+    """Whether there was any."""
+    with _lock:
+        idle = [key for key, held in _held.items() if held.backend is not None and not held.users]
+        for key in idle:
+            logger.info("let %s go to make room", _held.pop(key).slug)
+    _free_memory()
+    return bool(idle)
+
+
+def _free_memory() -> None:
+    """Give back what models held that are gone. torch keeps a GPU's memory for later otherwise, and other workers and
+    the child process of a check cannot have it."""
+    gc.collect()
+    if "torch" in sys.modules:
+        import torch  # waits while another thread is at it
+
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
 
 
 def _pinned(model: RegisteredModel) -> _Held:
@@ -164,12 +231,15 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         before, started = process_bytes(), perf_counter()
         if BACKENDS[model.backend].needs_torch:
             set_threads()
-        backend = load_backend(
-            model.backend,
-            config,
-            model_dir=settings.GYM_MODEL_DIR,
-            hub_allowed=settings.GYM_HUB_ALLOWED,
-            external_access=_external_access(model),
+            _require_gpu(model, config)
+        backend = unless_crowded(
+            lambda: load_backend(
+                model.backend,
+                config,
+                model_dir=settings.GYM_MODEL_DIR,
+                hub_allowed=settings.GYM_HUB_ALLOWED,
+                external_access=_external_access(model),
+            )
         )
     except BaseException:
         with _lock:
@@ -190,6 +260,22 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
     return held
 
 
+def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
+    """Raise DeviceMissing where the check computed in a half type on a GPU and this worker would compute in float32 on
+    its CPU: other numbers under the same name."""
+    dtype = str(model.facts.get("dtype"))
+    if dtype not in HALF_TYPES or config.get("cpu_bfloat16"):
+        return
+    from models_registry.backends.loading import choose_device
+
+    if choose_device(str(config["device"])).type == "cpu":
+        raise DeviceMissing(
+            f"{model.slug} was checked in {dtype}, which is computed on a GPU, and this worker has none.",
+            "Start a worker on a machine with a GPU; or choose float32 and check the model again.",
+            "a GPU",
+        )
+
+
 # --- the budget ---
 
 
@@ -203,7 +289,8 @@ def _make_room(needed: int) -> None:
             del _held[key]
             held.backend = None
             logger.info("let %s go to make room", held.slug)
-            gc.collect()
+            del held
+            _free_memory()
     if needed and (total := sum(_size(other) for other in _held.values()) + needed) > budget:
         logger.warning(
             "models in use and the next one take %.0f MB, the budget is %.0f MB",
@@ -217,18 +304,17 @@ def _size(held: _Held) -> int:
 
 
 def budget_bytes() -> int:
-    """GYM_MODEL_MEMORY_MB; by default half of the memory, or 80 % of the GPU's where models run on one."""
+    """GYM_MODEL_MEMORY_MB; by default half of the memory, or 80 % of the GPU's where models run on one, divided among
+    the worker processes that share it."""
     if settings.GYM_MODEL_MEMORY_MB:
         return int(settings.GYM_MODEL_MEMORY_MB) * MEGABYTE
     if (on_gpu := _gpu_bytes()) is not None:
-        return int(on_gpu * SHARE_OF_GPU)
+        return int(on_gpu * SHARE_OF_GPU / settings.GYM_WORKERS)
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE_OF_RAM)
 
 
 def _gpu_bytes() -> int | None:
     """Memory of the GPU that models run on; None where they run on the CPU, or nothing has needed torch yet."""
-    import sys
-
     if "torch" not in sys.modules or settings.GYM_DEVICE == "cpu":
         return None
     import torch  # waits while another thread is at it: what stands in sys.modules then is half a module
@@ -238,8 +324,10 @@ def _gpu_bytes() -> int | None:
     if settings.GYM_DEVICE == "cuda:all":
         devices = range(torch.cuda.device_count())
         return sum(int(torch.cuda.get_device_properties(number).total_memory) for number in devices)
-    device = torch.device("cuda:0" if settings.GYM_DEVICE == "auto" else settings.GYM_DEVICE)
-    return int(torch.cuda.get_device_properties(device).total_memory)
+    number = torch.device("cuda:0" if settings.GYM_DEVICE == "auto" else settings.GYM_DEVICE).index or 0
+    if number >= torch.cuda.device_count():
+        return None  # loading says so
+    return int(torch.cuda.get_device_properties(number).total_memory)
 
 
 def set_threads() -> None:
@@ -260,8 +348,8 @@ def thread_count() -> int:
     return settings.GYM_TORCH_THREADS or max(1, len(os.sched_getaffinity(0)) // sharers)
 
 
-def _report() -> None:
-    """Tell the list of workers."""
+def _report(device: Iterable[str] = ()) -> None:
+    """Tell the list of workers: what is loaded and on which devices. Where nothing is, `device`."""
     with _lock:
         held: list[dict[str, Any]] = [
             {"name": row.slug, "bytes": row.bytes, "seconds": round(row.seconds, 2)}
@@ -275,13 +363,15 @@ def _report() -> None:
             "budget_bytes": budget_bytes(),
             "threads": _threads,
         },
-        devices - {""},
+        devices - {""} or device,
     )
 
 
 def effective_config(model: RegisteredModel) -> dict[str, object]:
-    """The configuration with the hub commit and the kernels that the check pinned."""
+    """The configuration with the hub commit, the number format and the kernels that the check pinned."""
     config = _own_config(model)
+    if BACKENDS[model.backend].needs_torch and model.facts.get("dtype"):
+        config["dtype"] = model.facts["dtype"]  # a half type that was checked on a CPU is float32 everywhere
     if model.facts.get("kernels"):
         config.setdefault(
             "kernels", model.facts["kernels"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _handlers: dict[str, Handler] = {}
 _limits: dict[str, float | Callable[[], float]] = {}
 _only_when_idle: set[str] = set()
+_break_process: list[Callable[[BaseException], bool]] = []
 
 
 def handler(
@@ -38,6 +39,21 @@ def handler(
         return function
 
     return register
+
+
+def breaks_process(says: Callable[[BaseException], bool]) -> None:
+    """Register a function that knows, of an error, whether the process that met it can do such work no more."""
+    if says not in _break_process:
+        _break_process.append(says)
+
+
+def broke_process(error: BaseException | None) -> bool:
+    """Whether this error, or one that it came from, leaves a process that can do such work no more."""
+    while error is not None:
+        if any(says(error) for says in _break_process):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def get_handler(kind: str) -> Handler:

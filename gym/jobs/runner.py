@@ -28,12 +28,15 @@ from gym.jobs.errors import (
     WorkerStopping,
 )
 from gym.jobs.models import Job, WorkerHeartbeat
-from gym.jobs.registry import get_handler
+from gym.jobs.registry import broke_process, get_handler
 
 log = logging.getLogger(__name__)
 
 WRITE_AGAIN_SECONDS = 0.5
 stopping = threading.Event()  # set by SIGTERM: claim nothing more, and let the handlers stop
+broken = (
+    threading.Event()
+)  # an error left this process unable to work: claim nothing more, and let the worker end
 _running: set[JobContext] = set()
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
 
@@ -51,7 +54,7 @@ def set_worker_id(name: str) -> None:
 
 def run_next(queue: str) -> Job | None:
     """Claim and run one job of `queue`. Returns the job as claimed, None when there was nothing to claim."""
-    if stopping.is_set():
+    if stopping.is_set() or broken.is_set():
         return None
     job = states.claim_next(queue, worker_id())
     if job is not None:
@@ -109,13 +112,21 @@ def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[No
         log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)
         return _end(context, str(error), keep_try=True, waits_for=error.what)
     except (PermanentFailure, UnknownKind) as error:
+        _look_whether_broken(error)
         return _end(context, text.clean(error, text.MAX_ERROR) or "failed", permanent=True, noted=error)
     except Exception as error:  # noqa: BLE001  whatever a handler raises is the job's result, and is logged
+        _look_whether_broken(error)
         return _fail(context, job, error)
     except BaseException:  # the process is being torn down: give the job back and go on dying
         live = states.fenced(job.pk, job.attempt)
         states.end_attempt(live, "The worker was interrupted.", keep_try=True)
         raise
+
+
+def _look_whether_broken(error: BaseException) -> None:
+    if broke_process(error):
+        log.error("this process can do such work no more: %s", error)
+        broken.set()
 
 
 def _fail(context: JobContext, job: Job, error: Exception) -> str | None:

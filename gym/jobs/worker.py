@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 worker_replaced = Signal()
 """Sent by a worker that takes the place of one that died, before it claims jobs. What takes long to import is imported
 here: until then workers that have it get on with the jobs of the dead one."""
+worker_signed_in = Signal()
+"""Sent by a worker that begins to work, once its row is there."""
 LAST_SECONDS = 8.0  # for signing off and closing connections, after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
 RESTART = 1  # exit code of a worker that ended itself: whoever keeps workers running starts another
@@ -82,6 +84,8 @@ class WorkerProcess:
         self.deaths = deaths
         self.signals = 0
         self.watchdog = Watchdog()
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        self.device = "" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"[:200]
 
     def run(self) -> None:
         """Work until a signal arrives or the parent is gone."""
@@ -91,6 +95,7 @@ class WorkerProcess:
         if self.replaces:
             worker_replaced.send(sender=WorkerProcess)
         self._sign_in()
+        worker_signed_in.send(sender=WorkerProcess)
         print_line(f"worker {runner.worker_id()} {READY}: {', '.join(self.queues)}")
         workers = self._start_workers()
         reaper = Reaper(runner.worker_id())
@@ -198,7 +203,7 @@ class WorkerProcess:
                 "pid": os.getpid(),
                 "queues": self.queues,
                 "threads": self.threads,
-                "device": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
+                "device": self.device,
                 **_sign_of_life(),
             },
         )
@@ -247,7 +252,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
     """
     started, ran = timezone.now(), 0
     bring_back()
-    while not runner.stopping.is_set():
+    while not (runner.stopping.is_set() or runner.broken.is_set()):
         if any(runner.run_next(queue) for queue in queues):
             ran += 1
             if once:
@@ -266,8 +271,9 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Ends the attempts whose handlers do not stop when they should: cancelled ones, and those whose time is over. One
-    thread of the worker has it look about once a second.
+    """Ends the worker when an error left its process unable to work (a GPU that is gone), and the attempts whose
+    handlers do not stop when they should: cancelled ones, and those whose time is over. One thread of the worker has it
+    look about once a second.
 
     A handler that calls `context.check()` hears of both within a second, and this has nothing to do. One that sits in a
     computation, a download or a kernel cannot be interrupted from outside: nothing interrupts a thread. So its attempt
@@ -280,8 +286,11 @@ class Watchdog:
         self._ended: set[JobContext] = set()
 
     def look(self) -> bool:
-        """End the attempts whose handlers have not stopped in time. True: one of them still has not, and the worker
-        has to end."""
+        """End the attempts whose handlers have not stopped in time. True: one of them still has not, or an error left
+        this process unable to work, and the worker has to end."""
+        if runner.broken.is_set():
+            self.bit = True
+            return True
         running = runner.running()
         self._should_stop = {context: at for context, at in self._should_stop.items() if context in running}
         self._ended &= running

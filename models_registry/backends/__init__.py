@@ -15,12 +15,14 @@ from models_registry.backends.base import (
     BackendError,
     BackendSpec,
     BackendUnavailable,
+    DeviceMissing,
     ExternalAccess,
     FilesMissing,
     ModelFacts,
     NotOnThisMachine,
     probe,
 )
+from models_registry.backends.room import NoRoom
 from models_registry.backends.schemas import (
     CAUSAL_SCHEMA,
     LMZOO_SCHEMA,
@@ -150,9 +152,11 @@ __all__ = [
     "BackendError",
     "BackendSpec",
     "BackendUnavailable",
+    "DeviceMissing",
     "ExternalAccess",
     "FilesMissing",
     "ModelFacts",
+    "NoRoom",
     "NotOnThisMachine",
     "check_config",
     "load_backend",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -169,6 +170,11 @@ def _weights(folder: Path) -> list[Path]:
                 f"The weights are not complete: {shard} is missing.", "Copy all parts of the model."
             )
     return [folder / shard for shard in sorted(map(str, shards))]
+
+
+def count_numbers(folder: Path) -> int:
+    """How many numbers the weights of a checked folder hold, by the headers of its files."""
+    return sum(math.prod(shape) for shape in _read_shapes(_weights(folder)).values())
 
 
 def digest(folder: Path) -> str:

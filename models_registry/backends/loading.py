@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models_registry.backends import files, hub
-from models_registry.backends.base import BackendError, DeviceMissing
+from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing
+from models_registry.backends.room import require_room
+from models_registry.engine.device_errors import says_broken
 from models_registry.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
@@ -133,6 +135,8 @@ def read_model(
     try:
         with _one_at_a_time:
             _set_libraries_aside()
+            require_room(folder, dtype, device, spread=spread)
+            full_precision()
             model, report = auto.from_pretrained(
                 folder,
                 config=settings,
@@ -143,6 +147,8 @@ def read_model(
                 **(SPREAD if spread else {}),
             )
         model = model if spread else model.to(device)
+    except BackendError:
+        raise
     except Exception as error:
         raise _loading_error(error, folder, device) from error
     absent = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
@@ -153,6 +159,15 @@ def read_model(
         )
     model.config.get_text_config().use_cache = False
     return model.eval()
+
+
+def full_precision() -> None:
+    """Products of float32 matrices stay float32 on GPUs: TF32 keeps 10 of the 23 bits of their fractions. An import or
+    an environment variable (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE) may have switched it on."""
+    import torch
+
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
 
 
 @cache
@@ -170,6 +185,8 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
         return BackendError(
             f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
         )
+    if says_broken(error):
+        return BackendUnavailable(f"{device} does not work: {first_line(error, folder)}")
     return BackendError(f"The weights could not be loaded: {first_line(error, folder)}")
 
 
@@ -222,6 +239,17 @@ def device_name(device: torch.device, model: Any) -> str:
     if len(held) > 1:
         return f"{device.type}, spread over {', '.join(held)}"
     return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
+
+def describe_device(name: str) -> str:
+    """The device that models run on whose cards name none, in words. Raises DeviceMissing."""
+    import torch
+
+    device = choose_device(name)
+    if name != EVERY_GPU:
+        return device_name(device, None)
+    named = (device_name(torch.device("cuda", number), None) for number in range(torch.cuda.device_count()))
+    return f"cuda, models spread over {', '.join(named)}"
 
 
 def versions() -> dict[str, str]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
+from models_registry.engine.device_errors import says_full
+
 if TYPE_CHECKING:
     from models_registry.engine.model_runner import ModelRunner
 
@@ -18,15 +20,6 @@ _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
 _TREE_TOKENS = {"cpu": 512, "cuda": 4096}
 _PACKED_TREE_TOKENS = 256
 _BLOCKED_TREE_TOKENS = {"cpu": 512, "cuda": 8192}
-
-_SAID = (
-    "out of memory",
-    "can't allocate memory",
-    "cannot allocate memory",
-    "could not create a memory object",  # oneDNN
-    "cublas_status_alloc_failed",
-    "cudnn_status_alloc_failed",
-)
 
 
 def default_budget(device: torch.device, vocabulary_size: int) -> int:
@@ -47,10 +40,7 @@ def tree_budget(runner: ModelRunner, budget: int) -> int:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception means that memory ran out, on either kind of device."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and any(words in said for words in _SAID)
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or says_full(error)
 
 
 def give_back(device: torch.device) -> None:
