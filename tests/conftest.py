@@ -50,12 +50,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 
 KINDS = {
     "browser": "drive Chromium",
+    "gpu": "need a GPU",
     "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, neuro-san, the ProPara evaluator",
     "service": "need PostgreSQL, Redis or RabbitMQ",
     "process": "start real workers and servers",
 }
 """The markers that `make test` leaves out. A test with several counts as the first."""
 LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--device",
+        default=os.environ.get("GYM_GPU_TEST_DEVICE", ""),
+        help="where tests/gpu run: cuda:0, or cpu for the same code with small models (GYM_GPU_TEST_DEVICE)",
+    )
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

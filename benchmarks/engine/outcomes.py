@@ -28,16 +28,22 @@ def with_bits(score: TokenScores, bits: Iterable[float]) -> TokenScores:
 
 
 def of_suites(
-    scores: Sequence[TokenScores], truth: Sequence[TokenScores], suites: int | None, *, left_to_right: bool
+    scores: Sequence[TokenScores],
+    truth: Sequence[TokenScores],
+    suites: int | None,
+    *,
+    left_to_right: bool,
+    error_bits: float = ERROR_BITS["float32"],
 ) -> dict[str, int]:
-    """Over all predictions and items of the (first so many) suites, judged as a run is."""
+    """Over all predictions and items of the (first so many) suites, judged as a run is. `error_bits` bounds the error
+    of one token of `scores` (and of `truth`)."""
     start, pairs = 0, []
     for path in suite_files(suites)[1]:
         document = read_suite(path.read_bytes(), path.name)
         stop = start + len(document.sentences)
         pairs += zip(
-            _judged(document, scores[start:stop], left_to_right),
-            _judged(document, truth[start:stop], left_to_right),
+            _judged(document, scores[start:stop], left_to_right, error_bits),
+            _judged(document, truth[start:stop], left_to_right, error_bits),
             strict=True,
         )
         start = stop
@@ -60,9 +66,11 @@ def _margins(scores: Sequence[TokenScores]) -> NDArray[np.float64]:
     return sums[1::2] - sums[::2]
 
 
-def _judged(document: SuiteDocument, scores: Sequence[TokenScores], left_to_right: bool) -> list[Judged]:
+def _judged(
+    document: SuiteDocument, scores: Sequence[TokenScores], left_to_right: bool, error_bits: float
+) -> list[Judged]:
     grid = measure(document, scores, ScoringPolicy(), left_to_right=left_to_right).grid()
-    return [(one.outcomes, one.close) for one in evaluate_predictions(document, grid, ERROR_BITS["float32"])]
+    return [(one.outcomes, one.close) for one in evaluate_predictions(document, grid, error_bits)]
 
 
 def _counted(pairs: Iterable[tuple[Judged, Judged]]) -> dict[str, int]:

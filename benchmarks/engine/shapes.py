@@ -6,30 +6,48 @@ from typing import Any
 
 from benchmarks.engine.workload import VOCABULARY
 
-CAUSAL = ("gpt2", "llama", "neox", "opt", "llama-8b", "tiny")
+CAUSAL = ("gpt2", "gpt2-xl", "llama", "neox", "opt", "llama-7b", "llama-8b", "tiny")
 SHAPES = (*CAUSAL, "bert")
 
 
-def build(shape: str, device: str = "cpu", dtype: str = "float32", seed: int = 0) -> Any:
-    """GPT-2 small; a Llama, GPT-NeoX (Pythia 160M), OPT (125M) or BERT-base of about that size; a Llama of 8 B;
-    or something tiny, to try things out."""
+def build(
+    shape: str, device: str = "cpu", dtype: str = "float32", seed: int = 0, *, small: bool = False
+) -> Any:
+    """GPT-2 small or XL; a Llama, GPT-NeoX (Pythia 160M), OPT (125M) or BERT-base of the size of GPT-2 small; a Llama
+    of 7 or 8 B; or something tiny. With `small` two layers of 64 features, to try things out."""
     import torch
     import transformers as t
 
     torch.manual_seed(seed)
-    layers = {"num_hidden_layers": 12, "num_attention_heads": 12}
-    common = {"vocab_size": VOCABULARY, "hidden_size": 768, **layers}
+    deep, heads, wide = (2, 4, 64) if small else (12, 12, 768)
+    layers = {"num_hidden_layers": deep, "num_attention_heads": heads}
+    common = {"vocab_size": VOCABULARY, "hidden_size": wide, **layers}
+    gpt2 = {"n_layer": deep, "n_head": heads, "n_embd": wide}
+    xl = gpt2 if small else {"n_layer": 48, "n_head": 25, "n_embd": 1600}
+    seven = common | (
+        {} if small else {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
+    )
     ends = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
     makers: dict[str, Any] = {
-        "gpt2": lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=VOCABULARY, **ends)),
+        "gpt2": lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=VOCABULARY, **gpt2, **ends)),
+        "gpt2-xl": lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=VOCABULARY, **xl, **ends)),
         "llama": lambda: t.LlamaForCausalLM(
-            t.LlamaConfig(**common, intermediate_size=2048, max_position_embeddings=2048, **ends)
+            t.LlamaConfig(
+                **common, intermediate_size=2048 * wide // 768, max_position_embeddings=2048, **ends
+            )
         ),
         "neox": lambda: t.GPTNeoXForCausalLM(
-            t.GPTNeoXConfig(**common, intermediate_size=3072, rotary_pct=0.25, **ends)
+            t.GPTNeoXConfig(**common, intermediate_size=4 * wide, rotary_pct=0.25, **ends)
         ),
-        "opt": lambda: t.OPTForCausalLM(t.OPTConfig(**common, ffn_dim=3072, word_embed_proj_dim=768, **ends)),
-        "bert": lambda: t.BertForMaskedLM(t.BertConfig(**common, intermediate_size=3072, pad_token_id=0)),
+        "opt": lambda: t.OPTForCausalLM(
+            t.OPTConfig(**common, ffn_dim=4 * wide, word_embed_proj_dim=wide, **ends)
+        ),
+        "bert": lambda: t.BertForMaskedLM(t.BertConfig(**common, intermediate_size=4 * wide, pad_token_id=0)),
+        "llama-7b": lambda: t.LlamaForCausalLM(
+            t.LlamaConfig(
+                **seven, intermediate_size=128 if small else 11008, max_position_embeddings=4096, **ends
+            )
+        ),
         "llama-8b": lambda: t.LlamaForCausalLM(
             t.LlamaConfig(
                 vocab_size=128256,

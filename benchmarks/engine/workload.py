@@ -118,10 +118,10 @@ def pseudo_words(count: int, seed: int) -> list[str]:
     return list(found)
 
 
-def tokenizer(texts: list[str], *, gaps: bool = False) -> Any:
-    """A byte-level BPE of 50,257 tokens, trained here: on the sentences to be scored, so that their words are
-    mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill it up. With `gaps` it has a mask
-    token and puts a frame around sentences."""
+def tokenizer(texts: list[str], *, gaps: bool = False, vocabulary: int = VOCABULARY) -> Any:
+    """A byte-level BPE of 50,257 tokens (or of `vocabulary`), trained here: on the sentences to be scored, so that
+    their words are mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill it up. With `gaps` it
+    has a mask token and puts a frame around sentences."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -130,12 +130,12 @@ def tokenizer(texts: list[str], *, gaps: bool = False) -> Any:
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     trainer: Any = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
+        vocab_size=vocabulary,
         special_tokens=specials,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    filling = [" ".join(pseudo_words(30_000, seed=1))]
+    filling = [" ".join(pseudo_words(30_000 * vocabulary // VOCABULARY, seed=1))]
     inner.train_from_iterator([*texts, *texts, *filling], trainer)
     ends = {"bos_token": BOS, "eos_token": BOS, "unk_token": BOS, "pad_token": BOS}
     if gaps:

@@ -11,9 +11,10 @@ import hashlib
 import platform
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from models_registry.backends import files, hub
 from models_registry.backends.base import BackendError, BackendUnavailable, DeviceMissing
@@ -27,12 +28,19 @@ if TYPE_CHECKING:
 SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
-class Folder(NamedTuple):
-    """A checked model folder. `content` names its weights, configuration and tokenizer."""
+@dataclass(frozen=True)
+class Folder:
+    """A checked model folder. `commit` is that of the hub, which names what it holds."""
 
     path: Path
-    revision: str
-    content: str
+    revision: str = ""
+    commit: str = ""
+
+    @property
+    def content(self) -> str:
+        """A name for weights, configuration and tokenizer. Without a commit all files are read for it, which takes
+        minutes of a large model: asked for once, after the model was loaded."""
+        return self.commit or files.digest(self.path)
 
 
 def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
@@ -46,10 +54,11 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
             )
         folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
         files.check_folder(folder, None)
-        return Folder(folder, revision, hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest())
+        commit = hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
+        return Folder(folder, revision, commit)
     folder = files.inside(model_dir, config["path"])
     files.check_folder(folder, model_dir)
-    return Folder(folder, "", files.digest(folder))
+    return Folder(folder)
 
 
 EVERY_GPU = "cuda:all"

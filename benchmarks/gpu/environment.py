@@ -1,0 +1,185 @@
+"""What this machine has: Python, torch, the GPU, the packages of requirements.txt; and a folder of wheels for what it
+lacks, made where there is a network (`prepare`) and installed where there is none."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+GIVEN = {
+    "torch",
+    "transformers",
+    "accelerate",
+    "safetensors",
+    "tokenizers",
+    "numpy",
+    "scipy",
+    "regex",
+    "tqdm",
+    "pyarrow",
+}
+"""Large, or built for one machine: these must be there already."""
+UNUSED = {"vl-convert-python"}
+TESTS = ("pytest", "pytest-django", "hypothesis")
+PEERS = ("minicons", "lm-eval", "vllm")
+SHOWN = (*sorted(GIVEN), "Django", "pytest", *PEERS)
+PLATFORMS = (
+    "manylinux_2_28_x86_64",
+    "manylinux_2_27_x86_64",
+    "manylinux_2_24_x86_64",
+    "manylinux_2_17_x86_64",
+)
+PLATFORMS += ("manylinux2014_x86_64", "manylinux1_x86_64", "manylinux_2_34_x86_64", "manylinux_2_31_x86_64")
+
+
+def plain(name: str) -> str:
+    """A package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def required() -> list[str]:
+    """The names in requirements.txt, and what the tests need."""
+    rows = (ROOT / "requirements.txt").read_text().splitlines()
+    names = [re.split(r"[=<>\[ #]", row.strip(), maxsplit=1)[0] for row in rows]
+    return [name for name in names if name and plain(name) not in UNUSED] + list(TESTS)
+
+
+def is_there(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def missing() -> list[str]:
+    return [name for name in required() if not is_there(name)]
+
+
+def install(wheels: Path | None, into: Path) -> str:
+    """Put the wheels of packages that are not there into a folder for PYTHONPATH; what was done, in words."""
+    if wheels is None or not wheels.is_dir():
+        return "no folder of wheels was given"
+    new = [
+        path
+        for path in sorted(wheels.glob("*.whl"))
+        if not is_there(path.name.split("-")[0].replace("_", "-"))
+    ]
+    if not new:
+        return "nothing had to be installed"
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-index",
+        "--no-deps",
+        "--no-compile",
+        "--upgrade",
+    ]
+    subprocess.run([*pip, "--target", str(into), *map(str, new)], check=True)
+    return f"{len(new)} wheels installed into {into}"
+
+
+def environment(extra: Path, suites: Path | None) -> dict[str, str]:
+    """For the steps' processes."""
+    paths = [str(ROOT), str(extra), os.environ.get("PYTHONPATH", "")]
+    given = {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONUNBUFFERED": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    given |= {"TOKENIZERS_PARALLELISM": "false"}
+    if suites is not None and suites.is_dir():
+        given["GYM_CONFORMANCE_DIR"] = str(suites.resolve())
+    return os.environ | given
+
+
+FACTS = """
+import json, sys, torch
+device = sys.argv[1]
+found = {"torch": torch.__version__, "cuda": str(torch.version.cuda)}
+if device.startswith("cuda"):
+    about = torch.cuda.get_device_properties(device)
+    found |= {"gpu": about.name, "memory_gb": round(about.total_memory / 1e9, 1), "gpus": torch.cuda.device_count()}
+print(json.dumps(found))
+"""
+
+
+def facts(device: str, env: dict[str, str]) -> dict[str, Any]:
+    """Where and with what. The device is asked in a process of its own, so that this one holds no memory on it."""
+    import json
+
+    done = subprocess.run(
+        [sys.executable, "-c", FACTS, device], env=env, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{device} cannot be used:\n{done.stderr[-1500:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found |= {"date": time.strftime("%Y-%m-%d"), "python": platform.python_version(), "device": device}
+    found |= {"cores": len(os.sched_getaffinity(0)), "commit": _commit()}
+    found["packages"] = {name: version(name) if is_there(name) else "absent" for name in SHOWN}
+    if shutil.which("nvidia-smi"):
+        asked = ["nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"]
+        found["driver"] = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return found
+
+
+def _commit() -> str:
+    asked = ["git", "rev-parse", "--short", "HEAD"]
+    return (
+        subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        or "unknown"
+    )
+
+
+# --- where there is a network ---
+
+
+def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str]) -> None:
+    """A folder to take along: wheels of what a machine with torch and transformers lacks, for its Python, in the
+    versions of this environment; and the published suites."""
+    wheels = folder / "wheels"
+    wheels.mkdir(parents=True, exist_ok=True)
+    pins = [f"{name}=={version(name)}" for name in sorted(_closure([*required()]))] + list(more)
+    target = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
+    for name in PLATFORMS:
+        target += ["--platform", name]
+    download = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *target, "-d", str(wheels)]
+    if subprocess.run(
+        [*download, *pins], check=False
+    ).returncode:  # one of them has no wheel: the others are fetched
+        lost = [pin for pin in pins if subprocess.run([*download, pin], check=False).returncode]
+        print(f"no wheel for Python {python}: {', '.join(lost)}", file=sys.stderr)
+    if suites is not None and (suites / "suites").is_dir():
+        shutil.copytree(suites / "suites", folder / "conformance" / "suites", dirs_exist_ok=True)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    print(f"{folder}: {len(list(wheels.glob('*.whl')))} wheels, {size / 2**20:.0f} MiB in all")
+
+
+def _closure(names: Iterable[str]) -> Iterator[str]:
+    """These packages and all they need, except what must be there already."""
+    from packaging.requirements import Requirement
+
+    waiting, seen = list(names), set[str]()
+    while waiting:
+        name = plain(waiting.pop())
+        if name in seen or name in GIVEN or not is_there(name):
+            continue
+        seen.add(name)
+        yield name
+        for row in distribution(name).requires or ():
+            needed = Requirement(row)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                waiting.append(needed.name)

@@ -1,0 +1,87 @@
+"""The results as tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchmarks.gpu.steps import PARTS, Result
+
+STATES = {
+    "passed": "passed",
+    "failed": "FAILED",
+    "timeout": "ended: out of time",
+    "skipped": "skipped",
+    "later": "not run yet: no time was left",
+}
+
+
+def report(results: Mapping[str, Any]) -> str:
+    """Facts, a line for each step, and then what each measured."""
+    about, found = results["facts"], results["steps"]
+    packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    where = about.get("gpu", f"the CPU, {about['cores']} cores")
+    lines = [
+        f"# {where}, {about['date']}",
+        "",
+        f"Device {about['device']}, {about.get('memory_gb', '–')} GB, driver {about.get('driver', '–')}, CUDA "
+        f"{about['cuda']}, Python {about['python']}, commit {about['commit']}; {packages}.",
+        "",
+        *table(
+            ["part", "step", "result", "s"],
+            (
+                [one["part"], key.split(": ", 1)[1], STATES[one["state"]] + _why(one), one.get("seconds", "")]
+                for key, one in found.items()
+            ),
+        ),
+    ]
+    for part in PARTS:
+        for key, one in found.items():
+            if one["part"] == part and (shown := _shown(one)):
+                lines += ["", f"## {key}", "", *shown]
+    return "\n".join(lines) + "\n"
+
+
+def _why(one: Result) -> str:
+    return f" ({one['why']})" if one.get("why") else ""
+
+
+def _shown(one: Result) -> list[str]:
+    lines: list[str] = []
+    if "tests" in one:
+        lines += _tests(one["tests"])
+    if "table" in one:
+        lines += [one["table"]]
+    if "values" in one:
+        lines += table(["what", "value"], one["values"].items())
+    if one.get("unread"):
+        lines += ["", one["unread"]]
+    if one.get("tail"):
+        lines += ["", "```", one["tail"].strip()[-1500:], "```"]
+    return lines
+
+
+def _tests(rows: list[dict[str, str]]) -> list[str]:
+    """A table of all that was recorded of the tests; a column that no test has is left out."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if len(names) > 12:  # unlike things were recorded: a line each
+        cells = (
+            [
+                row["test"],
+                row["outcome"],
+                row["seconds"],
+                "; ".join(f"{k}: {v}" for k, v in row.items() if k not in FIXED),
+            ]
+            for row in rows
+        )
+        return table([*FIXED, "recorded"], cells)
+    return table(names, ([row.get(name, "") for name in names] for row in rows))
+
+
+FIXED = ("test", "outcome", "seconds")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> list[str]:
+    titles = list(head)
+    body = [f"| {' | '.join(str(cell).replace('|', '/') for cell in row)} |" for row in rows]
+    return [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}", *body]
