@@ -90,6 +90,9 @@ class Run:
     done: int
     total: int
     error: str
+    n_words: int | None
+    n_unknown_words: int | None
+    unknown_words: tuple[str, ...]
     raw: Raw = field(repr=False, compare=False)
 
     @classmethod
@@ -105,6 +108,9 @@ class Run:
             done=progress.get("done", 0),
             total=progress.get("total", 0),
             error=progress.get("error", ""),
+            n_words=raw["n_words"],
+            n_unknown_words=raw["n_unknown_words"],
+            unknown_words=tuple(raw["unknown_words"]),
             raw=raw,
         )
 

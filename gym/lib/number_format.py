@@ -44,6 +44,30 @@ def signed(value: Any, places: int = 2) -> str:
     return text[1:] if not float(text) else text.replace("-", "−")
 
 
+def surprisal(value: Any, places: int = 2) -> str:
+    """The surprisal in bits of what has this natural logarithm of a probability: -0.6931 -> 1.00"""
+    number = number_or_none(value)
+    return NOTHING if number is None else bits(-number / math.log(2), places)
+
+
+MOST_PLACES = 6
+
+
+def adding_up(left: float, right: float) -> tuple[str, str, str]:
+    """Two numbers and left - right, with so many places (two or more) that the printed difference adds up:
+    (2.004, 1.006) -> 2.004, 1.006, +0.998."""
+    places = next(
+        (
+            k
+            for k in range(2, MOST_PLACES)
+            if abs(round(left, k) - round(right, k) - round(left - right, k)) < 0.5 * 10**-k
+            and (left == right or round(left - right, k))
+        ),
+        MOST_PLACES,
+    )
+    return bits(left, places), bits(right, places), signed(round(left, places) - round(right, places), places)
+
+
 def percent(value: Any, places: int = 1) -> str:
     """0.8333 -> 83.3%"""
     number = number_or_none(value)

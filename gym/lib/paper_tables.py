@@ -27,25 +27,48 @@ class Table:
     note: str = ""
 
 
+WIDE = 8
+"""Columns beyond which a table is scaled down to the width of the text and its headings stand upright."""
+LONG = 45
+"""Rows beyond which a table breaks across pages (longtable, with the head on each)."""
+
+
 def latex(table: Table, *, label: str) -> str:
-    """A `table` environment for booktabs. `label` is a plain word."""
+    """A table for booktabs that fits a page: wide ones are scaled to the text's width, long ones break across pages.
+    `label` is a plain word."""
+    is_long, is_wide = len(table.rows) > LONG, len(table.header) > WIDE
     columns = "".join("r" if number else "l" for number in table.numeric)
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        r"\begin{table}",
-        r"  \centering",
+    packages = ["booktabs", *(["longtable"] if is_long else []), *(["adjustbox"] if is_wide else [])]
+    needs = ", ".join(rf"\usepackage{{{name}}}" for name in packages)
+    caption = [
         rf"  \caption{{{_tex(table.title)}. {_tex(table.note)}}}",
         rf"  \label{{tab:{label}}}",
-        rf"  \begin{{tabular}}{{{columns}}}",
-        r"    \toprule",
-        _tex_row(table.header),
-        r"    \midrule",
-        *(_tex_row(row) for row in table.rows),
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        r"\end{table}",
     ]
-    return "\n".join(lines) + "\n"
+    head = [r"    \toprule", _tex_head(table, upright=is_wide), r"    \midrule"]
+    body = [_tex_row(row) for row in table.rows]
+    if is_long:
+        size = [r"\scriptsize\setlength{\tabcolsep}{2pt}"] if is_wide else []
+        lines = [
+            r"\begingroup", *size, rf"\begin{{longtable}}{{{columns}}}", *caption[:1], caption[1] + r" \\",
+            *head, r"    \endfirsthead", *head, r"    \endhead", *body, r"    \bottomrule",
+            r"\end{longtable}", r"\endgroup",
+        ]  # fmt: skip
+    else:
+        opens, closes = r"  \begin{adjustbox}{max width=\textwidth}", r"  \end{adjustbox}"
+        scaled = ([opens], [closes]) if is_wide else ([], [])
+        lines = [
+            r"\begin{table}", r"  \centering", *caption, *scaled[0], rf"  \begin{{tabular}}{{{columns}}}", *head, *body,
+            r"    \bottomrule", r"  \end{tabular}", *scaled[1], r"\end{table}",
+        ]  # fmt: skip
+    return "\n".join([f"% needs {needs}", *lines]) + "\n"
+
+
+def _tex_head(table: Table, *, upright: bool) -> str:
+    if not upright:
+        return _tex_row(table.header)
+    first, *others = (_tex(_plain(name)) for name in table.header)
+    turned = (rf"\rotatebox{{90}}{{{name}}}" for name in others)
+    return "    " + " & ".join([first, *turned]) + r" \\"
 
 
 def markdown(table: Table) -> str:

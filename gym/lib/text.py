@@ -10,6 +10,13 @@ from gym.lib.problems import Report
 BLANKS = " \t\r\n\v\f"
 """What counts as blank in a suite and in what models read. No-break, narrow and ideographic spaces are text."""
 
+SIGNS = (
+    r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
+    r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
+)
+"""Punctuation and symbols, as the inside of a regular expression's character class: everything else that is not blank
+(letters, digits, marks) makes words."""
+
 MOST_CHARACTERS = 200
 """Of a text that is searched for. Databases refuse patterns that are much longer."""
 _BLANKS = re.compile(f"[{BLANKS}]+")

@@ -20,7 +20,7 @@ from gym.propara.site import views as propara
 from gym.runs.core.rules import rule_of
 from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, leaderboard_figures, run_figures
-from gym.runs.pages.export_views import is_on
+from gym.runs.pages.export_views import is_on, is_within
 from gym.runs.pages.figures import Figure, figure_file
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import Board, read_options
@@ -43,7 +43,7 @@ def _regions(request: HttpRequest) -> Figure:
     run = _run(request)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
-    return run_figures.regions_figure(run, items=is_on(request, "items"))
+    return run_figures.regions_figure(run, items=is_on(request, "items"), within=is_within(request))
 
 
 def _margins(request: HttpRequest) -> Figure:

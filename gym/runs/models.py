@@ -13,6 +13,7 @@ from django.utils import timezone
 from gym.jobs.models import HasJob
 from gym.runs.core.compute import STORED as SENTENCE_COLUMNS
 from gym.runs.core.compute import SentenceResult
+from gym.runs.core.coverage import coverage_share, coverage_words
 from gym.runs.core.outcomes import STORED as PREDICTION_COLUMNS
 from gym.runs.core.outcomes import PredictionOutcome
 from gym.sharing.addresses import FormerKey
@@ -115,6 +116,13 @@ class SuiteRun(HasJob, models.Model):
     n_unique = models.PositiveIntegerField(default=0)
     n_cached = models.PositiveIntegerField(default=0)
     n_unscored = models.PositiveIntegerField(default=0, help_text="sentences the model could not score")
+    n_words = models.PositiveIntegerField(
+        null=True, help_text="different words in its sentences; null = not counted"
+    )
+    n_unknown_words = models.PositiveIntegerField(
+        null=True, help_text="of these, words that the model does not know; see core/coverage.py"
+    )
+    unknown_words = models.JSONField(default=list, help_text="the first of them by name")
     region_summary = models.JSONField(
         default=list, help_text="mean bits and interval by condition and region"
     )
@@ -151,6 +159,16 @@ class SuiteRun(HasJob, models.Model):
     def whitespace(self) -> str:
         """Which whitespace correction the run's bits have; empty where an uploaded file does not say."""
         return str(self.policy.get("whitespace", ""))
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of its words that the model knows; None where they were not counted."""
+        return coverage_share(self.n_words, self.n_unknown_words)
+
+    @property
+    def coverage_words(self) -> str:
+        """The same for pages; empty where all words are known or they were not counted."""
+        return coverage_words(self.n_words, self.n_unknown_words)
 
     @property
     def score_kind(self) -> str:
@@ -286,6 +304,14 @@ class PredictionResult(models.Model):
     def __str__(self) -> str:
         return f"{self.prediction}: {self.n_passed} of {self.n_items}"
 
+    @property
+    def n_judged(self) -> int:
+        return self.n_items
+
+    @property
+    def coverage(self) -> float | None:
+        return self.run.coverage
+
     rate = PredictionOutcome.rate
     p_above_chance_uncorrected = PredictionOutcome.p_above_chance_uncorrected
 
@@ -343,6 +369,10 @@ class RunScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.rule}"
+
+    @property
+    def coverage(self) -> float | None:
+        return self.run.coverage
 
 
 KEEP_SCORE_REQUESTS = timedelta(hours=24)

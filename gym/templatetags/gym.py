@@ -29,7 +29,10 @@ from gym.lib.number_format import (
     quarter,
     score,
     signed,
+    surprisal,
 )
+from gym.runs.core.against_chance import CHANCE_WORDS
+from gym.runs.core.against_chance import against_chance as standing
 from gym.runs.models import SuiteRun
 from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
@@ -52,6 +55,7 @@ for _filter in (
     quarter,
     score,
     signed,
+    surprisal,
 ):
     register.filter(_filter)
 
@@ -200,7 +204,7 @@ def badge(state: str, label: str = "") -> dict[str, str]:
 OUTCOMES: dict[int, tuple[str, str, str]] = {
     0: ("mark-false", "cross", "failed"),
     1: ("mark-true", "check", "held"),
-    2: ("mark-tie", "equal", "tie"),
+    2: ("mark-tie", "equal", "no difference (tie)"),
     3: ("mark-none", "dash", "not evaluable"),
 }
 
@@ -262,12 +266,22 @@ def _interval(score: Any) -> tuple[float | None, float | None]:
 
 @register.filter
 def against_chance(score: Any) -> str:
-    """above, at or below chance, as far as the interval says; empty when it cannot be said"""
+    """How a rate stands to chance: see gym.runs.core.against_chance; empty when it cannot be said"""
     low, high = _interval(score)
-    chance = number_or_none(getattr(score, "chance", None))
-    if low is None or high is None or chance is None:
-        return ""
-    return "above" if low > chance else "below" if high < chance else "at"
+    return standing(
+        ci_low=low,
+        ci_high=high,
+        chance=number_or_none(getattr(score, "chance", None)),
+        n_judged=getattr(score, "n_judged", 0),
+        n_ties=getattr(score, "n_ties", 0),
+        coverage=getattr(score, "coverage", None),
+    )
+
+
+@register.filter
+def chance_words(score: Any) -> str:
+    """The same in words; nothing for a rate above chance"""
+    return CHANCE_WORDS.get(against_chance(score), "")
 
 
 @register.inclusion_tag("includes/rate.html")

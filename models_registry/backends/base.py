@@ -93,6 +93,7 @@ class ModelFacts:
                     backends.masked); values of different kinds are never compared
     vocabulary_size None = the model does not tell
     error_bits      bound on the numeric error of one token's value, in bits; None = not known
+    open_vocabulary no word is unknown, because a rule gives every word its value (the uniform model)
     """
 
     parameters: int | None
@@ -112,6 +113,7 @@ class ModelFacts:
     score_kind: str = SURPRISAL
     kernels: str = ""
     error_bits: float | None = None
+    open_vocabulary: bool = False
 
     @property
     def left_to_right(self) -> bool:

@@ -11,18 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gym.lib.text import SIGNS
 from models_registry.backends.base import ModelFacts
 from models_registry.engine.policy import ScoringPolicy
 from models_registry.engine.scores import ScoringFailure, TokenScores
 
-# Signs that stand alone; everything else that is not blank (letters, digits, marks) makes words.
-_SIGNS = (
-    r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
-    r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
-)
 _UNITS = {
     # Words may hold apostrophes and hyphens between their letters.
-    "word": re.compile(rf"[^\s{_SIGNS}]+(?:['’\-][^\s{_SIGNS}]+)*|[{_SIGNS}]"),
+    "word": re.compile(rf"[^\s{SIGNS}]+(?:['’\-][^\s{SIGNS}]+)*|[{SIGNS}]"),
     "character": re.compile(r"\S"),
 }
 
@@ -47,6 +43,7 @@ class UniformBackend:
             fingerprint=hashlib.sha256(f"uniform 1 {vocabulary_size} {unit}".encode()).hexdigest(),
             versions={"python": platform.python_version()},
             architecture="uniform",
+            open_vocabulary=True,
             notes=(f"Every {unit} costs log2({vocabulary_size}) = {self._bits:.4f} bits.",),
         )
 

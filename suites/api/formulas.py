@@ -97,6 +97,10 @@ class ChanceSerializer(serializers.Serializer):
     value = serializers.FloatField()
     exact = serializers.BooleanField()
     standard_error = serializers.FloatField()
+    assumed_bits = serializers.FloatField(
+        allow_null=True,
+        help_text="mean of the simulated surprisals, if the level hangs on it: the formula has a constant",
+    )
 
 
 class ExplainedSerializer(serializers.Serializer):

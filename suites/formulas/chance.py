@@ -55,12 +55,14 @@ class ChanceLevel:
     """Probability that a formula is true by chance.
 
     ``exact`` levels have ``standard_error`` 0; the others are simulated and carry the standard error of the
-    simulation.
+    simulation. ``assumed_bits``: the mean of the surprisals that were drawn, where the level hangs on it because the
+    formula compares bits with a constant; None = the level is the same on every scale.
     """
 
     value: float
     exact: bool
     standard_error: float = 0.0
+    assumed_bits: float | None = None
 
 
 @lru_cache(maxsize=512)
@@ -124,12 +126,13 @@ def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
     decided = any(part.exact and share == 0 for part, share in zip(parts, values, strict=True))
     if decided or all(part.exact for part in parts):
         return ChanceLevel(value, True)
+    assumed = next((part.assumed_bits for part in parts if part.assumed_bits is not None), None)
     mean, variance = 1.0, 0.0  # of the product, factor by factor: the difference of its squares would cancel
     for part, share in zip(parts, values, strict=True):
         error = part.standard_error**2
         variance = variance * (share * share + error) + mean * mean * error
         mean *= share
-    return ChanceLevel(value, False, math.sqrt(variance))
+    return ChanceLevel(value, False, math.sqrt(variance), assumed)
 
 
 # --- one connected part
@@ -194,7 +197,59 @@ def _simulate(node: Boolean, seed: int) -> ChanceLevel:
     draws = np.random.default_rng(seed).gamma(GAMMA_SHAPE, GAMMA_SCALE, size=(len(keys), count))
     passed = evaluate(node, dict(zip(keys, draws, strict=True)), count).passed
     smoothed = (passed + 1) / (count + 2)  # so that 0 of n does not claim certainty
-    return ChanceLevel(passed / count, False, math.sqrt(smoothed * (1 - smoothed) / count))
+    assumed = None if _is_scale_free(node) else GAMMA_SHAPE * GAMMA_SCALE
+    return ChanceLevel(passed / count, False, math.sqrt(smoothed * (1 - smoothed) / count), assumed)
+
+
+# --- formulas that say the same of bits, nats and any other unit
+
+
+_ANY = object()
+"""The power of 0, which is 0 in every unit."""
+
+
+def _is_scale_free(root: Boolean) -> bool:
+    """Whether multiplying all surprisals by one number changes no answer: both sides of every comparison grow by the
+    same power of it. The tolerance of ``=`` plays no part, as above."""
+    for node, _ in walk(root):
+        if isinstance(node, Comparison):
+            left, right = _power(node.left), _power(node.right)
+            if left is None or right is None or _common([left, right]) is None:
+                return False
+    return True
+
+
+def _power(node: Numeric) -> object | None:
+    """The power of the unit that a number has, 0 for a constant; None where its terms have different ones."""
+    match node:
+        case Number():
+            return _ANY if node.value == 0 else 0
+        case Reference():
+            return 1
+        case Negative():
+            return _power(node.operand)
+        case Call():
+            return _common([_power(argument) for argument in node.arguments])
+        case Arithmetic():
+            power = _power(node.first)
+            for operator, term in node.rest:
+                other = _power(term)
+                if operator in "+-":
+                    power = _common([power, other])
+                elif isinstance(power, int) and isinstance(other, int):
+                    power = power + other if operator == "*" else power - other
+                elif power is not None and other is not None:
+                    power = _ANY
+                else:
+                    power = None
+            return power
+
+
+def _common(powers: Sequence[object | None]) -> object | None:
+    known = {power for power in powers if power is not _ANY}
+    if not known:
+        return _ANY
+    return known.pop() if len(known) == 1 else None
 
 
 # --- comparisons of linear forms

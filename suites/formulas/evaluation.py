@@ -173,6 +173,12 @@ def compare(node: Comparison, values: Values) -> tuple[Truths, Floats]:
     return truth, np.where(missing, np.nan, margin)
 
 
+def sides(node: Comparison, values: Values) -> tuple[Floats, Floats]:
+    """The two sides of a comparison, in bits; NaN where they have no value."""
+    with np.errstate(all="ignore"):
+        return _numeric(node.left, values), _numeric(node.right, values)
+
+
 def _close(a: Floats, b: Floats) -> tuple[Truths, Floats]:
     margin = ABSOLUTE_TOLERANCE + RELATIVE_TOLERANCE * np.abs(b) - np.where(a == b, 0.0, np.abs(a - b))
     margin = np.where(np.isnan(margin) | (np.isinf(b) & (a != b)), -np.inf, margin)

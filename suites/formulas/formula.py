@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import certainty, chance, evaluation, prose
 from .errors import FormulaError
 from .evaluation import TRUE, ItemOutcomes
-from .nodes import Boolean, Reference, Region, canonical, references
+from .nodes import Boolean, Comparison, Reference, Region, canonical, references, walk
 from .parser import Kind, Token, parse_tree
 
 PieceKind: TypeAlias = Literal["ref", "op", "bracket", "number", "blank"]
@@ -43,6 +43,17 @@ class Piece:
     region: Region | None
     start: int
     label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSides:
+    """A comparison with both sides of one item, in words and in bits (NaN = no value)."""
+
+    left: str
+    operator: str
+    right: str
+    left_bits: float
+    right_bits: float
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,23 @@ class Formula:
         """
         count = _count(values)
         return evaluation.evaluate(self.ast, evaluation.gather(self.ast, values, count), count)
+
+    def compared(
+        self, values: Mapping[tuple[str, Region], float], regions: Mapping[int, str]
+    ) -> list[ComparedSides]:
+        """Every comparison of the formula with the values of one item, in the order of the text; values and errors as
+        for `evaluate`."""
+        items = {key: np.asarray([value], dtype=np.float64) for key, value in values.items()}
+        gathered = evaluation.gather(self.ast, items, 1)
+        found = []
+        for node, _ in walk(self.ast):
+            if isinstance(node, Comparison):
+                left, right = (
+                    float(np.broadcast_to(side, (1,))[0]) for side in evaluation.sides(node, gathered)
+                )
+                names = prose.side_label(node.left, regions), prose.side_label(node.right, regions)
+                found.append(ComparedSides(names[0], node.operator, names[1], left, right))
+        return found
 
     def doubtful_items(
         self, values: Mapping[tuple[str, Region], ArrayLike], bound: certainty.Bound

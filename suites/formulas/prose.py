@@ -58,6 +58,12 @@ def reference_label(reference: Reference, regions: Mapping[int, str]) -> str:
     return f"{writer.names((reference.region,))} in {_quote(reference.condition)}"
 
 
+def side_label(node: Numeric, regions: Mapping[int, str]) -> str:
+    """A side of a comparison: "Verb in mismatch" for regions of one condition, else as in `describe`."""
+    writer, total = _Writer(regions), _total(node)
+    return f"{writer.names(total.places)} in {_quote(total.condition)}" if total else writer.phrase(node)
+
+
 class _Writer:
     def __init__(self, regions: Mapping[int, str]) -> None:
         self.regions = regions

@@ -68,6 +68,7 @@ class Suite:
         self.down = False
         self.slow_preview = 0.0
         self.longest = 10_000  # letters of a text that is scored
+        self.unknown: set[str] = set()  # words the model does not know
         self.error_bound = 0.0  # margins below this are too close to call
         self.slow_patch = 0.0
         self.lose_answer = False
@@ -164,8 +165,11 @@ class Suite:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
             told: dict[str, Any] = {"bits": values, "total": sum(values), "failure": ""}
+            words = list(dict.fromkeys(" ".join(row["contents"]).split()))
+            told["known_words"] = [word for word in words if word not in self.unknown]
+            told["unknown_words"] = [word for word in words if word in self.unknown]
             if sum(values) > self.longest:
-                told = {"bits": [None] * len(values), "total": None, "failure": "The text is too long."}
+                told |= {"bits": [None] * len(values), "total": None, "failure": "The text is too long."}
                 bits[row["item"], row["condition"]] = [float("nan")] * len(values)
             rows.append({"item": row["item"], "condition": row["condition"], **told})
         items = dict.fromkeys(row["item"] for row in rows)

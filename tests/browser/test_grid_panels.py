@@ -139,6 +139,17 @@ def test_a_margin_beyond_the_numeric_error_is_called(sheet):
     assert sheet.page.get_by_text("too close to call").count() == 0
 
 
+def test_words_the_model_does_not_know_are_counted_once_over_all_items(sheet):
+    sheet.suite.unknown = {sheet.text(0, 1)}
+    words = {
+        word for row in sheet.suite.doc["rows"] for text in row["contents"] for word in text.split() if word
+    }
+    preview(sheet)
+    share = min(99, round(100 * (1 - 1 / len(words))))
+    told = f"up to date; coverage {share}%: 1 word this model does not know ({sheet.text(0, 1)})"
+    assert sheet.page.get_by_text(told).is_visible()
+
+
 def test_a_sentence_that_cannot_be_scored_is_named_with_the_reason(sheet):
     preview(sheet)
     sheet.suite.longest = 60

@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gym.runs.api.query_parameters import PageSerializer
+from gym.runs.core.coverage import COVERAGE
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import RULE_COUNTS
 from gym.runs.models import RunScore
@@ -94,10 +95,18 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer):
         allow_blank=True, help_text="none or trailing: the correction of the run's bits; empty for uploads"
     )
 
+    n_words = serializers.IntegerField(
+        allow_null=True, help_text="different words of the suite's sentences; null: not counted"
+    )
+    n_unknown_words = serializers.IntegerField(
+        allow_null=True, help_text="of these, words the model does not know"
+    )
+    coverage = serializers.FloatField(allow_null=True, help_text="share of words that the model knows")
+
     class Meta:
         model = RunScore
         fields = read_only_fields = [
-            "run", *RULE_COUNTS, "p_holm", "source", "policy", "score_kind", "whitespace", "seeds",
+            "run", *RULE_COUNTS, "p_holm", "source", "policy", "score_kind", "whitespace", *COVERAGE, "seeds",
             "deviation_between_seeds", "range_of_seeds",
         ]  # fmt: skip
 
@@ -121,6 +130,10 @@ class BoardRowSerializer(serializers.Serializer):
 
     model = serializers.ListField(child=serializers.CharField(), help_text="several for seeds of one model")
     name = serializers.CharField()
+    rank = serializers.IntegerField(
+        allow_null=True,
+        help_text="by SG score among the models that have run every suite that any of them has; null: not ranked",
+    )
     parameters = serializers.IntegerField(allow_null=True)
     perplexity = serializers.FloatField(allow_null=True)
     score = MeanSerializer(allow_null=True, help_text="the SG score")

@@ -98,6 +98,14 @@ class PreviewRowSerializer(serializers.Serializer):
     bits = serializers.ListField(child=serializers.FloatField(allow_null=True), help_text="of each region")
     total = serializers.FloatField(allow_null=True)
     failure = serializers.CharField(help_text="why there are no scores, or empty")
+    known_words = serializers.ListField(
+        child=serializers.CharField(), allow_null=True, help_text="different words that the model knows"
+    )
+    unknown_words = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="and those it does not know; both null where that cannot be told",
+    )
 
 
 class PreviewOutcomeSerializer(serializers.Serializer):

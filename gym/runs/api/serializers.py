@@ -62,6 +62,12 @@ class RunSerializer(serializers.ModelSerializer):
     progress = ProgressSerializer(source="job", allow_null=True)
     predictions = PredictionResultSerializer(source="prediction_results", many=True)
     scores = RunScoreSerializer(many=True)
+    unknown_words = serializers.ListField(
+        child=serializers.CharField(), help_text="words the model does not know, the first 200 by name"
+    )
+    coverage = serializers.FloatField(
+        allow_null=True, help_text="share of different words that the model knows; null: not counted"
+    )
 
     class Meta:
         model = SuiteRun
@@ -80,6 +86,10 @@ class RunSerializer(serializers.ModelSerializer):
             "completed_at",
             "n_sentences",
             "n_unscored",
+            "n_words",
+            "n_unknown_words",
+            "unknown_words",
+            "coverage",
             "predictions",
             "scores",
         ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from gym import __version__
 from gym.runs.core.compute import RunResult
+from gym.runs.core.coverage import Coverage, coverage_of
 from gym.runs.core.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
 from models_registry.backends import Backend, ModelFacts
 from models_registry.engine import ENGINE_VERSION, ERROR_BITS
@@ -17,6 +18,14 @@ def error_bits_of(facts: ModelFacts) -> float:
     if facts.error_bits is not None:
         return facts.error_bits
     return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
+
+
+def coverage_of_run(facts: ModelFacts, result: RunResult) -> Coverage | None:
+    """Words of the run's sentences that this model does not know; None where no word can be unknown."""
+    if facts.open_vocabulary:
+        return None
+    rows = ((row.text, row.tokens) for row in result.sentences)
+    return coverage_of(rows, vocabulary_size=facts.vocabulary_size)
 
 
 def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult) -> dict[str, Any]:
@@ -45,4 +54,5 @@ def provenance(suite_sha256: str, kind: str, backend: Backend, result: RunResult
         "rounding_bits": ROUNDING_BITS,
         "error_bits": error_bits_of(facts),
         "score_kind": facts.score_kind,
+        "vocabulary_size": facts.vocabulary_size,
     }

@@ -58,6 +58,11 @@ def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase
         return too_much(request, error)
 
 
+def is_within(request: HttpRequest) -> bool:
+    """Whether within-item intervals are asked for."""
+    return request.GET.get("interval") == "within"
+
+
 def is_on(request: HttpRequest, name: str) -> bool:
     """`?name`, `?name=1`, but not `?name=0`."""
     return request.GET.get(name, "0").lower() not in {"0", "false"}

@@ -3,12 +3,15 @@ many for a page."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
 from gym.lib.charts.colour_steps import rate_step
 from gym.lib.charts.svg import Markup, element
 from gym.lib.number_format import percent
+from gym.runs.core.against_chance import CHANCE_WORDS
 from gym.runs.core.missing_rates import MissingRate, by_model
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
 
@@ -25,16 +28,35 @@ def columns_page(board: Board, number: str | None) -> Page[Column]:
     return Paginator(board.columns, per_page).get_page(number)
 
 
-def body_rows(board: Board, columns: Page[Column]) -> list[tuple[Row, Markup]]:
-    """Each row with its cells: score, tags, and the suites of this page."""
+@dataclass(frozen=True)
+class BoardTable:
+    """Cells of the table. `summary`: (words, cells) of rank, score and tags, `suites`: (column, cells); one per row of
+    the board. `rows`: (row, its cells of both) for the other layout."""
+
+    summary: list[tuple[str, Markup]]
+    suites: list[tuple[Column, Markup]]
+    rows: list[tuple[Row, Markup]]
+
+
+def board_table(board: Board, columns: Page[Column]) -> BoardTable:
+    """Everything on this page of suites, in the layout that the board has."""
     dense = board.n_cells > DENSE
     link = reverse("run-detail", args=["KEY"])
-    return [(row, Markup("".join(_cells(row, columns, link, dense=dense)))) for row in board.rows]
+    cells = [_cells(row, columns, link, board, dense=dense) for row in board.rows]
+    if not board.has_suites_in_rows:
+        joined = (Markup("".join(own)) for own in cells)
+        return BoardTable([], [], list(zip(board.rows, joined, strict=True)))
+    turned = [Markup("".join(some)) for some in zip(*cells, strict=True)]
+    names = ["Rank", "SG score", *board.tags]
+    return BoardTable(
+        list(zip(names, turned, strict=False)), list(zip(columns, turned[len(names) :], strict=True)), []
+    )
 
 
-def _cells(row: Row, columns: Page[Column], link: str, *, dense: bool) -> list[Markup]:
+def _cells(row: Row, columns: Page[Column], link: str, board: Board, *, dense: bool) -> list[Markup]:
     missing = missing_words(row)
     cells = [
+        _rank_cell(row, board),
         _mean_cell(row.score, strong=True, missing=missing),
         *(_mean_cell(mean, strong=False) for mean in row.tags),
     ]
@@ -45,6 +67,16 @@ def _cells(row: Row, columns: Page[Column], link: str, *, dense: bool) -> list[M
             _missing(gaps.get(column.key), link) if cell is None else _cell(cell, row, link, dense=dense)
         )
     return cells
+
+
+def _rank_cell(row: Row, board: Board) -> Markup:
+    if row.rank is None:
+        words = "not ranked: lacks suites that other models have run"
+        return element("td", {"class": "num hm-rank", "data-copy": "", "data-words": words}, "–")
+    words = f"rank {row.rank} of {len(board.ranked)}"
+    return element(
+        "td", {"class": "num hm-rank", "data-value": str(row.rank), "data-words": words}, str(row.rank)
+    )
 
 
 def missing_words(row: Row) -> str:
@@ -93,7 +125,7 @@ def _suites(mean: Mean) -> str:
 
 
 def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
-    look = {"at": " cell-chance", "below": " cell-below"}.get(cell.against, "")
+    look = f" cell-{cell.against}" if cell.against not in ("", "above") else ""
     up = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
     own = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
     parts = [element("b", None, f"{_whole(cell.rate)}", *up, *own)]
@@ -130,14 +162,17 @@ def words_of(cell: Cell) -> str:
         f"95% {percent(cell.ci_low)} to {percent(cell.ci_high)}",
     ]
     if cell.chance is not None:
-        apart = {"at": ", not apart from it", "below": ", below it"}.get(cell.against, "")
-        words.append(f"chance {percent(cell.chance)}{apart}")
+        words.append(f"chance {percent(cell.chance)}")
+    if said := CHANCE_WORDS.get(cell.against):
+        words.append(said)
     counts = (
         (cell.n_ties, "ties"),
         (cell.n_too_close, "too close to call"),
         (cell.n_not_evaluable, "not evaluable"),
     )
     words += [f"{count} {name}" for count, name in counts if count]
+    if cell.coverage_words:
+        words.append(cell.coverage_words)
     if cell.uploaded:
         words.append("uploaded")
     return ", ".join(words) + _policy(cell)

@@ -51,11 +51,15 @@ def heat_files(board: Board, **of: str) -> FigureFiles:
 
 def heat_figure(board: Board, **of: str) -> Figure:
     """Rates as colours; `of` is the collection, if the board is one's."""
+    rows, columns = [row.label for row in board.rows], [column.key for column in board.columns]
+    rates = [[cell.rate if cell else None for cell in row.cells] for row in board.rows]
+    if board.has_suites_in_rows:
+        rows, columns, rates = columns, rows, [list(some) for some in zip(*rates, strict=True)]
     draw = partial(
         heat_chart,
-        [row.label for row in board.rows],
-        [column.key for column in board.columns],
-        [[cell.rate if cell else None for cell in row.cells] for row in board.rows],
+        rows,
+        columns,
+        rates,
         "Models on suites",
         note=f"Scoring rule: {board.options.rule.label}.",
     )

@@ -14,9 +14,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.downloads import csv_download, download, json_download
 from gym.lib.paper_tables import latex, markdown
+from gym.runs.core.coverage import LOW_COVERAGE
 from gym.runs.core.rules import RULES
 from gym.runs.pages.export_views import EXPORT_TABLES
-from gym.runs.pages.heatmap import DENSE, body_rows, columns_page, missing_words
+from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
 from gym.runs.pages.leaderboard_figures import heat_files, scores_figure
 from gym.runs.read.leaderboard import export
 from gym.runs.read.leaderboard.build import leaderboard
@@ -37,8 +38,8 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 
 def board_context(request: HttpRequest, board: Board, address: str, **of: str) -> dict[str, Any]:
-    """What templates/runs/_board.html needs: board (leaderboard.Board), columns (the page of them that is shown), rows
-    [(Row, cells)], rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
+    """What templates/runs/_board.html needs: board (leaderboard.Board), columns (the page of them that is shown), table
+    (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
 
     `address` is the page's own, without query; `of` says to figures which collection it is."""
     options = board.options
@@ -47,10 +48,11 @@ def board_context(request: HttpRequest, board: Board, address: str, **of: str) -
         "board": board,
         "options": options,
         "columns": columns,
-        "rows": body_rows(board, columns),
+        "table": board_table(board, columns),
         "rules": list(RULES.values()),
         "note": export.note(board),
         "dense": board.n_cells > DENSE,
+        "low_coverage": LOW_COVERAGE,
         "missing": {row.label: words for row in board.rows if (words := missing_words(row))},
         "n_runnable": len(services.missing_pairs(board, request.user)),
         "heads": _heads(board, columns),
@@ -116,7 +118,7 @@ def board_file(board: Board, form: str, address: str, stem: str = "leaderboard")
         return json_download(f"{stem}.json", export.as_json(board, address))
     if form == "long.csv":
         return csv_download(f"{stem}-long.csv", export.LONG_HEADER, export.long_rows(board))
-    table = export.wide(board)
+    table = export.wide(board) if form == "csv" else export.for_paper(board)
     if form == "csv":
         said = {"rule": board.options.rule.key} | export.weights_said(board)
         missing = [export.missing_said(row) for row in board.rows]

@@ -12,7 +12,7 @@ from gym.lib.charts.token_strip import StripRow, StripToken, token_strip
 from gym.runs.core.rules import Rule
 from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.pages.figures import Figure
-from gym.runs.read.presenters import ShownSentence, ShownToken
+from gym.runs.read.presenters import ShownSentence, ShownToken, region_means
 from gym.runs.read.scores import Scored
 from suites.models import SuiteRevision
 from suites.presenters import critical_regions
@@ -21,8 +21,15 @@ COUNTS = ("n_items", "n_passed", "n_judged", "rate", "ci_low", "ci_high", "chanc
 """What the chart of a suite's models draws and says."""
 
 
-def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
-    """Mean bits by region and condition; with `items` a thin line per item too."""
+INTERVALS = {
+    False: "Interval: 95%, Student’s t.",
+    True: "Interval: 95% within items (Cousineau–Morey), over items that have the region in every condition.",
+}
+
+
+def regions_figure(run: SuiteRun, *, items: bool = False, within: bool = False) -> Figure:
+    """Mean bits by region and condition; with `items` a thin line per item too; `within`: within-item intervals."""
+    summary = region_means(run, within=within)
     threads = _threads(run) if items else {}
     revision = run.revision
     names = list(revision.region_names)
@@ -36,7 +43,7 @@ def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
             n=max((cell["n"] for cell in row["regions"]), default=0),
             items=threads.get(row["condition"], ()),
         )
-        for row in run.region_summary
+        for row in summary
     ]
     critical = critical_regions(revision)
 
@@ -45,15 +52,15 @@ def regions_figure(run: SuiteRun, *, items: bool = False) -> Figure:
 
     rows = [
         (row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"], run.whitespace)
-        for row in run.region_summary
+        for row in summary
         for number, (name, cell) in enumerate(zip(names, row["regions"], strict=True), start=1)
     ]
     header = (
         "condition", "region_number", "region_name", "n_items", "mean_bits", "ci_low", "ci_high",
         "whitespace",
     )  # fmt: skip
-    query = {"run": run.key} | ({"items": "1"} if items else {})
-    return Figure("run-regions", title, draw, header, rows, query, "Interval: 95%, Student’s t.")
+    chosen = ({"items": "1"} if items else {}) | ({"interval": "within"} if within else {})
+    return Figure("run-regions", title, draw, header, rows, {"run": run.key} | chosen, INTERVALS[within])
 
 
 def _threads(run: SuiteRun) -> dict[str, list[list[float | None]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -18,15 +19,23 @@ from gym.downloads import json_download
 from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
 from gym.runs import permissions
+from gym.runs.core.coverage import coverage_of
 from gym.runs.core.rules import RULES, rule_of
-from gym.runs.models import SuiteRun
-from gym.runs.pages.export_views import run_table
+from gym.runs.models import SentenceScore, SuiteRun
+from gym.runs.pages.export_views import is_within, run_table
 from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
 from gym.runs.read import report
 from gym.runs.read.comparison_selectors import others_on
-from gym.runs.read.presenters import bare_sentences, has_tokens, result_context, shown_sentence
+from gym.runs.read.presenters import (
+    bare_sentences,
+    compared_sides,
+    has_tokens,
+    region_means,
+    result_context,
+    shown_sentence,
+)
 from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
@@ -92,7 +101,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
     filter), chart (svg), summary (rows of the
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
-    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items. Deleted: see _deleted."""
+    by_rule (Scored under each rule), figure and margin_figures (Figure), with_items, within (within-item
+    intervals?). Deleted: see _deleted."""
     run = run_at(request.user, key).first()
     if run is None:
         return _deleted(request, key)
@@ -116,8 +126,10 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         context["margin_figures"] = {
             row.result.position: margins_figure(run, row.result) for row in context["results"]
         }
+        context["within"] = is_within(request)
+        context["summary"] = region_means(run, within=context["within"])
         if run.region_summary:
-            context["figure"] = regions_figure(run, items=context["with_items"])
+            context["figure"] = regions_figure(run, items=context["with_items"], within=context["within"])
     return render(request, "runs/run_detail.html", context)
 
 
@@ -154,8 +166,8 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
     """One item under the lens. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the
-    strip as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?)], previous, next (item
-    numbers or None), others (models with results on this revision)."""
+    strip as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item
+    numbers or None), unknown_words (of this item), others (models with results on this revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -188,9 +200,11 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
                 result.outcomes[place],
                 result.margins[place],
                 result.is_close(place),
+                compared_sides(result.prediction.formula, run.revision, scores),
             )
             for result in results
         ],
+        "unknown_words": _unknown_words(run, scores),
         "previous": items[place - 1] if place > 0 else None,
         "next": items[place + 1] if place + 1 < len(items) else None,
         "others": others_on(request.user, run) if run.is_done else [],
@@ -218,6 +232,17 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     if what not in FRAMES or kind != "csv":
         raise Http404(f"Downloads are json, and as csv {', '.join(FRAMES)}.")
     return run_table(run, what, kind)
+
+
+def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
+    """Of one item; none where the run does not count them."""
+    if run.n_words is None:
+        return []
+    found = coverage_of(
+        ((row.text, row.tokens) for row in scores),
+        vocabulary_size=run.provenance.get("vocabulary_size"),
+    )
+    return list(found.unknown) if found else []
 
 
 def _deleted(request: HttpRequest, key: str) -> HttpResponse:

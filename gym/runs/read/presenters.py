@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 from django.core.paginator import Paginator
 from django.db.models import prefetch_related_objects
 
 from gym.accounts.models import AnyUser
+from gym.lib.number_format import adding_up
 from gym.lib.stats import MarginSummary, holm_of_known
+from gym.lib.stats.intervals import within_item_intervals
 from gym.runs.core.compute import region_bits, token_bits
+from gym.runs.core.coverage import is_low
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.scores import margin_of
+from suites.formulas import FormulaError, parse
 from suites.models import SuiteRevision
 from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
 from suites.regions import join
@@ -117,13 +123,56 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         "counts": {name: len(filtered(rows, name)) for name in FILTERS},
         "unit": run.score_kind,
         "masked_words": MASKED_WORDS,
-        "summary": run.region_summary,
         "critical": critical_regions(revision),
         "failures": run.sentence_scores.exclude(failure="").select_related("sentence")[:50],
         "command": "" if run.is_uploaded else reproduce_command(run),
         "has_margins": has_margins(rows),
         "has_tokens": has_tokens(run),
+        "low_coverage": is_low(run.coverage),
     }
+
+
+def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:
+    """Mean bits by condition and region with a 95% interval, in the shape of `SuiteRun.region_summary`: Student's t
+    over items, or the within-item interval (Cousineau and Morey, see `within_item_intervals`) over items that have the
+    region in all conditions."""
+    if not within:
+        return [
+            {**row, "regions": [_from_zero(cell, run) for cell in row["regions"]]}
+            for row in run.region_summary
+        ]
+    conditions = [row["condition"] for row in run.region_summary]
+    rows = run.sentence_scores.order_by("sentence__position").values_list(
+        "sentence__item", "sentence__condition", "sentence__contents", "regions"
+    )
+    items: dict[int, int] = {}
+    found = list(rows)
+    for item, *_ in found:
+        items.setdefault(item, len(items))
+    width = len(run.revision.region_names)
+    values = np.full((width, len(items), len(conditions)), np.nan)
+    for item, condition, contents, bits in found:
+        if condition in conditions:
+            filled = [b if text and b is not None else np.nan for b, text in zip(bits, contents, strict=True)]
+            values[:, items[item], conditions.index(condition)] = filled
+    means = [within_item_intervals(values[region]) for region in range(width)]
+    return [
+        {
+            "condition": row["condition"],
+            "regions": [
+                {**cell, "n": m.n, "mean": m.mean, "low": m.low, "high": m.high}
+                for cell, m in zip(row["regions"], (column[place] for column in means), strict=True)
+            ],
+        }
+        for place, row in enumerate(run.region_summary)
+    ]
+
+
+def _from_zero(cell: dict[str, Any], run: SuiteRun) -> dict[str, Any]:
+    """Runs that are older than that rule have limits below 0. Corrected bits and those of files may be negative."""
+    if cell["low"] is None or cell["low"] >= 0 or run.is_uploaded or run.whitespace == "trailing":
+        return cell
+    return {**cell, "low": 0.0}
 
 
 def in_order(
@@ -173,6 +222,44 @@ def item_orders(results: Sequence[PredictionResult], rows: Sequence[ItemRow]) ->
 
 def has_margins(rows: Sequence[ItemRow]) -> bool:
     return any(margin is not None for row in rows for _, margin, _ in row.cells)
+
+
+@dataclass(frozen=True)
+class ShownSides:
+    """A comparison of one item: both sides and left less right, in bits, with places enough to add up."""
+
+    left: str
+    operator: str
+    right: str
+    left_bits: str
+    right_bits: str
+    difference: str
+
+
+def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[SentenceScore]) -> list[ShownSides]:
+    """Every comparison of a formula on one item; none where the formula cannot be read or the run has no bits."""
+    values: dict[tuple[str, int | str], float] = {}
+    for row in scores:
+        condition = row.sentence.condition
+        values[condition, "*"] = math.nan if row.total_bits is None else row.total_bits
+        for number, bits in enumerate(row.regions, start=1):
+            values[condition, number] = math.nan if bits is None else bits
+    if all(math.isnan(value) for value in values.values()):
+        return []
+    try:
+        found = parse(text).compared(values, revision.regions)
+    except FormulaError:
+        return []
+    signs = {">=": "≥", "<=": "≤", "!=": "≠"}
+    return [
+        ShownSides(
+            one.left,
+            signs.get(one.operator, one.operator),
+            one.right,
+            *adding_up(one.left_bits, one.right_bits),
+        )
+        for one in found
+    ]
 
 
 def owner_name(run: SuiteRun, user: AnyUser) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gym.lib.text import listing
 from gym.runs.core.compute import (
     RegionBits,
     RunResult,
@@ -16,6 +17,7 @@ from gym.runs.core.compute import (
     region_bits,
     token_bits,
 )
+from gym.runs.core.coverage import coverage_json, coverage_words
 from gym.runs.core.outcomes import COUNTS, PredictionOutcome
 from gym.runs.models import SuiteRun
 from suites.formats import SuiteDocument
@@ -52,6 +54,7 @@ def run_head(run: SuiteRun) -> dict[str, Any]:
         "source": run.source,
         "policy": run.policy,
         "provenance": run.provenance,
+        "coverage": coverage_json(run.n_words, run.n_unknown_words, run.unknown_words),
     }
 
 
@@ -157,6 +160,9 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
             "",
         ]
     lines += [_summary_table(document, result), ""]
+    coverage = head["coverage"]
+    if said := coverage_words(coverage["n_words"], coverage["n_unknown_words"]):
+        lines += [f"{said.capitalize()}: {listing(coverage['unknown_words'])}", ""]
     if result.n_unscored:
         reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
         lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db.models import QuerySet, Sum
 
 from gym.runs.core.compute import region_bits, token_bits
+from gym.runs.core.coverage import COVERAGE
 from gym.runs.core.outcomes import COUNTS
 from gym.runs.core.rules import MARGINS, RULE_COUNTS
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -104,7 +105,7 @@ def _predictions(run: SuiteRun) -> Iterator[Row]:
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
     for row in run.scores.all():
-        yield (row.rule, *_values(row, (*RULE_COUNTS, *MARGINS)), *_policy(run))
+        yield (row.rule, *_values(row, (*RULE_COUNTS, *MARGINS)), *_values(run, COVERAGE), *_policy(run))
 
 
 def _values(row: Any, names: Iterable[str]) -> Row:
@@ -148,7 +149,7 @@ FRAMES: dict[str, Frame] = {
         _predictions,
     ),
     "scores": Frame(
-        (("rule", TEXT), *_counted(*RULE_COUNTS, *MARGINS), *POLICY),
+        (("rule", TEXT), *_counted(*RULE_COUNTS, *MARGINS, *COVERAGE), *POLICY),
         _scores,
     ),
 }  # fmt: skip

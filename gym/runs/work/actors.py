@@ -14,7 +14,8 @@ from gym.jobs.errors import NotHere, PermanentFailure
 from gym.jobs.models import State
 from gym.jobs.registry import handler
 from gym.runs.core.compute import RunResult, evaluate_document
-from gym.runs.core.provenance import error_bits_of, provenance
+from gym.runs.core.coverage import MOST_KEPT, Coverage
+from gym.runs.core.provenance import coverage_of_run, error_bits_of, provenance
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.policies import standing_of
 from gym.runs.signals import results_written
@@ -92,10 +93,13 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
     )
     record = provenance(run.revision.sha256, run.model.backend, backend, result)
     with context.finish():
-        write_result(run, result, record, n_unique=scoring.n_unique)
+        coverage = coverage_of_run(facts, result)
+        write_result(run, result, record, n_unique=scoring.n_unique, coverage=coverage)
 
 
-def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int) -> None:
+def write_result(
+    run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int, coverage: Coverage | None
+) -> None:
     """Replace whatever the run holds by this result. Call inside the transaction that ends the attempt."""
     revision: SuiteRevision = run.revision
     run.sentence_scores.all().delete()
@@ -124,6 +128,9 @@ def write_result(run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_u
         n_unique=n_unique,
         n_unscored=result.n_unscored,
         region_summary=result.region_summary,
+        n_words=coverage.n_words if coverage else None,
+        n_unknown_words=coverage.n_unknown if coverage else None,
+        unknown_words=list(coverage.unknown[:MOST_KEPT]) if coverage else [],
     )
     run.chunks.update(scores=None)
     results_written.send(sender=SuiteRun, run=run)

@@ -27,7 +27,8 @@ from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
 from gym.runs.core.chunks import plan_chunks
-from gym.runs.core.compute import joined_sentences, measure
+from gym.runs.core.compute import SentenceResult, joined_sentences, measure
+from gym.runs.core.coverage import words_of
 from gym.runs.core.outcomes import Grid, listed, outcomes_of
 from gym.runs.core.provenance import error_bits_of
 from gym.runs.core.token_arrays import Scores
@@ -144,6 +145,7 @@ def _answer(
     judged = [
         _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
     ]
+    rows = measured.rows()
     return {
         "rows": [
             {
@@ -152,14 +154,22 @@ def _answer(
                 "bits": row.regions,
                 "total": row.total_bits,
                 "failure": row.failure,
+                **_words(row, facts),
             }
-            for row in measured.rows()
+            for row in rows
         ],
         "items": list(items),
         "outcomes": [outcomes for outcomes, _, _ in judged],
         "margins": [margins for _, margins, _ in judged],
         "too_close": [close for _, _, close in judged],
     }
+
+
+def _words(row: SentenceResult, facts: ModelFacts) -> dict[str, Any]:
+    """Different words of the sentence that the model knows, and that it does not; null where that is not told."""
+    found = None if facts.open_vocabulary else words_of(row.text, row.tokens, facts.vocabulary_size)
+    known, unknown = found or (None, None)
+    return {"known_words": known, "unknown_words": unknown}
 
 
 Judged = tuple[list[int | None], list[float | None], list[bool | None]]

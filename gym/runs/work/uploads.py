@@ -18,6 +18,7 @@ from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.registry import handler
+from gym.runs.core.coverage import coverage_of
 from gym.runs.core.outcomes import ROUNDING_BITS
 from gym.runs.core.uploaded import read_results
 from gym.runs.models import ResultUpload, SuiteRun, UploadInput
@@ -197,7 +198,8 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
         "rounding_bits": ROUNDING_BITS,
     }
     texts = {row.text for row in applied.result.sentences}
-    write_result(run, applied.result, facts, n_unique=len(texts))
+    coverage = coverage_of((row.text, row.tokens) for row in applied.result.sentences)
+    write_result(run, applied.result, facts, n_unique=len(texts), coverage=coverage)
     run.refresh_from_db()
     return run
 

@@ -253,5 +253,6 @@ export function chanceText(chance) {
   if (!Number.isFinite(value)) return "";
   const text = `${(100 * value).toFixed(1).replace(/\.0$/, "")}%`;
   const error = chance?.standard_error;
-  return chance?.exact === false ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""})` : text;
+  const scale = Number.isFinite(chance?.assumed_bits) ? `, assuming surprisals of ${chance.assumed_bits} bits on average` : "";
+  return chance?.exact === false ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""}${scale})` : text;
 }

@@ -6,6 +6,7 @@ import { debounce } from "./dom.js";
 
 const DEBOUNCE = 80;
 const ROWS_AT_ONCE = 96;
+const WORDS_NAMED = 5;
 const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // places in OUTCOMES of dom.js
 
 export class Preview {
@@ -17,6 +18,7 @@ export class Preview {
     this.scores = new Map(); // item -> condition -> {bits, total}
     this.results = new Map(); // item -> [{code, margin, close}]
     this.failures = new Map(); // item -> condition -> why there are no bits
+    this.words = new Map(); // item -> condition -> {known, unknown}, lists of words
     this.dirty = new Set(); // changed by the person: first
     this.stale = new Set(); // all others that are not known yet
     this.controller = null;
@@ -40,7 +42,7 @@ export class Preview {
   /* All items anew: another model, other formulas, another shape. */
   everything({ forget = true } = {}) {
     if (forget) {
-      for (const known of [this.scores, this.results, this.failures]) known.clear();
+      for (const known of [this.scores, this.results, this.failures, this.words]) known.clear();
     }
     this.dirty.clear();
     this.stale = new Set(this.getDoc().items);
@@ -120,7 +122,23 @@ export class Preview {
     const [first, ...others] = doc.items.flatMap((item) => [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })));
     const rest = others.length ? `, and ${others.length} more` : "";
     if (first) this.onState(`item ${first.item}, ${first.condition}${rest}: ${first.why}`, "bad");
-    else this.onState(this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date", "");
+    else this.onState((this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date") + this._coverage(doc), "");
+  }
+
+  /* As gym/runs/core/coverage.py says it of a run: over the different words of all items scored so far. */
+  _coverage(doc) {
+    const words = new Set();
+    const unknown = new Set();
+    for (const item of doc.items) {
+      for (const one of this.words.get(item)?.values() ?? []) {
+        for (const word of [...one.known, ...one.unknown]) words.add(word);
+        for (const word of one.unknown) unknown.add(word);
+      }
+    }
+    if (!unknown.size) return "";
+    const share = Math.min(99, Math.round(100 * (1 - unknown.size / words.size)));
+    const named = [...unknown].slice(0, WORDS_NAMED).join(", ") + (unknown.size > WORDS_NAMED ? " …" : "");
+    return `; coverage ${share}%: ${unknown.size} ${unknown.size === 1 ? "word" : "words"} this model does not know (${named})`;
   }
 
   /* Asks again until the scores are there: soon at first, then less and less often. */
@@ -145,8 +163,9 @@ export class Preview {
   }
 
   _take(data, items) {
-    for (const item of items) this.failures.delete(item);
-    for (const { item, condition, bits, total, failure } of data.rows) {
+    for (const item of items) for (const known of [this.failures, this.words]) known.delete(item);
+    for (const { item, condition, bits, total, failure, known_words: known, unknown_words: unknown } of data.rows) {
+      if (unknown) this.words.set(item, (this.words.get(item) ?? new Map()).set(condition, { known, unknown }));
       if (failure) this.failures.set(item, (this.failures.get(item) ?? new Map()).set(condition, failure));
       if (!this.scores.has(item)) this.scores.set(item, new Map());
       this.scores.get(item).set(condition, { bits, total });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,6 +29,7 @@ class LmcGuessBody(Body):
 class LmcPredictionSerializer(serializers.Serializer):
     text = serializers.CharField()
     score = serializers.FloatField(allow_null=True, help_text="natural logarithm of a probability")
+    bits = serializers.FloatField(allow_null=True, help_text="the same as surprisal: -score / ln 2")
 
 
 class LmcGuessSerializer(serializers.Serializer):
@@ -49,7 +52,10 @@ class GuessView(WaitedForView):
             "state": state,
             "model": guess.model.slug,
             "text": guess.text,
-            "predictions": [{"text": text, "score": score} for text, score in guess.predictions or []],
+            "predictions": [
+                {"text": text, "score": score, "bits": None if score is None else -score / math.log(2)}
+                for text, score in guess.predictions or []
+            ],
         }
         return self.answer_or_wait(found, guess.job, "api-lmc-guess", guess.pk)
 

@@ -10,7 +10,8 @@ from tqdm import tqdm
 
 from gym.downloads import csv_text
 from gym.runs.core.compute import RunResult, metric_of
-from gym.runs.core.provenance import provenance
+from gym.runs.core.coverage import coverage_json
+from gym.runs.core.provenance import coverage_of_run, provenance
 from gym.runs.pages.forms import BOS, METRICS, TOKENS, WHITESPACE
 from gym.runs.read import report
 from gym.runs.work.scoring import run_document
@@ -54,11 +55,13 @@ class Command(SiteCommand):
         if policy.tokens == "needed" and not document.predictions:
             raise CommandError(NOTHING_NEEDED)
         backend, result = self._run(document, model, policy, use_cache=not options["no_cache"])
+        coverage = coverage_of_run(backend.facts, result)
         head = {
             "suite": {"name": document.name, "file": options["suite"].name, "sha256": document.sha256()},
             "model": {"slug": model.slug, "name": model.name},
             "policy": policy.to_dict(),
             "provenance": provenance(document.sha256(), model.backend, backend, result),
+            "coverage": coverage.as_json() if coverage else coverage_json(None, None, []),
         }
         text = _rendered(options["format"], document, result, head)
         if options["output"]:

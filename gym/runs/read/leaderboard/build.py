@@ -55,6 +55,7 @@ def leaderboard(
     rows = [_row(model, columns, column_tags, found, lacking, options.rule) for model in shown]
     if options.group:
         rows = grouped(rows)
+    rows = ranked(rows, columns)
     return Board(
         options=options,
         columns=columns,
@@ -94,7 +95,7 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
     return not options.tag or options.tag in tags
 
 
-_FIELDS = (*RULE_COUNTS, "run__key", "run__source")
+_FIELDS = (*RULE_COUNTS, "run__key", "run__n_words", "run__n_unknown_words", "run__source")
 _RATE, _KEY = _FIELDS.index("rate"), _FIELDS.index("run__key")
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
@@ -122,7 +123,9 @@ def _scores(
             last[revision, model] = tuple(values)
     cells = {
         (revision, model): Cell(
-            *row[:-2],
+            *row[: _KEY + 1],
+            n_words=row[_KEY + 1],
+            n_unknown_words=row[_KEY + 2],
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
             policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
             whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
@@ -322,6 +325,8 @@ def _merged_cell(cells: Sequence[Cell | None]) -> Cell | None:
         p_above_chance_uncorrected=None,
         uploaded=any(cell.uploaded for cell in known),
         spread=over,
+        n_words=None,
+        n_unknown_words=None,
         policy="; ".join(policies),
         whitespace="; ".join(dict.fromkeys(cell.whitespace for cell in known)),
     )
@@ -335,10 +340,38 @@ def _merged_mean(means: Sequence[Mean | None]) -> Mean | None:
     return Mean(over.mean, over.least, over.greatest, min(mean.n for mean in known), known[0].of, over)
 
 
+# --- ranks -----------------------------------------------------------------------------------------------------------
+def ranked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
+    """Ranks by SG score for the rows that have all suites which count and which any row has run: their scores are means
+    over the same suites. The others have none. Equal scores share a rank (1, 2, 2, 4)."""
+    counted = [
+        place
+        for place, column in enumerate(columns)
+        if column.weight > 0 and any(row.cells[place] is not None for row in rows)
+    ]
+    scores = {
+        id(row): row.score.rate
+        for row in rows
+        if row.score is not None
+        and all(row.cells[place] is not None for place in counted)
+        and not {gap.suite for gap in row.gaps} & {columns[place].key for place in counted}
+    }
+    return [
+        replace(row, rank=1 + sum(other > own + EQUAL_SCORES for other in scores.values()))
+        if (own := scores.get(id(row))) is not None
+        else row
+        for row in rows
+    ]
+
+
+EQUAL_SCORES = 1e-9
+"""Scores that differ by less differ by rounding."""
+
+
 # --- order ------------------------------------------------------------------------------------------------------------
 def in_order(rows: Sequence[Row], columns: Sequence[Column], tags: Sequence[str], sort: str) -> list[Row]:
     """By `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: greatest first. A slug alone
-    means the suite's newest revision here."""
+    means the suite's newest revision here. Where the order is by a mean, rows whose mean lacks suites stand below."""
     key, down = sort.removeprefix("-"), sort.startswith("-")
     kind, _, name = key.partition(":")
     newest = sorted(enumerate(columns), key=lambda pair: pair[1].revision.number)
@@ -358,9 +391,20 @@ def in_order(rows: Sequence[Row], columns: Sequence[Column], tags: Sequence[str]
     by_name = sorted(rows, key=lambda row: row.name.lower(), reverse=down and key == "name")
     if key == "name":
         return by_name
+    lacking = set() if key in ("parameters", "missing") else _lacking_in_mean(rows, kind, place)
     known = [(number, row) for row in by_name if (number := value(row)) is not None]
-    known.sort(key=lambda pair: -pair[0] if down else pair[0])
+    known.sort(key=lambda pair: (id(pair[1]) in lacking, -pair[0] if down else pair[0]))
     return [row for _, row in known] + [row for row in by_name if value(row) is None]
+
+
+def _lacking_in_mean(rows: Sequence[Row], kind: str, place: int | None) -> set[int]:
+    """Rows (by id) whose mean is over fewer suites than those it is compared with; none where a suite orders them."""
+    if place is None:
+        return {id(row) for row in rows if row.rank is None}
+    if kind == "suite":
+        return set()
+    means = {id(row): mean.n for row in rows if (mean := row.tags[place])}
+    return {key for key, n in means.items() if n < max(means.values())}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gym.lib.paper_tables import Table
 from gym.lib.stats import Spread
+from gym.runs.core.coverage import COVERAGE
 from gym.runs.core.missing_rates import MissingRate, by_model, in_words, some
 from gym.runs.core.rules import RULE_COUNTS, rule_json
 from gym.runs.read.leaderboard.model import Board, Cell, Column, Mean, Row
@@ -15,7 +16,7 @@ from gym.runs.read.presenters import MASKED_WORDS
 
 LONG_HEADER = (
     "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", *RULE_COUNTS,
-    "p_holm", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", "missing",
+    "p_holm", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", *COVERAGE, "missing",
 )  # fmt: skip
 
 
@@ -34,6 +35,17 @@ def note(board: Board) -> str:
     if board.other_policies:
         cells = [f"{row.label} on {column.key} ({policy})" for row, column, policy in board.other_policies]
         parts.append(f"Not under the default policy: {some(cells)}.")
+    if board.unranked:
+        names = [row.label for row in board.unranked]
+        parts.append(f"Not ranked, because suites are missing that ranked models have run: {some(names)}.")
+    low = [
+        f"{row.label} on {column.key} ({cell.coverage_words})"
+        for row in board.rows
+        for column, cell in zip(board.columns, row.cells, strict=True)
+        if cell is not None and cell.against == "unknown-words"
+    ]
+    if low:
+        parts.append(f"Not compared with chance: {some(low)}.")
     if board.masked:
         names = [row.label for row in board.masked]
         parts.append(f"Not surprisals: {some(names)}. {MASKED_WORDS}")
@@ -60,7 +72,7 @@ def _weights(board: Board) -> str:
 
 def wide(board: Board) -> Table:
     """One row per model, a column per suite: rates 0..1, as printed in papers."""
-    fixed = ("model", "SG score", "ci_low", "ci_high", "suites run", "whitespace")
+    fixed = ("model", "rank", "SG score", "ci_low", "ci_high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
     tags = tuple(f"tag {tag}" for tag in board.tags)
@@ -68,6 +80,7 @@ def wide(board: Board) -> Table:
     rows = tuple(
         (
             row.label,
+            row.rank,
             *mean_and_interval(row.score),
             row.score.n if row.score else 0,
             "; ".join(dict.fromkeys(cell.whitespace for cell in row.cells if cell and cell.whitespace)),
@@ -81,6 +94,18 @@ def wide(board: Board) -> Table:
     header = (*fixed, *between, *policies, *tags, *suites)
     texts = {"model", "whitespace", "members", "other policies"}
     return Table("Models on suites", header, rows, tuple(name not in texts for name in header), note(board))
+
+
+def for_paper(board: Board) -> Table:
+    """What a page of a paper has room for: ranks, scores and rates, in the layout that the board has."""
+    table = wide(board)
+    if not board.has_suites_in_rows:
+        return table
+    label = table.header.index("model")
+    kept = [k for k, name in enumerate(table.header) if k != label]
+    rows = tuple((table.header[k], *(row[k] for row in table.rows)) for k in kept)
+    header = ("", *(row[label] for row in table.rows))
+    return Table(table.title, header, rows, (False, *[True] * len(table.rows)), table.note)
 
 
 def _policies(row: Row, board: Board) -> str:
@@ -131,6 +156,7 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             cell.said_policy,
             score_kind(row, cell),
             cell.whitespace,
+            *_coverage(cell),
             "",
         )
         for row in board.rows
@@ -169,6 +195,7 @@ def _place(board: Board, row: Row, column: Column) -> tuple[Any, ...]:
 
 
 _rule_counts = attrgetter(*RULE_COUNTS)
+_coverage = attrgetter(*COVERAGE)
 
 
 def _told(cell: Cell) -> Any:
@@ -221,6 +248,7 @@ def row_json(board: Board, row: Row) -> dict[str, Any]:
     return {
         "model": [model.slug for model in row.models],
         "name": row.name,
+        "rank": row.rank,
         "parameters": row.model.parameters,
         "perplexity": row.model.perplexity,
         "score": mean_json(row.score),
@@ -259,6 +287,7 @@ def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | Non
         "policy": cell.said_policy,
         "score_kind": score_kind(row, cell),
         "whitespace": cell.whitespace,
+        **dict(zip(COVERAGE, _coverage(cell), strict=True)),
         **_spread_json(cell.spread),
     }
 

@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from gym.lib.stats import Spread, holm_of_known
+from gym.runs.core.against_chance import against_chance
+from gym.runs.core.coverage import coverage_share, coverage_words
 from gym.runs.core.missing_rates import MissingRate
 from gym.runs.core.rules import EACH, Rule, RuleCounts, rule_of
 from models_registry.models import RegisteredModel
@@ -25,7 +27,8 @@ MAX_NAMES = 500
 
 @dataclass(frozen=True)
 class Options:
-    """`weights`: suite slug -> weight, 1 where missing. `common`: only suites that all shown models have run."""
+    """`weights`: suite slug -> weight, 1 where missing. `common`: only suites that all shown models have run. `layout`:
+    what the page has in its rows, `models` or `suites`; empty = whichever are more."""
 
     rule: Rule = EACH
     tag: str = ""
@@ -37,6 +40,7 @@ class Options:
     common: bool = False
     group: bool = False
     source: str = ""
+    layout: str = ""
 
     def weight(self, slug: str) -> float:
         return self.weights.get(slug, 1.0)
@@ -71,6 +75,7 @@ def read_options(given: QueryDict) -> Options:
         common=text("common") == "1",
         group=text("group") == "1",
         source=text("source") if text("source") in {"computed", "uploaded"} else "",
+        layout=text("layout") if text("layout") in {"models", "suites"} else "",
     )
 
 
@@ -102,6 +107,8 @@ def _query(options: Options) -> str:
     if options.weights:
         pairs.append(("weights", ",".join(f"{name}:{value:g}" for name, value in options.weights.items())))
     pairs += [(name, "1") for name in ("common", "group") if getattr(options, name)]
+    if options.layout:
+        pairs.append(("layout", options.layout))
     if options.sort != "-sg":
         pairs.append(("sort", options.sort))
     return urlencode(pairs, safe=":,")
@@ -111,7 +118,7 @@ def _query(options: Options) -> str:
 class Cell(RuleCounts):
     """One model on one revision under the rule. `spread` only in rows that stand for several seeds; `policy` says what
     the run has otherwise than the default policy (gym.runs.policies.departures), `whitespace` which correction its
-    bits have."""
+    bits have. `n_words`, `n_unknown_words`: None = not counted (gym.runs.core.coverage)."""
 
     rate: float
     ci_low: float
@@ -121,13 +128,30 @@ class Cell(RuleCounts):
     spread: Spread | None = None
     policy: str = ""
     whitespace: str = ""
+    n_words: int | None = None
+    n_unknown_words: int | None = None
 
     @property
     def against(self) -> str:
-        """above, at or below chance, as far as the interval says. Seeds have a range and no interval."""
-        if self.chance is None or self.spread is not None:
+        """See `against_chance`. Seeds have a range and no interval."""
+        if self.spread is not None:
             return ""
-        return "above" if self.ci_low > self.chance else "below" if self.ci_high < self.chance else "at"
+        return against_chance(
+            ci_low=self.ci_low,
+            ci_high=self.ci_high,
+            chance=self.chance,
+            n_judged=self.n_judged,
+            n_ties=self.n_ties,
+            coverage=self.coverage,
+        )
+
+    @property
+    def coverage(self) -> float | None:
+        return coverage_share(self.n_words, self.n_unknown_words)
+
+    @property
+    def coverage_words(self) -> str:
+        return coverage_words(self.n_words, self.n_unknown_words)
 
     @property
     def said_policy(self) -> str:
@@ -183,6 +207,8 @@ class Row:
     tags: tuple[Mean | None, ...]
     gaps: tuple[MissingRate, ...] = ()
     label: str = ""
+    rank: int | None = None
+    """By SG score among the models that have run every suite that any of them has; None = not among those."""
 
     @property
     def model(self) -> RegisteredModel:
@@ -216,8 +242,31 @@ class Board:
         return len(self.columns) * len(self.rows)
 
     @property
+    def has_suites_in_rows(self) -> bool:
+        """Whether tables for reading (page, heat map, LaTeX) have suites in rows and models in columns, being longer
+        than they are wide."""
+        if self.options.layout or not self.rows:
+            return self.options.layout == "suites" and bool(self.rows)
+        return len(self.columns) > len(self.rows)
+
+    @property
     def n_missing(self) -> int:
         return sum(row.missing for row in self.rows)
+
+    @cached_property
+    def ranked(self) -> list[Row]:
+        return [row for row in self.rows if row.rank is not None]
+
+    @cached_property
+    def unranked(self) -> list[Row]:
+        """In the order of the table, where they stand below the others if it is by a mean."""
+        return [row for row in self.rows if row.rank is None]
+
+    @property
+    def first_unranked(self) -> Row | None:
+        """The row above which the table says that no ranks follow; None where ranked and unranked rows are mixed."""
+        ranks = [row.rank is not None for row in self.rows]
+        return self.unranked[0] if self.unranked and ranks == sorted(ranks, reverse=True) else None
 
     @property
     def is_weighted(self) -> bool:

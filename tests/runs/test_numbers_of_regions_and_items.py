@@ -1,0 +1,67 @@
+"""Intervals of region means on a run's page and in its chart; both sides of a comparison on the item page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from gym.jobs.testing import run_pending
+from gym.lib.stats.intervals import within_item_intervals
+from gym.runs.models import SuiteRun
+from gym.runs.work import services
+from tests.factories import make_model, make_revision
+
+
+@pytest.fixture
+def run(people):
+    """The uniform model: 10 bits a token, here with noise in the rows so that intervals exist."""
+    revision = make_revision(people.alice, items=4, formulas=("(2;%mismatch%) > (2;%match%)",))
+    queued = services.queue_run(revision, make_model(people.alice), actor=people.alice)
+    run_pending()
+    for row in queued.sentence_scores.select_related("sentence"):
+        item, more = row.sentence.item, row.sentence.condition == "mismatch"
+        row.regions = [1.0 * item**3, 2.004 * item + 1.0031 * more * item, 5.0]
+        row.save()
+    queued.refresh_from_db()
+    return queued
+
+
+def chart(client, run, **query):
+    answer = client.get(reverse("figure", args=["run-regions", "csv"]), {"run": run.key, **query})
+    return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+
+def test_within_item_intervals_are_offered_and_drawn(client, run):
+    page = client.get(run.get_absolute_url()).content.decode()
+    assert 'href="?interval=within#regions"' in page
+    values = np.array([[2.004 * k, 3.0071 * k] for k in range(1, 5)])
+    wanted = within_item_intervals(values)
+    found = [row for row in chart(client, run, interval="within") if row["region_number"] == "2"]
+    assert [row["condition"] for row in found] == ["match", "mismatch"]
+    for row, mean in zip(found, wanted, strict=True):
+        assert [float(row[name]) for name in ("mean_bits", "ci_low", "ci_high")] == pytest.approx(
+            [mean.mean, mean.low, mean.high]
+        )
+    page = client.get(run.get_absolute_url(), {"interval": "within"}).content.decode()
+    assert "within items, Cousineau–Morey" in page
+    assert f"{wanted[0].low:.1f} to {wanted[0].high:.1f}" in page
+
+
+def test_old_limits_below_zero_are_shown_as_zero(client, run):
+    summary = run.region_summary
+    summary[0]["regions"][0] |= {"mean": 1.0, "low": -2.5, "high": 4.5}
+    SuiteRun.objects.filter(pk=run.pk).update(region_summary=summary)
+    assert "0.0 to 4.5" in client.get(run.get_absolute_url()).content.decode()
+    assert chart(client, run)[0]["ci_low"] == "0.0"
+
+
+def test_the_item_page_has_both_sides_and_they_add_up(client, run):
+    page = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
+    [line] = re.findall(r'<ul class="sides"[^>]*><li>(.*?)</li>', page)
+    words = " ".join(re.sub(r"<[^>]+>", " ", line).split())
+    assert words == "Verb in mismatch 3.007 &gt; Verb in match 2.004 left − right +1.003 bits"
