@@ -14,10 +14,10 @@ def focused(page) -> str:
 
 
 def test_the_heat_map_is_walked_by_keyboard_and_read_in_words(page):
-    page.goto("/leaderboard/")
+    page.goto("/leaderboard/?layout=models")
     page.locator("#board tbody td[tabindex='0']").focus()
-    assert focused(page).startswith("mean 100.0%")
-    for key in ("ArrowRight",) * 5 + ("ArrowDown",):
+    assert focused(page).startswith("rank 1 of 5")
+    for key in ("ArrowRight",) * 6 + ("ArrowDown",):
         page.keyboard.press(key)
     readout = page.locator("[data-heatmap-readout]")
     assert "Demo 5-gram, Centre embedding: 50.0%, 12 of 24 held" in readout.inner_text()
@@ -26,12 +26,12 @@ def test_the_heat_map_is_walked_by_keyboard_and_read_in_words(page):
     page.keyboard.press("ArrowRight")  # the end stays the end
     assert "Subordinate clauses" in readout.inner_text()
     page.keyboard.press("Control+Home")
-    assert focused(page).startswith("mean 100.0%")
+    assert focused(page).startswith("rank 1 of 5")
     assert page.locator("#board td[tabindex='0']").count() == 1
 
 
 def test_enter_opens_the_run_behind_a_cell(page):
-    page.goto("/leaderboard/")
+    page.goto("/leaderboard/?layout=models")
     cell = page.locator("#board tbody tr").first.locator("td").last
     cell.focus()
     page.keyboard.press("Enter")
@@ -40,13 +40,37 @@ def test_enter_opens_the_run_behind_a_cell(page):
 
 def test_the_heat_map_copies_to_a_spreadsheet(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.goto("/leaderboard/")
+    page.goto("/leaderboard/?layout=models")
     page.get_by_role("button", name="Copy table").click()
     rows = [line.split("\t") for line in page.evaluate("navigator.clipboard.readText()").splitlines()]
     assert rows[1][0] == "Demo GPT-2"
-    assert float(rows[1][1]) == 1.0
+    assert [float(cell) for cell in rows[1][1:3]] == [1.0, 1.0]  # rank and score
     assert len({len(row) for row in rows}) == 1
     assert rows[-1][0].startswith("Scoring rule: each prediction")
+
+
+def test_more_suites_than_models_are_walked_in_rows(page):
+    page.goto("/leaderboard/")
+    page.locator("#board tbody td[tabindex='0']").focus()
+    assert focused(page).startswith("rank 1 of 5")
+    page.keyboard.press("ArrowDown")
+    assert focused(page).startswith("mean 100.0%")
+    page.keyboard.press("Control+End")
+    assert focused(page).startswith("chance ")
+    page.keyboard.press("ArrowLeft")
+    assert "subordination, Demo uniform: 0.0%" in page.locator("[data-heatmap-readout]").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*/")
+
+
+def test_the_first_column_stays_in_sight_on_a_telephone(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/leaderboard/")
+    page.evaluate("document.querySelector('.board-box').scrollLeft = 10_000")
+    box = page.locator("#board tbody th").nth(8).bounding_box()
+    assert 0 <= box["x"] < 40
+    last = page.locator("#board tbody tr").nth(8).locator("td").last.bounding_box()
+    assert last["x"] + last["width"] <= 391
 
 
 def test_what_a_spreadsheet_would_run_is_copied_as_text(page):

@@ -35,5 +35,5 @@ def test_several_predictions_and_rules_are_corrected_by_holm(client, people, rev
 def test_a_single_prediction_needs_no_correction(client, people):
     run = finished_run(make_revision(people.alice, name="t", items=8), make_model(people.alice), [1] * 8)
     text = client.get(run.get_absolute_url()).content.decode()
-    assert "one-sided p against it" in text
+    assert "one-sided p vs. chance" in text
     assert "Holm" not in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from django.core.paginator import Paginator
@@ -238,7 +238,7 @@ class ShownSides:
 
 def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[SentenceScore]) -> list[ShownSides]:
     """Every comparison of a formula on one item; none where the formula cannot be read or the run has no bits."""
-    values: dict[tuple[str, int | str], float] = {}
+    values: dict[tuple[str, int | Literal["*"]], float] = {}
     for row in scores:
         condition = row.sentence.condition
         values[condition, "*"] = math.nan if row.total_bits is None else row.total_bits

@@ -96,6 +96,8 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
 
 
 _FIELDS = (*RULE_COUNTS, "run__key", "run__n_words", "run__n_unknown_words", "run__source")
+_CELL = (*RULE_COUNTS, "run", "n_words", "n_unknown_words")
+"""What a cell calls all but the last of them."""
 _RATE, _KEY = _FIELDS.index("rate"), _FIELDS.index("run__key")
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
@@ -123,9 +125,7 @@ def _scores(
             last[revision, model] = tuple(values)
     cells = {
         (revision, model): Cell(
-            *row[: _KEY + 1],
-            n_words=row[_KEY + 1],
-            n_unknown_words=row[_KEY + 2],
+            **dict(zip(_CELL, row[:-2], strict=True)),
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
             policy=departures(row[-1], by_pk[revision]) if row[-1] is not None else "",
             whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
