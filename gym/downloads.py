@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import IO, Any
 
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
@@ -91,3 +93,21 @@ def file_download(file: IO[bytes], filename: str, content_type: str) -> FileResp
     """A binary attachment; the file is closed when it is sent."""
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=filename, content_type=content_type)
+
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def add_to_zip(archive: zipfile.ZipFile, path: str, pieces: Iterable[str | bytes]) -> dict[str, Any]:
+    """A compressed file without a clock, so that the same results give the same bytes. Returns its path, bytes and
+    sha256."""
+    info = zipfile.ZipInfo(path, EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    digest, size = sha256(), 0
+    with archive.open(info, "w", force_zip64=True) as target:
+        for piece in pieces:
+            data = piece if isinstance(piece, bytes) else piece.encode("utf-8", "surrogatepass")
+            target.write(data)
+            digest.update(data)
+            size += len(data)
+    return {"path": path, "bytes": size, "sha256": digest.hexdigest()}

@@ -28,6 +28,24 @@ class OneFileField(forms.FileField):
         return super().clean(data, initial)
 
 
+class SeveralFilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return files.getlist(name) if hasattr(files, "getlist") else files.get(name)
+
+
+class SeveralFilesField(forms.FileField):
+    """Files under one name; `clean` gives the list of them."""
+
+    widget = SeveralFilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        if not data and self.required:
+            raise ValidationError(self.error_messages["required"], code="required")
+        return [super(SeveralFilesField, self).clean(file, initial) for file in data or []]
+
+
 def read_upload(upload: UploadedFile, limit: int) -> bytes:
     """The bytes of an upload of at most `limit` bytes; ValidationError otherwise, before anything is read."""
     if upload.size is None or upload.size > limit:

@@ -7,26 +7,29 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.lib.bounded import Refused
 from gym.lib.problems import FormatError
 from gym.sharing.models import Visibility
-from gym.uploads import OneFileField, read_upload
+from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
 from suites.blueprints import BLUEPRINTS, guided
 from suites.editing import EditError
 from suites.editing import clean_name as clean_part
-from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument, inherit, read_suite
+from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument, inherit
+from suites.imports import MAX_TOTAL, GivenFile, Wishes, unpacked
+from suites.intake import take_in
 from suites.models import JoinPolicy, Suite, SuiteRevision
+from suites.readings import Reading
 from suites.selectors import document_of, pairable, revisions_for
-from suites.sheets import Reading, read_sheet
 
 
 class DocumentForm(forms.Form):
     """A suite document as a file or as pasted text. `cleaned_data["document"]` is the SuiteDocument;
-    `problems` lists what is wrong with it, each with its place in the file."""
+    `problems` lists what is wrong with it, each with its place in the file; `asks` is the file where answers help."""
 
     file = OneFileField(
         required=False,
         label="Suite file",
-        help_text="JSON (any SyntaxGym dialect), long CSV, a wide table as TSV or CSV, or minimal pairs as JSONL. "
+        help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL. "
         "At most 5 MB.",
     )
     text = forms.CharField(
@@ -46,18 +49,25 @@ class DocumentForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.newest = newest
         self.problems: list[Any] = []
+        self.asks: GivenFile | None = None
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
         data, name = self._given(cleaned)
+        known = document_of(self.newest) if self.newest is not None else None
+        reading = take_in(data, name, known=known)
         try:
-            document = read_suite(data, filename=name)
-            if self.newest is not None and document.is_table:
-                document = inherit(document, document_of(self.newest))
+            if reading.document is None:
+                raise FormatError(reading.problems)
+            document = reading.document
+            if known is not None and document.is_table:
+                document = inherit(document, known)
             cleaned["document"] = document
         except FormatError as error:
+            if reading.asks:
+                self.asks = GivenFile(name or "pasted cells", data)
             self.problems = list(error.problems)
             raise ValidationError(
                 "This file cannot be read as a suite; nothing was saved.", code="format"
@@ -80,17 +90,75 @@ class DocumentForm(forms.Form):
         return document
 
 
-class ImportForm(DocumentForm):
+class ImportForm(forms.Form):
+    """Suites as files, as archives of them, or as pasted text; and what holds for all of them."""
+
+    file = SeveralFilesField(
+        required=False,
+        label="Suite files",
+        widget=SeveralFilesInput(attrs={"multiple": True}),
+        help_text="One or several: JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, minimal pairs as "
+        "JSONL; or a zip of them. Each becomes a suite. At most 5 MB a file, 200 files, 20 MB.",
+    )
+    text = forms.CharField(
+        required=False,
+        label="or paste one suite here",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+    )
     title = forms.CharField(
         max_length=200, required=False, help_text="What lists show. Empty: the name in the file."
     )
     tags = forms.CharField(required=False, help_text="Separated by commas, e.g. agreement, attraction")
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
-
-    field_order = ["file", "text", "title", "tags", "visibility", "join_policy"]
+    join_policy = forms.ChoiceField(
+        choices=JoinPolicy.choices,
+        initial=JoinPolicy.SPACE,
+        label="How regions are joined",
+        help_text="What stands between two regions when the sentence is put together for a model.",
+    )
+    again = forms.BooleanField(
+        required=False, label="Make a new suite also of a file that says the same as a suite that is here"
+    )
 
     def clean_tags(self) -> list[str]:
         return split_tags(self.cleaned_data["tags"])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        uploads, text = cleaned.get("file") or [], cleaned.get("text") or ""
+        if self.errors:
+            return cleaned
+        if uploads and text.strip():
+            raise ValidationError("There is both a file and pasted text. Give one of them.")
+        if not uploads and not text.strip():
+            raise ValidationError("Choose a file, or paste a suite.")
+        given = [given_file(upload) for upload in uploads]
+        if not uploads:
+            given = [GivenFile("", text.encode("utf-8", "surrogatepass"))]
+        try:
+            cleaned["files"] = unpacked(given)
+        except Refused as error:
+            raise ValidationError(str(error)) from error
+        if cleaned.get("title") and len(cleaned["files"]) > 1:
+            self.add_error("title", "There are several files. Leave the title empty: each has its own name.")
+        return cleaned
+
+    def wishes(self) -> Wishes:
+        given = self.cleaned_data
+        return Wishes(
+            visibility=given["visibility"],
+            tags=tuple(given["tags"]),
+            join_policy=given["join_policy"],
+            title=given["title"],
+            again=given["again"],
+        )
+
+
+def given_file(upload: Any) -> GivenFile:
+    """An uploaded file in memory; archives may be as large as all files together. Raises ValidationError."""
+    limit = MAX_TOTAL if str(upload.name).lower().endswith(".zip") else MAX_BYTES
+    return GivenFile(str(upload.name), read_upload(upload, limit))
 
 
 class SuiteForm(forms.ModelForm):
@@ -257,9 +325,12 @@ class _ReadingForm(forms.Form):
     """A form that reads a sheet: `reading` says what was understood and what is wrong with it."""
 
     reading: Reading | None = None
+    asks: GivenFile | None = None
 
-    def take(self, cleaned: dict[str, Any], reading: Reading) -> None:
-        self.reading = reading
+    def take(self, cleaned: dict[str, Any], file: GivenFile, *, pasted: bool = False) -> None:
+        reading = self.reading = take_in(file.data, file.name, pasted=pasted)
+        if reading.asks:
+            self.asks = file
         if reading.document is None:
             raise ValidationError("This cannot be read as a suite yet; nothing was saved.", code="format")
         cleaned["document"] = reading.document
@@ -280,7 +351,8 @@ class PasteForm(_ReadingForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("text", "").strip():
-            self.take(cleaned, read_sheet(cleaned["text"].replace("\r\n", "\n"), cleaned.get("name", "")))
+            data = cleaned["text"].encode("utf-8", "surrogatepass")
+            self.take(cleaned, GivenFile(f"{cleaned.get('name', '')}.tsv", data), pasted=True)
         return cleaned
 
 
@@ -289,7 +361,7 @@ class FileForm(_ReadingForm):
 
     file = OneFileField(
         label="Suite file",
-        help_text="JSON (any SyntaxGym dialect), long CSV, a wide table as TSV or CSV, or minimal pairs as JSONL "
+        help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL "
         "(sentence_good, sentence_bad). At most 5 MB.",
     )
     name = forms.CharField(max_length=200, required=False, help_text="Empty: the name in the file.")
@@ -298,25 +370,8 @@ class FileForm(_ReadingForm):
         cleaned = super().clean() or {}
         upload = cleaned.get("file")
         if upload is not None:
-            self.take(cleaned, read_file(read_upload(upload, MAX_BYTES), upload.name))
+            self.take(cleaned, GivenFile(str(upload.name), read_upload(upload, MAX_BYTES)))
         return cleaned
-
-
-def read_file(data: bytes, filename: str) -> Reading:
-    """As the file readers have it; a table that they refuse is looked at again as a spreadsheet, cell by cell."""
-    try:
-        document = read_suite(data, filename)
-    except FormatError as error:
-        refused = Reading("file", problems=list(error.problems))
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return refused
-        looks_like_json = text.lstrip()[:1] in ("{", "[") or filename.lower().endswith((".json", ".jsonl"))
-        if looks_like_json or any(problem.where == "file" for problem in error.problems):
-            return refused
-        return read_sheet(text.replace("\r\n", "\n"), filename.rpartition(".")[0])
-    return Reading("file", document, understood=[str(notice) for notice in document.notices])
 
 
 class ChooseSuiteForm(forms.Form):

@@ -6,6 +6,8 @@ number rests on (runs, downloads, citations) points to a frozen revision.
 
 from __future__ import annotations
 
+import secrets
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -306,3 +308,58 @@ class LintIgnore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} ({self.where})"
+
+
+KEEP_IMPORTS = timedelta(days=7)
+
+
+def new_import_key() -> str:
+    return secrets.token_hex(10)
+
+
+class SuiteImport(models.Model):
+    """Files that somebody brought in one go, and what became of each. It goes after KEEP_IMPORTS; its suites stay."""
+
+    key = models.SlugField(max_length=24, unique=True, default=new_import_key, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    target = models.ForeignKey(
+        Suite, on_delete=models.CASCADE, null=True, related_name="+", help_text="whose draft the file becomes"
+    )
+    options = models.JSONField(default=dict, help_text="see suites.imports.Wishes")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"import {self.key}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("suite-import-report", args=[self.key])
+
+
+class ImportedFile(models.Model):
+    """One file of an import. Its bytes are kept only while it waits for answers about its cells."""
+
+    class State(models.TextChoices):
+        MADE = "made", "imported"
+        THERE = "there", "here already"
+        ASKS = "asks", "needs an answer"
+        REFUSED = "refused", "not read"
+
+    batch = models.ForeignKey(SuiteImport, on_delete=models.CASCADE, related_name="files")
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=200)
+    state = models.CharField(max_length=8, choices=State.choices)
+    data = models.BinaryField(default=bytes)
+    answers = models.JSONField(default=dict, help_text="see suites.intake.Answers")
+    report = models.JSONField(
+        default=dict, help_text="text, problems, notices; what was done after the import"
+    )
+    suite = models.ForeignKey(Suite, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["batch_id", "position"]
+
+    def __str__(self) -> str:
+        return self.name

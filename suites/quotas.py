@@ -15,7 +15,7 @@ from django.db.models import F
 
 from gym.accounts.quotas import ROW, Part, register, stored
 from suites.formats import SuiteDocument
-from suites.models import DraftEdit, LintIgnore, Suite, SuiteRevision
+from suites.models import DraftEdit, ImportedFile, LintIgnore, Suite, SuiteRevision
 
 CARD = ("author", "reference", "bibtex", "description", "comment")
 
@@ -27,6 +27,7 @@ SUITES = register(
     Part(SuiteRevision, "suite__owner", stored("notices", "findings", "note", "errata") + F("size")),
     Part(DraftEdit, "suite__owner", F("size")),
     Part(LintIgnore, "suite__owner", stored("where", "reason")),
+    Part(ImportedFile, "batch__owner", stored("data", "report")),
     setting="GYM_QUOTA_SUITES",
 )
 

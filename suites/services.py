@@ -270,8 +270,13 @@ def delete_suite(suite: Suite, *, actor: User) -> None:
 
 def set_tags(suite: Suite, names: Iterable[str]) -> None:
     """Replace the suite's tags by these names, slugified; blank ones are left out."""
-    slugs = dict.fromkeys(slug for name in names if (slug := slugify(str(name), allow_unicode=True)[:60]))
-    suite.tags.set([Tag.objects.get_or_create(name=slug)[0] for slug in slugs])
+    suite.tags.set([Tag.objects.get_or_create(name=slug)[0] for slug in tag_slugs(names)])
+
+
+def tag_slugs(names: Iterable[str]) -> list[str]:
+    """Names of tags as they are kept, each once."""
+    slugs = (slugify(str(name), allow_unicode=True)[:60] for name in names)
+    return list(dict.fromkeys(slug for slug in slugs if slug))
 
 
 def _create(name: str, suite: Suite) -> Suite:

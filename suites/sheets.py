@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from gym.lib.problems import MAX_PROBLEMS, FormatError, Notice, Problem, Report
 from gym.lib.text import CONTROL, SURROGATE, count, listing, unguard
@@ -21,10 +21,10 @@ from suites.formats.documents import (
     MAX_ITEM_NUMBER,
     MAX_REGIONS,
     MAX_SENTENCES,
-    SentenceDoc,
     SuiteDocument,
 )
 from suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
+from suites.readings import NOTHING, ROLES, SAMPLE, Answers, Column, Reading, column_letter
 
 _HEADERS = {
     "item": "item items item_number item_no item_nr item_id itemnumber item_#",
@@ -36,58 +36,20 @@ _HEADERS = {
 _WEAK = {"item": ("no", "nr", "number", "set", "frame"), "condition": ("type", "variant", "version")}
 """What these columns are called when nothing is called by its proper name; else they are regions."""
 _ROLES = {name: role for role, names in _HEADERS.items() for name in names.split()}
-_MEANING = {
-    "item": "item number",
-    "condition": "condition",
-    "region": "region number",
-    "name": "region name",
-    "content": "text of the region",
-}
+SEPARATOR = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
+"""The line by which Excel says what separates cells."""
 _NUMBER = re.compile(r"[0-9]{1,9}(\.0+)?\Z")
 _HEADER_HINT = (
     "The first row names the columns: item, condition, then one column per region; or, with one row per region, "
     "item_number, condition_name, region_number, region_name, content."
 )
-SAMPLE = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the sheet and what it was taken for."""
-
-    letter: str
-    header: str
-    meaning: str
-
-
-@dataclass(slots=True)
-class Reading:
-    """What a pasted text is. `document` is None when there are problems."""
-
-    kind: str = ""
-    document: SuiteDocument | None = None
-    columns: list[Column] = field(default_factory=list)
-    understood: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def sample(self) -> Sequence[SentenceDoc]:
-        """The first sentences, for showing."""
-        return self.document.sentences[:SAMPLE] if self.document else ()
-
-
-def column_letter(index: int) -> str:
-    """Spreadsheet name of a column counted from 0: A, B, … Z, AA."""
-    letters = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
-
-
-def read_sheet(text: str, name: str = "") -> Reading:
-    """Read what was pasted: cells of a spreadsheet (tabs, commas or semicolons), or a suite's JSON. Never raises."""
+def read_sheet(
+    text: str, name: str = "", answers: Answers = NOTHING, known: SuiteDocument | None = None
+) -> Reading:
+    """Read what was pasted: cells of a spreadsheet (tabs, commas or semicolons), or a suite's JSON. Never raises.
+    `known`: the suite whose names are asked for where the sheet has others."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         problem = Problem(
@@ -96,7 +58,18 @@ def read_sheet(text: str, name: str = "") -> Reading:
         return Reading("sheet", problems=[problem])
     if text.lstrip()[:1] in ("{", "["):
         return _read_json(data, name)
-    return _SheetReader(text, name).read()
+    return _SheetReader(lambda report: _rows_of(text, report), name, answers, known).read()
+
+
+def read_cells(
+    rows: Sequence[Sequence[str]],
+    name: str = "",
+    answers: Answers = NOTHING,
+    known: SuiteDocument | None = None,
+) -> Reading:
+    """The same of cells that a workbook holds. Never raises."""
+    numbered = [Row(n, list(cells)) for n, cells in enumerate(rows, 1) if any(cell.strip() for cell in cells)]
+    return _SheetReader(lambda report: numbered, name, answers, known).read()
 
 
 def _read_json(data: bytes, name: str) -> Reading:
@@ -120,9 +93,13 @@ def shape(document: SuiteDocument) -> str:
 
 
 class _SheetReader:
-    def __init__(self, text: str, name: str) -> None:
-        self.text = text
+    def __init__(
+        self, rows: Callable[[Report], list[Row]], name: str, answers: Answers, known: SuiteDocument | None
+    ) -> None:
+        self.rows = rows
         self.name = name
+        self.answers = answers
+        self.known = known
         self.report = Report()
         self.reading = Reading("sheet")
 
@@ -132,6 +109,9 @@ class _SheetReader:
             long = table.is_long
             self.reading.kind = "long" if long else "wide"
             self._fill(table, long)
+            if long and "region" not in table.roles:
+                self._number_regions(table)
+            self._translate(table, long)
             self._check_numbers(table, long)
             self.report.raise_problems()
             document = (read_long_table if long else read_wide)(table, self.name, self.report)
@@ -151,34 +131,81 @@ class _SheetReader:
     # --- cells ---
 
     def _table(self) -> Table:
-        text = self.text.replace("\u2028", " ").replace("\u2029", " ")
-        if bad := CONTROL.search(text) or SURROGATE.search(text):
-            row = text.count("\n", 0, bad.start()) + 1
-            message = f"control character U+{ord(bad[0]):04X}"
-            self.report.problem(
-                f"row {row}", message, "Remove it; it is often the trace of a wrong encoding."
-            )
-            self.report.raise_problems()
-        check_table(text, self.report)
-        rows = _cells(text)
+        rows = self.rows(self.report)
         if not rows:
             self.report.problem("sheet", "nothing was pasted", _HEADER_HINT)
             self.report.raise_problems()
-        header = [unguard(cell).strip() for cell in rows[0].cells]
+        self.reading.preview = [[cell[:60] for cell in row.cells[:MAX_REGIONS]] for row in rows[:SAMPLE]]
+        head, body = self._header(rows)
+        header = [unguard(cell).strip() for cell in head.cells]
         while header and not header[-1]:
             header.pop()
-        roles = self._roles(rows[0], header)
-        body = rows[1:]
+        if self.answers.columns:
+            roles, header, body = self._mapped(head, header, body)
+        else:
+            roles = self._roles(head, header, body)
         if not body:
             self.report.problem("sheet", "there is a header and no rows below it")
-        table = Table(rows[0].line, header, roles, body)
+        table = Table(head.line, header, roles, body)
         self._check_amount(table)
         self.report.raise_problems()
         self._check_lengths(table)
         self.report.raise_problems()
         return table
 
-    def _roles(self, row: Row, header: list[str]) -> dict[str, int]:
+    def _header(self, rows: list[Row]) -> tuple[Row, list[Row]]:
+        """The row that names the columns and those below; where there is none, one of empty names, or “Region k”."""
+        self.reading.has_header = self.answers.header != "no"
+        if self.reading.has_header:
+            return rows[0], rows[1:]
+        width = max(len(row.cells) for row in rows)
+        return Row(rows[0].line, [""] * min(width, MAX_REGIONS + len(_HEADERS))), rows
+
+    def _mapped(
+        self, head: Row, header: list[str], body: list[Row]
+    ) -> tuple[dict[str, int], list[str], list[Row]]:
+        """Roles as a person gave them; columns that are not named stay unread, and so do those called “skip”."""
+        width = max(len(header), len(head.cells))
+        header = header + [""] * (width - len(header))
+        given = [self.answers.columns.get(column_letter(place), "skip") for place in range(width)]
+        self.reading.columns = [
+            Column(column_letter(place), header[place], ROLES.get(role, ROLES["skip"]), role)
+            for place, role in enumerate(given)
+        ]
+        wanted = [place for place, role in enumerate(given) if role in ROLES and role != "skip"]
+        roles: dict[str, int] = {}
+        names = [header[place] for place in wanted]
+        for new, place in enumerate(wanted):
+            role = given[place]
+            if role == "text":
+                continue
+            if role in roles:
+                message = f"column {column_letter(place)} is the {ROLES[role]}, as another one is"
+                self._ask("columns", f"column {column_letter(place)}", message, "Choose one of them.")
+            roles.setdefault(role, new)
+        for role in ("item", "condition"):
+            if role not in roles:
+                self._ask("columns", "sheet", f"no column is the {ROLES[role]}", "Say which one it is.")
+        texts = [place for place in wanted if given[place] == "text"]
+        if "content" not in roles and not texts:
+            self._ask("columns", "sheet", "no column holds text", "Say which columns are regions.")
+        if "content" in roles and texts:
+            message = "there is a column with the text of the region and one that is a region of its own"
+            self._ask(
+                "columns", "sheet", message, "A sheet has one row per region, or one column per region."
+            )
+        for row in body:
+            cells = row.cells + [""] * (width - len(row.cells))
+            row.cells = [cells[place] for place in wanted]
+        return roles, names, body
+
+    def _ask(self, field_name: str, where: str, message: str, hint: str) -> None:
+        """A problem that an answer solves."""
+        if field_name not in self.reading.asks:
+            self.reading.asks += (field_name,)
+        self.report.problem(where, message, hint)
+
+    def _roles(self, row: Row, header: list[str], body: list[Row]) -> dict[str, int]:
         """Which column is what; the columns that are regions are the ones that are nothing else."""
         names = [re.sub(r"[\s\-.]+", "_", cell.lower()).strip("_") for cell in header]
         found = [_ROLES.get(name, "") for name in names]
@@ -193,23 +220,51 @@ class _SheetReader:
                 continue
             if role in roles:
                 first = roles[role]
-                message = f"column {column_letter(first)} (“{header[first]}”) is the {_MEANING[role]} already"
+                message = f"column {column_letter(first)} (“{header[first]}”) is the {ROLES[role]} already"
                 self.report.problem(_at(row, place, header), message, "Rename or remove one of them.")
             roles.setdefault(role, place)
         for role in ("item", "condition"):
             if role not in roles:
                 shown = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
-                message = f"no column is the {_MEANING[role]}; the header has {shown}"
-                self.report.problem(f"row {row.line}", message, _HEADER_HINT)
+                message = f"no column is the {ROLES[role]}; the header has {shown}"
+                self._ask("columns", f"row {row.line}", message, _HEADER_HINT)
+        if "columns" in self.reading.asks:
+            self._guess(header, found, [row, *body] if self.reading.has_header else body)
+            self.report.raise_problems()
         self._check_regions(row, header, roles, bool(long))
         return roles
+
+    def _guess(self, header: list[str], found: list[str], rows: list[Row]) -> None:
+        """What a person is asked to confirm: the columns as their cells look."""
+        sample = rows[:_LOOKED_AT]
+        width = max(len(row.cells) for row in sample)
+        found = found + [""] * (width - len(found))
+        cells = [[row.cells[k].strip() if k < len(row.cells) else "" for row in sample] for k in range(width)]
+        if not self.answers.header:
+            self.reading.has_header = not any(_NUMBER.match(column[0]) for column in cells)
+        below = [column[1:] if self.reading.has_header else column for column in cells]
+        if "item" not in found:
+            numbers = [k for k in range(width) if not found[k] and _all_numbers(below[k])]
+            if numbers:
+                found[numbers[0]] = "item"
+        if "condition" not in found:
+            named = [k for k in range(width) if not found[k] and _are_names(below[k])]
+            if named:
+                kinds = {k: len(set(below[k])) for k in named}
+                found[min(named, key=lambda k: (kinds[k] == 1, kinds[k]))] = "condition"
+        long = "content" in found and {"region", "name"} & set(found)
+        for place, role in enumerate(found):
+            usual = role if long or role in ("item", "condition") else "text" if any(cells[place]) else "skip"
+            usual = usual or "skip"
+            title = header[place] if place < len(header) else ""
+            self.reading.columns.append(Column(column_letter(place), title, ROLES[usual], usual))
 
     def _check_regions(self, row: Row, header: list[str], roles: dict[str, int], long: bool) -> None:
         used = set(roles.values())
         seen: dict[str, int] = {}
         number = 0
         for place, cell in enumerate(header):
-            meaning = next((_MEANING[role] for role, at in roles.items() if at == place), "")
+            meaning = next((ROLES[role] for role, at in roles.items() if at == place), "")
             if place not in used and not long:
                 number += 1
                 meaning = f"region {number}"
@@ -217,7 +272,10 @@ class _SheetReader:
                     message = f"“{cell}” is the name of column {column_letter(seen[cell])} already"
                     self.report.problem(_at(row, place, header), message, "Give every region its own name.")
                 seen.setdefault(cell, place)
-            self.reading.columns.append(Column(column_letter(place), cell, meaning or "kept as extra data"))
+            role = next((role for role, at in roles.items() if at == place), "skip" if long else "text")
+            self.reading.columns.append(
+                Column(column_letter(place), cell, meaning or "kept as extra data", role)
+            )
         if number > MAX_REGIONS:
             self.report.problem(f"row {row.line}", f"{number} regions; at most {MAX_REGIONS} are read")
         if not long and not number:
@@ -277,9 +335,100 @@ class _SheetReader:
             column = column_letter(table.roles[role])
             message = (
                 f"Column {column} is blank in {count(len(lines), 'row')} (row {listing(lines, 4)}): merged cells, "
-                f"filled with the {_MEANING[role]} above."
+                f"filled with the {ROLES[role]} above."
             )
             self.reading.understood.append(message)
+
+    def _number_regions(self, table: Table) -> None:
+        """Regions of a long sheet without numbers: by their names, in the order in which these first come; where a
+        sentence has a name twice, or there are none, by the order of its rows."""
+        column = table.roles.get("name")
+        groups: dict[tuple[str, ...], list[tuple[Row, str]]] = {}
+        for row in table.rows:
+            key = tuple(row.cells[table.roles[role]].strip() for role in ("item", "condition"))
+            groups.setdefault(key, []).append((row, "" if column is None else row.cells[column].strip()))
+        names = [[name for _, name in rows] for rows in groups.values()]
+        by_name = all(len(set(one)) == len(one) and all(one) for one in names)
+        order: dict[str, int] = {}
+        for rows in groups.values():
+            for place, (row, name) in enumerate(rows, start=1):
+                number = order.setdefault(name, len(order) + 1) if by_name else place
+                row.cells.append(str(number))
+        table.roles["region"] = len(table.header)
+        table.header.append("region_number")
+        how = "in which their names first come" if by_name else "of the rows of each sentence"
+        self.reading.understood.append(f"No region numbers: regions are in the order {how}.")
+
+    def _translate(self, table: Table, long: bool) -> None:
+        """Names of the sheet become names of the suite; those that neither has an answer for are asked about."""
+        self._rename_conditions(table)
+        if long and "name" in table.roles:
+            self._rename_cells(table, "regions", table.roles["name"], self.known and self.known.region_names)
+        elif not long:
+            self._rename_columns(table)
+
+    def _rename_conditions(self, table: Table) -> None:
+        self._rename_cells(
+            table, "conditions", table.roles["condition"], self.known and self.known.conditions
+        )
+
+    def _rename_cells(self, table: Table, what: str, column: int, there: Sequence[str] | None) -> None:
+        given = dict.fromkeys(clean for row in table.rows if (clean := unguard(row.cells[column]).strip()))
+        names = self._names(what, list(given), there)
+        for row in table.rows:
+            name = unguard(row.cells[column]).strip()
+            row.cells[column] = names.get(name, name)
+        gone = {name for name, new in names.items() if not new}
+        if gone:
+            before = len(table.rows)
+            table.rows = [row for row in table.rows if row.cells[column].strip()]
+            left_out = before - len(table.rows)
+            self.reading.understood.append(f"Left out: {listing(sorted(gone))} ({count(left_out, 'row')}).")
+            if what == "regions" and "region" in table.roles:
+                self._close_gaps(table)
+
+    def _close_gaps(self, table: Table) -> None:
+        """Number the regions that stay from 1, where others were left out."""
+        place = table.roles["region"]
+        numbers = sorted({int(cell) for row in table.rows if (cell := row.cells[place].strip()).isdecimal()})
+        new = {str(number): str(k) for k, number in enumerate(numbers, start=1)}
+        for row in table.rows:
+            row.cells[place] = new.get(row.cells[place].strip(), row.cells[place])
+
+    def _rename_columns(self, table: Table) -> None:
+        fixed = {table.roles["item"], table.roles["condition"]}
+        places = [place for place in range(len(table.header)) if place not in fixed]
+        given = [unguard(table.header[place]).strip() for place in places]
+        there = self.known and self.known.region_names
+        names = self._names("regions", [name for name in given if name], there)
+        renamed = [(place, names.get(name, name), name) for place, name in zip(places, given, strict=True)]
+        kept = [(place, new) for place, new, old in renamed if new or not old]
+        if there:  # formulas count regions: those of the suite keep its order
+            order = {name: k for k, name in enumerate(there)}
+            rank, last = {}, -1.0
+            for n, (place, name) in enumerate(kept):
+                last = float(order[name]) if name in order else last + 1 / (len(kept) + 1)
+                rank[place] = (last, n)
+            kept.sort(key=lambda one: rank[one[0]])
+        if gone := [name for name in given if name and not names.get(name, name)]:
+            self.reading.understood.append(f"Left out: {listing(gone)}.")
+        columns = [(table.roles["item"], "item"), (table.roles["condition"], "condition"), *kept]
+        for row in table.rows:
+            row.cells = [row.cells[place] for place, _ in columns]
+        table.header = [name for _, name in columns]
+        table.roles = {"item": 0, "condition": 1}
+
+    def _names(self, what: str, given: list[str], there: Sequence[str] | None) -> dict[str, str]:
+        """Name in the sheet -> name in the suite; "" for what is left out. Asks about names that the suite lacks."""
+        answers: Mapping[str, str] = getattr(self.answers, what)
+        unknown = [name for name in given if there and name not in there and name not in answers]
+        if unknown and there:
+            self.reading.unknown[what] = unknown
+            noun = what[:-1]
+            message = f"the suite has no {noun} {listing([f'“{name[:40]}”' for name in unknown], 8)}"
+            hint = f"It has {listing(there, 12)}. Say which is meant, add it, or leave it out."
+            self._ask(what, "sheet", message, hint)
+        return {name: str(answers[name]).strip() for name in given if name in answers}
 
     def _check_numbers(self, table: Table, long: bool) -> None:
         limits = {"item": MAX_ITEM_NUMBER, "region": MAX_REGIONS} if long else {"item": MAX_ITEM_NUMBER}
@@ -294,21 +443,50 @@ class _SheetReader:
                     continue
                 shown = f"“{given[:40]}”" if given else "empty"
                 hint = f"Write a whole number of at most {most:,}."
-                self.report.problem(_at(row, place, table.header), f"the {_MEANING[role]} is {shown}", hint)
+                self.report.problem(_at(row, place, table.header), f"the {ROLES[role]} is {shown}", hint)
             place = table.roles["condition"]
             if not row.cells[place].strip():
                 message, hint = "the condition is empty", "Fill in the condition's name in every row."
                 self.report.problem(_at(row, place, table.header), message, hint)
 
 
+_LOOKED_AT = 200
+"""Rows whose cells are looked at for a guess."""
+
+
+def _all_numbers(cells: list[str]) -> bool:
+    """Merged cells are blank below the first."""
+    return bool(cells and cells[0]) and all(not cell or _NUMBER.match(cell) for cell in cells)
+
+
+def _are_names(cells: list[str]) -> bool:
+    return bool(cells) and all(cells) and max(map(len, cells)) <= _LONGEST_NAME
+
+
+_LONGEST_NAME = 40
+
+
+def _rows_of(text: str, report: Report) -> list[Row]:
+    text = text.replace("\u2028", " ").replace("\u2029", " ")
+    if bad := CONTROL.search(text) or SURROGATE.search(text):
+        row = text.count("\n", 0, bad.start()) + 1
+        message = f"control character U+{ord(bad[0]):04X}"
+        report.problem(f"row {row}", message, "Remove it; it is often the trace of a wrong encoding.")
+        report.raise_problems()
+    check_table(text, report)
+    return _cells(text)
+
+
 def _cells(text: str) -> list[Row]:
     """Rows with any text, each with its number in the sheet (a quoted cell may span lines of the text)."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    first = next((line for line in text.splitlines() if line.strip() and not SEPARATOR.fullmatch(line)), "")
     delimiter = "\t" if "\t" in first else max(",;", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[Row] = []
     for number, record in enumerate(reader, start=1):
-        if any(cell.strip() for cell in record):
+        if any(cell.strip() for cell in record) and not (
+            not rows and SEPARATOR.fullmatch(delimiter.join(record))
+        ):
             rows.append(Row(number, record))
     return rows
 

@@ -4,7 +4,6 @@ from gym.sharing.views import people_urls
 from suites import views
 
 urlpatterns = [
-    path("import/", views.suite_import, name="suite-import"),
     path("new/", views.suite_new, name="suite-new"),
     path("<slug:slug>/editor/", views.suite_editor, name="suite-editor"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
 from copy import copy
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -13,21 +12,23 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Case, F, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
-from gym.downloads import download
+from gym.downloads import download, file_download
 from gym.lib.text import count
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from models_registry.selectors import runnable_by
-from suites import drafts, permissions, services
+from suites import drafts, imports, permissions, services
 from suites.blueprints import BLUEPRINTS
-from suites.formats import SuiteDocument, write_json, write_long_csv, write_wide_tsv
+from suites.exports import FORMS, file_content, file_name
+from suites.formats import SuiteDocument
 from suites.forms import (
     ChooseSuiteForm,
     CopyForm,
@@ -35,7 +36,6 @@ from suites.forms import (
     ErrataForm,
     FileForm,
     GuidedForm,
-    ImportForm,
     PasteForm,
     SuiteForm,
     TemplateForm,
@@ -44,7 +44,6 @@ from suites.models import Sentence, Suite, SuiteRevision
 from suites.presenters import critical_regions
 from suites.selectors import (
     document_of,
-    export_document,
     listed_for,
     revisions_for,
     visible_to,
@@ -53,35 +52,6 @@ from suites.sheets import shape
 
 ROOM = Room("suite", "api", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40
-STALE = (
-    "Somebody changed the draft since you opened this page; nothing was saved. Look at the draft, and upload the file "
-    "again to replace what they changed."
-)
-
-
-@login_required
-def suite_import(request: HttpRequest) -> HttpResponse:
-    """Context: form, problems [{where, message, hint}]. A readable file becomes a draft, and its page opens."""
-    form = ImportForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
-        try:
-            suite = services.import_suite(
-                form.document,
-                actor=request.user,
-                title=given["title"],
-                visibility=given["visibility"],
-                tags=given["tags"],
-                join_policy=given["join_policy"],
-            )
-        except OverQuota as error:
-            form.add_error(None, error)
-        else:
-            messages.success(request, f"Imported as a draft: {_shape(form.document)}.")
-            return redirect(suite)
-    return render(
-        request, "suites/import.html", {"form": form, "problems": form.problems}, status=_form_status(request)
-    )
 
 
 @require_safe
@@ -126,7 +96,7 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
     initial = {"join_policy": newest.join_policy} if newest else {}
     form = DocumentForm(request.POST or None, request.FILES or None, initial=initial, newest=newest)
     if request.method == "POST" and request.POST.get("version", version) != version:
-        form.add_error(None, STALE)
+        form.add_error(None, imports.STALE)
     elif request.method == "POST" and form.is_valid():
         try:
             draft = services.replace_draft(
@@ -137,6 +107,9 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
             return redirect(draft)
+    if form.asks is not None:
+        wishes = imports.Wishes(join_policy=form.cleaned_data["join_policy"], version=version)
+        return redirect(imports.import_files([form.asks], wishes, actor=request.user, target=suite))
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
 
@@ -181,35 +154,22 @@ def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("suite-list")
 
 
-DOWNLOADS: dict[str, tuple[str, str, str, Callable[[SuiteDocument], str]]] = {
-    "json": ("JSON", "json", "application/json", write_json),
-    "json-trimmed": (
-        "JSON, blanks trimmed",
-        "json",
-        "application/json",
-        partial(write_json, whitespace="trimmed"),
-    ),
-    "json-early": ("JSON, early dialect", "json", "application/json", partial(write_json, dialect="early")),
-    "csv": ("long CSV", "csv", "text/csv", write_long_csv),
-    "tsv": ("wide TSV", "tsv", "text/tab-separated-values", write_wide_tsv),
-}
-"""Label, extension, type and writer."""
-
-
 @require_safe
-def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
+def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponseBase:
     suite = _visible(request, slug)
     revision = revision_or_404(request, suite, number)
-    if form not in DOWNLOADS:
-        raise Http404(f"Downloads are {', '.join(DOWNLOADS)}.")
+    if form not in FORMS:
+        raise Http404(f"Downloads are {', '.join(FORMS)}.")
     return export_text(revision, form, request.user)
 
 
-def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpResponse:
-    """A revision as a download for this reader, in one of DOWNLOADS."""
-    _, extension, content_type, write = DOWNLOADS[form]
-    document = export_document(revision, names_author=permissions.may_know_owner(user, revision.suite))
-    return download(write(document), f"{revision.suite.slug}-r{revision.number}.{extension}", content_type)
+def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpResponseBase:
+    """A revision as a download for this reader, in one of FORMS."""
+    content = file_content(revision, form, user)
+    name, content_type = file_name(revision, form), FORMS[form].content_type
+    if isinstance(content, bytes):
+        return file_download(io.BytesIO(content), name, content_type)
+    return download(content, name, content_type)
 
 
 # ---- beginning a suite: from nothing, a design, a sheet, a file, or another suite ----
@@ -230,6 +190,9 @@ def suite_new(request: HttpRequest) -> HttpResponse:
     way = request.POST.get("by") or request.GET.get("by") or "guided"
     way = way if way in WAYS else "guided"
     form = _new_form(request, way)
+    if request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
+        wishes = imports.Wishes(title=form.cleaned_data.get("name", ""))
+        return redirect(imports.import_files([form.asks], wishes, actor=request.user))
     if request.method == "POST" and form.is_valid() and request.POST.get("step") != "look":
         try:
             suite = _create(request, way, form)

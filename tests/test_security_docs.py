@@ -16,7 +16,7 @@ from gym.api.authentication import Requests
 from gym.jobs import conf, services, web_server
 from gym.jobs.management.commands.serve import add_web_arguments
 from gym.jobs.registry import time_limit
-from gym.lib import bounded
+from gym.lib import bounded, workbooks
 from gym.lmchallenge.site import game_views, playing, storage
 from gym.lmchallenge.site import services as lmc
 from gym.propara.core import uploads
@@ -26,8 +26,10 @@ from gym.sharing import invitations
 from gym.sharing import services as sharing
 from models_registry import actors
 from models_registry.backends import BACKENDS, hub, lmzoo, openai
+from suites import imports, intake, several
 from suites.formats import documents as suite_files
 from suites.formulas import parser as formulas
+from suites.models import KEEP_IMPORTS
 from tests.test_house import ROOT
 from tests.test_settings_docs import CALLS
 
@@ -135,6 +137,19 @@ def limits() -> dict[str, list[object]]:
         "open invitations that an account sent": [invitations.MAX_OPEN],
         "file packed with gzip": [bounded.MAX_MEMBERS],
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
+        "workbook (.xlsx, .ods)": [
+            suite_files.MAX_BYTES,
+            workbooks.UNPACKED.bytes,
+            workbooks.UNPACKED.entries,
+            workbooks.MAX_SHEETS,
+            intake.WORKBOOK_LIMITS.columns,
+            workbooks.MAX_DEPTH,
+            intake.WORKBOOK_LIMITS.seconds,
+        ],
+        "files of one import of suites": [imports.MAX_FILES, imports.MAX_TOTAL, imports.LIMITS.entries],
+        "reading the suites of one import": [imports.SECONDS],
+        "suites of one request that freezes, tags, runs or downloads them": [several.MAX_SUITES],
+        "report of an import": [KEEP_IMPORTS.total_seconds()],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
         "file of results": [results.MAX_BYTES, results.MAX_ROWS],
         "ProPara file": [uploads.MAX_BYTES, uploads.MAX_CELLS, uploads.MAX_STEPS],

@@ -22,7 +22,7 @@ NOT_MEASURED = {
     for reason, names in {
         _FORM: (
             "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
-            "suite-edit suite-upload suite-copy suite-freeze suite-errata "
+            "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-generate propara-submission-edit lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
             "lmc-playground lmc-edit collection-new collection-edit collection-publish results-upload "
@@ -74,8 +74,10 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     from gym.runs.work.score_requests import queue_scores
     from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
     from models_registry.engine import ScoringPolicy
+    from suites.imports import GivenFile as GivenSuite
+    from suites.imports import Wishes, import_files
     from suites.services import open_draft
-    from tests.factories import make_suite
+    from tests.factories import make_suite, suite_bytes
 
     for slug in ("paper", "in-the-making"):
         made = make_collection(
@@ -84,6 +86,9 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
         if slug == "paper":
             publish_collection(made, actor=owner)
     edited = make_suite(owner, name="edited")
+    brought = import_files(
+        [GivenSuite(f"{k}.json", suite_bytes(items=k)) for k in (4, 5)], Wishes(), actor=owner
+    )
     rows = "".join(f"elsewhere,edited,{item},True\n" for item in range(3))
     file = GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
     upload = save_upload(plan_upload(file, actor=owner), ModelChoice(visibility="public"), actor=owner)
@@ -105,6 +110,8 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
         "compare (3 models, 1 suite)": ([], pages | {"suite": suite}),
         "suite-diff": (["edited", 1, 2], {}),
         "upload-report": ([upload.key], {}),
+        "suite-import-report": ([brought.key], {}),
+        "api-suite-import": ([brought.key], {}),
         "api-collections": ([], {}),
         "api-collection": (["paper"], {}),
         "api-compare": ([], api),

@@ -25,7 +25,7 @@ class Body(serializers.Serializer):
         if isinstance(data, Mapping):
             field_errors: dict[str, Any] = {}
             for name in data:
-                if name not in self.fields:
+                if name not in self.fields and not self._is_key(data, str(name)):
                     field_errors[str(name)] = [unknown(str(name), self.fields, "field")]
             if isinstance(data, QueryDict):
                 field_errors |= self._sent_several_times(data)
@@ -37,6 +37,11 @@ class Body(serializers.Serializer):
                 raise serializers.ValidationError(field_errors)
         return super().to_internal_value(data)
 
+    def _is_key(self, data: Any, name: str) -> bool:
+        """Whether a part of a form belongs to an object: `columns.A` is the key A of `columns`."""
+        field = self.fields.get(name.partition(".")[0])
+        return isinstance(data, QueryDict) and "." in name and isinstance(field, Names)
+
     def _sent_several_times(self, data: QueryDict) -> dict[str, Any]:
         """Of several parts of a form with one name only the last would be read."""
         return {
@@ -44,6 +49,21 @@ class Body(serializers.Serializer):
             for name, field in self.fields.items()
             if len(data.getlist(name)) > 1 and not isinstance(field, serializers.ListField)
         }
+
+
+class Names(serializers.DictField):
+    """An object of texts; in a form with files its keys are parts of their own, `columns.A`."""
+
+    child = serializers.CharField(allow_blank=True)
+
+    def get_value(self, dictionary: Any) -> Any:
+        if not isinstance(dictionary, QueryDict):
+            return super().get_value(dictionary)
+        start = f"{self.field_name}."
+        found = {
+            name.removeprefix(start): value for name, value in dictionary.items() if name.startswith(start)
+        }
+        return found or empty
 
 
 class Query(serializers.Serializer):

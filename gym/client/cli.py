@@ -15,7 +15,7 @@ from . import commands
 from .client import Client
 from .transport import ApiError, NotReached
 
-FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib")
+FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-excel", "blimp", "lm-eval", "bib")
 EPILOG = (
     "LM_GYM_SERVER and LM_GYM_TOKEN stand for --server and --token. "
     "Exit status: 0 well, 1 below --fail-under, 2 error."

@@ -6,11 +6,10 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from typing import IO, Any
 
 from gym import __version__
-from gym.downloads import csv_pieces, csv_text
+from gym.downloads import add_to_zip, csv_pieces, csv_text
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import Board
 from gym.runs.read.leaderboard.export import LONG_HEADER, long_rows, note
@@ -18,8 +17,6 @@ from gym.runs.tables.registry import FRAMES, Budget, closed_on_error, rows_of
 from suites.formats import write_json
 from suites.models import SuiteRevision
 from suites.selectors import export_document
-
-EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def bundle(
@@ -36,15 +33,15 @@ def bundle(
     with closed_on_error(file), zipfile.ZipFile(file, "w") as archive:
         for revision in revisions:
             path = f"suites/{revision.suite.slug}-r{revision.number}.json"
-            entries.append(_add(archive, path, [write_json(export_document(revision))]))
+            entries.append(add_to_zip(archive, path, [write_json(export_document(revision))]))
         for board in boards:
             path = f"leaderboard-{board.options.rule.key}.csv"
-            entries.append(_add(archive, path, [csv_text(LONG_HEADER, long_rows(board))]))
+            entries.append(add_to_zip(archive, path, [csv_text(LONG_HEADER, long_rows(board))]))
         for run in runs:
             stem = f"runs/{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
             for name, frame in FRAMES.items():
                 rows = budget.through(rows_of(frame, [run]))
-                entries.append(_add(archive, f"{stem}-{name}.csv", csv_pieces(frame.header, rows)))
+                entries.append(add_to_zip(archive, f"{stem}-{name}.csv", csv_pieces(frame.header, rows)))
         manifest = {
             **facts,
             "made_by": f"LM Gym {__version__}",
@@ -54,19 +51,40 @@ def bundle(
             ],
             "files": entries,
         }
-        _add(archive, "manifest.json", [json.dumps(manifest, ensure_ascii=False, indent=1)])
+        entries.append(add_to_zip(archive, "README.txt", [_readme(facts, revisions, boards)]))
+        manifest["files"] = entries
+        add_to_zip(archive, "manifest.json", [json.dumps(manifest, ensure_ascii=False, indent=1)])
     return file
 
 
-def _add(archive: zipfile.ZipFile, path: str, pieces: Iterable[str]) -> dict[str, Any]:
-    """A compressed file without a clock, so that the same results give the same bytes. Returns its manifest entry."""
-    info = zipfile.ZipInfo(path, EPOCH)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    digest, size = sha256(), 0
-    with archive.open(info, "w", force_zip64=True) as target:
-        for piece in pieces:
-            data = piece.encode("utf-8", "surrogatepass")
-            target.write(data)
-            digest.update(data)
-            size += len(data)
-    return {"path": path, "bytes": size, "sha256": digest.hexdigest()}
+_TABLES = {
+    "scores": "pass rates",
+    "predictions": "pass rates by prediction",
+    "outcomes": "outcome and margin (bits) of every item",
+    "regions": "surprisal of every region, bits",
+    "tokens": "surprisal of every token, bits",
+}
+
+
+def _readme(facts: dict[str, Any], revisions: Sequence[SuiteRevision], boards: Sequence[Board]) -> str:
+    """What is in the zip, for a person who finds it on a disk."""
+    tables = [f"  runs/*-{name}.csv  {_TABLES[name]}" for name in FRAMES]
+    suites = [f"  {row.suite.slug} r{row.number}  {row.suite.title}" for row in revisions]
+    lines = [
+        str(facts["title"]),
+        str(facts["address"]),
+        f"Published {facts['published']}" if facts["published"] else "Not published: it may still change.",
+        "",
+        "Files:",
+        "  suites/*.json  the suites, in the format of SyntaxGym",
+        *(f"  leaderboard-{board.options.rule.key}.csv  {board.options.rule.label}" for board in boards),
+        *tables,
+        "  manifest.json  bytes and sha256 of every file",
+        "",
+        f"Suites ({len(revisions)}):",
+        *suites,
+        "",
+        *(note(board) for board in boards),
+        "",
+    ]
+    return "\n".join(lines)

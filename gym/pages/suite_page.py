@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from gym.jobs.models import ACTIVE_STATES
 from gym.lib.text import MOST_CHARACTERS
+from gym.runs.core.other_programs import Refused, minimal_pairs
 from gym.runs.core.rules import RULES, rule_of
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
@@ -23,6 +24,8 @@ from gym.runs.read.selectors import newest_and_unfinished
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.sharing.permissions import may_read
 from suites import permissions
+from suites.exports import FORMS
+from suites.formats import SuiteDocument
 from suites.forms import FreezeForm
 from suites.models import Suite, SuiteRevision
 from suites.presenters import critical_regions, shown_prediction
@@ -35,7 +38,6 @@ from suites.selectors import (
     tags_of,
     with_shape,
 )
-from suites.views import DOWNLOADS
 
 PER_PAGE = 50
 
@@ -46,7 +48,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
     rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
     runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
-    may_edit, may_see_people, may_run, n_items, n_sentences, downloads."""
+    may_edit, may_see_people, may_run, n_items, n_sentences, downloads, pairs_refused (why it cannot
+    be had as minimal pairs; empty where it can)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -88,9 +91,18 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "n_sentences": len(document.sentences),
         "export_tables": EXPORT_TABLES,
         "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
-        "downloads": [(form, label) for form, (label, *_) in DOWNLOADS.items()],
+        "pairs_refused": _no_pairs(document) if revision.is_frozen else [],
+        "downloads": [(form, one.label) for form, one in FORMS.items()],
     }
     return render(request, "suites/detail.html", context)
+
+
+def _no_pairs(document: SuiteDocument) -> list[str]:
+    try:
+        minimal_pairs(document)
+    except Refused as refusal:
+        return refusal.reasons
+    return []
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:

@@ -21,16 +21,18 @@ function enhance(zone) {
   const limit = Number(zone.dataset.maxBytes ?? 0);
 
   const show = () => {
-    const file = input.files[0];
+    const files = [...input.files];
     if (!line) return;
-    line.hidden = !file;
+    line.hidden = !files.length;
     line.textContent = "";
-    if (!file) return;
+    if (!files.length) return;
+    const size = files.reduce((sum, file) => sum + file.size, 0);
     const name = document.createElement("strong");
-    name.textContent = file.name;
-    line.append(name, ` ${sizeText(file.size)}`);
-    const tooBig = limit > 0 && file.size > limit;
-    input.setCustomValidity(tooBig ? `This file is larger than ${sizeText(limit)}.` : "");
+    name.textContent = files.length === 1 ? files[0].name : `${files.length} files`;
+    line.append(name, ` ${sizeText(size)}`);
+    const tooBig = limit > 0 && size > limit;
+    const what = files.length === 1 ? "This file is" : "These files are";
+    input.setCustomValidity(tooBig ? `${what} larger than ${sizeText(limit)}.` : "");
     if (tooBig) line.append(` · larger than the limit of ${sizeText(limit)}`);
   };
 

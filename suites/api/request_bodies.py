@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
 
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
-from gym.api.requests import Body, Query
+from gym.api.requests import Body, Names, Query
 from gym.lib.problems import FormatError
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from suites.blueprints import BLUEPRINTS
 from suites.drafts import BadEdits
 from suites.formats import MAX_BYTES, SuiteDocument
-from suites.forms import read_file
 from suites.formulas import FormulaError
+from suites.intake import ENCODINGS, take_in
 from suites.models import FrozenRevision, JoinPolicy, Suite
+from suites.readings import ROLES, Answers
 from suites.services import NothingToFreeze
 from suites.signals import InUse
 
@@ -54,7 +56,32 @@ class CardBody(Body):
     )
 
 
-class DocumentBody(Body):
+class AnswersBody(Body):
+    """What a table does not say about itself, as the page after an upload asks it."""
+
+    encoding = serializers.ChoiceField(
+        list(ENCODINGS), required=False, help_text="of a text that is no UTF-8"
+    )
+    sheet = serializers.CharField(max_length=200, required=False, help_text="of a workbook")
+    header = serializers.ChoiceField(
+        ["yes", "no"], required=False, help_text="whether the first row names the columns"
+    )
+    columns = Names(
+        child=serializers.ChoiceField(list(ROLES)),
+        required=False,
+        help_text="letter -> what the column is; others are not read",
+    )
+    conditions = Names(
+        required=False, help_text="name in the table -> name in the suite, or an empty text to leave it out"
+    )
+    regions = Names(required=False, help_text="the same for regions")
+
+
+def answers_in(body: dict[str, Any]) -> Answers:
+    return Answers(**{name: body[name] for name in AnswersBody().fields if name in body})
+
+
+class DocumentBody(AnswersBody):
     """A suite: as a JSON `document`, or as the `text` of a file in any format that the import page reads."""
 
     document = serializers.DictField(required=False, help_text="a suite in JSON, any SyntaxGym dialect")
@@ -68,7 +95,7 @@ class DocumentBody(Body):
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
 
 
-class DocumentFile(Body):
+class DocumentFile(AnswersBody):
     """The same with a file."""
 
     file = serializers.FileField()
@@ -140,9 +167,10 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
         data, name = body["text"].encode(), body.get("filename", "")
     else:
         data, name = read_upload(body["file"], MAX_BYTES), body["file"].name
-    reading = read_file(data, name)
+    reading = take_in(data, name, answers_in(body))
     if reading.document is None:
-        raise unreadable(FormatError(reading.problems), "$.document" if way == "document" else "")
+        root = "$.document" if way == "document" else ""
+        raise unreadable(FormatError(reading.problems), root, asks=list(reading.asks))
     if reading.document.name == "" and body.get("title"):
         return replace(reading.document, name=body["title"])
     return reading.document
@@ -153,8 +181,9 @@ def _unreadable(error: FormatError) -> ApiProblem:
     return unreadable(error)
 
 
-def unreadable(error: FormatError, root: str = "") -> ApiProblem:
-    """`root`: the path of the document in the body, in front of its own paths."""
+def unreadable(error: FormatError, root: str = "", asks: Sequence[str] = ()) -> ApiProblem:
+    """`root`: the path of the document in the body, in front of its own paths. `asks`: fields of AnswersBody that would
+    help."""
     wrong = [
         FieldError(
             f"{root}{problem.where[1:]}" if root and problem.where.startswith("$") else problem.where,
@@ -163,7 +192,8 @@ def unreadable(error: FormatError, root: str = "") -> ApiProblem:
         )
         for problem in error.problems
     ]
-    return ApiProblem(400, "This cannot be read; nothing was saved.", "unreadable", wrong)
+    more = {"asks": list(asks)} if asks else {}
+    return ApiProblem(400, "This cannot be read; nothing was saved.", "unreadable", wrong, more=more)
 
 
 @answers(FormulaError)

@@ -1,11 +1,13 @@
 from django.urls import path
 
 from gym.sharing.api import people_api
-from suites.api import drafts, formulas, views
+from suites.api import drafts, formulas, imports, views
 from suites.views import ROOM
 
 urlpatterns = [
     path("suites/", views.SuiteList.as_view(), name="api-suites"),
+    path("suites/import/", imports.SuiteImports.as_view(), name="api-suite-imports"),
+    path("suites/import/<slug:key>/", imports.SuiteImportReport.as_view(), name="api-suite-import"),
     path("suites/<slug:slug>/", views.SuiteDetail.as_view(), name="api-suite"),
     path("suites/<slug:slug>/copy/", views.SuiteCopy.as_view(), name="api-suite-copy"),
     path("suites/<slug:slug>/new-address/", views.SuiteAddress.as_view(), name="api-suite-new-address"),

@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from gym.lib.text import guard
+from gym.lib.workbooks import write_xlsx
 from suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
 
 Dialect: TypeAlias = Literal["current", "early"]
@@ -81,11 +83,26 @@ def write_long_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -
 
 def write_wide_tsv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
     """The suite as a tab-separated table: item, condition, one column per region; pastes into a sheet."""
-    rows = [["item", "condition", *(guard(name) for name in doc.region_names)]]
+    return _table(_wide(doc, whitespace, guard), "\t")
+
+
+def _wide(doc: SuiteDocument, whitespace: Whitespace, text: Callable[[str], str]) -> list[list[str]]:
+    rows = [["item", "condition", *map(text, doc.region_names)]]
     for sentence in doc.sentences:
-        cells = (guard(content) for content in _cells(sentence, whitespace))
-        rows.append([str(sentence.item), guard(sentence.condition), *cells])
-    return _table(rows, "\t")
+        cells = _cells(sentence, whitespace)
+        rows.append([str(sentence.item), text(sentence.condition), *map(text, cells)])
+    return rows
+
+
+def write_excel_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
+    """The wide table with commas and a byte order mark, without which Excel takes UTF-8 for Windows-1252."""
+    return "\ufeff" + _table(_wide(doc, whitespace, guard), ",")
+
+
+def write_workbook(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> bytes:
+    """The wide table as an .xlsx workbook, every cell a text. Bytes; the others are text."""
+    rows = _wide(doc, whitespace, str)
+    return write_xlsx([("Sentences", [rows[0], *([int(row[0]), *row[1:]] for row in rows[1:])])]).read()
 
 
 def _table(rows: list[list[str]], delimiter: str) -> str:

@@ -47,9 +47,9 @@ def test_a_gate_that_tests_nothing_does_not_open(capsys, least, status):
 
 
 def test_every_format_of_the_site_can_be_asked_for():
-    from gym.runs.api.downloads import DOWNLOADS, OTHER_PROGRAMS
+    from gym.runs.api.downloads import FORMS, OTHER_PROGRAMS
 
-    assert set(FORMATS) == {*DOWNLOADS, *OTHER_PROGRAMS}
+    assert set(FORMATS) == {*FORMS, *OTHER_PROGRAMS}
 
 
 def test_into_a_suite_that_is_not_there_says_how_to_make_it(tmp_path):

@@ -24,7 +24,9 @@ PASSWORD = "belongs to the account's password and session, which a token must ne
 BY_OPERATIONS: dict[str, str] = {
     # suites
     "suite-list": "suites_list tags_list",
-    "suite-import": "suites_create",
+    "suite-import": "suites_create suites_import_create suites_freeze_create runs_batch_create",
+    "suite-import-report": "suites_import_retrieve suites_create suites_draft_update",
+    "several-suites": "suites_freeze_create suites_partial_update runs_batch_create suites_revisions_export_retrieve",
     "suite-new": "suites_create suites_copy_create",
     "suite-detail": "suites_retrieve suites_revisions_list suites_revisions_retrieve",
     "suite-editor": "suites_draft_create suites_draft_retrieve suites_draft_cells_list "

@@ -204,6 +204,8 @@ def test_the_zip_holds_everything_and_the_hash_of_every_file(client, world, peop
     for row in manifest["files"]:
         assert hashlib.sha256(archive.read(row["path"])).hexdigest() == row["sha256"]
     assert manifest["sha256_of_list"] == made.sha256
+    assert "a r1" in archive.read("README.txt").decode()
+    assert "surprisal of every region, bits" in archive.read("README.txt").decode()
     assert manifest["revisions"][0] == {"suite": "a", "revision": 1, "sha256": world["a"].sha256}
     assert "runs/a-r1-m-outcomes.csv" in archive.namelist()
     assert read_suite(archive.read("suites/a-r1.json")).name == "a"

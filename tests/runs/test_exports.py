@@ -19,7 +19,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.core.uploaded import fit_part
 from gym.runs.work import services
 from suites.formats import read_suite
-from tests.factories import AGREEMENT, make_model, make_revision
+from tests.factories import AGREEMENT, make_model, make_revision, make_suite
 from tests.runs.boards import finished_run
 
 
@@ -270,3 +270,16 @@ def test_a_revision_is_cited_by_its_permanent_address_and_hash(client, run):
     assert r"\url{http://testserver/suites/ours/r1/}" in text
     assert run.revision.sha256 in text
     assert "@misc{ours-r1" in client.get(run.revision.get_absolute_url()).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("blimp.jsonl", "pairs-r1-blimp.jsonl"),
+        ("lm-eval.zip", "pairs-r1-lm-eval.zip"),
+        ("bib", "pairs-r1.bib"),
+    ],
+)
+def test_a_file_for_another_program_is_named_after_suite_revision_and_form(client, people, form, name):
+    make_suite(people.alice, name="pairs", items=2)
+    assert suite_file(client, "pairs", form)["Content-Disposition"] == f'attachment; filename="{name}"'

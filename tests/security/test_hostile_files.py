@@ -20,7 +20,8 @@ from gym.propara.core.errors import ProParaError
 from gym.propara.core.uploads import read_answers, take_in
 from gym.runs.core.uploaded import read_results
 from suites.formats import read_suite
-from suites.forms import parts_of, read_file
+from suites.forms import parts_of
+from suites.intake import take_in as take_in_suite
 
 
 class Watched(io.BytesIO):
@@ -191,7 +192,7 @@ SUITES = {
 @pytest.mark.parametrize("kind", SUITES)
 def test_a_suite_beyond_a_limit_is_one_problem_that_names_it(kind):
     name, data, says = SUITES[kind]
-    [problem] = read_file(data, name).problems
+    [problem] = take_in_suite(data, name).problems
     assert problem.where == "file"
     assert says in problem.message
 

@@ -8,16 +8,21 @@ import pytest
 from django.urls import reverse
 
 from suites import services
+from suites.exports import FORMS as EVERY_FORM
+from suites.exports import file_name
 from suites.formats import read_suite, write_json, write_long_csv, write_wide_tsv
+from suites.formats.write import write_excel_csv
+from suites.intake import take_in
 from suites.selectors import document_of
 from tests.factories import make_suite, suite_bytes, suite_json
 
 FORMS = {
-    "json": (write_json, "json"),
-    "json-trimmed": (lambda doc: write_json(doc, whitespace="trimmed"), "json"),
-    "json-early": (lambda doc: write_json(doc, dialect="early"), "json"),
-    "csv": (write_long_csv, "csv"),
-    "tsv": (write_wide_tsv, "tsv"),
+    "json": (write_json, ".json"),
+    "json-trimmed": (lambda doc: write_json(doc, whitespace="trimmed"), "-trimmed.json"),
+    "json-early": (lambda doc: write_json(doc, dialect="early"), "-early.json"),
+    "csv": (write_long_csv, "-long.csv"),
+    "tsv": (write_wide_tsv, "-wide.tsv"),
+    "csv-excel": (write_excel_csv, "-excel.csv"),
 }
 
 
@@ -39,7 +44,7 @@ def test_a_download_is_what_the_writer_writes(client, suite, form):
     write, extension = FORMS[form]
     response = client.get(reverse("suite-download", args=[suite.slug, 1, form]))
     assert response.content.decode() == write(document_of(suite.latest_frozen))
-    assert response["Content-Disposition"] == f'attachment; filename="agreement-r1.{extension}"'
+    assert response["Content-Disposition"] == f'attachment; filename="agreement-r1{extension}"'
 
 
 def test_the_page_links_every_form(client, suite):
@@ -80,3 +85,19 @@ def test_a_private_suite_is_downloaded_by_its_people_only(client, people):
         if person:
             client.force_login(getattr(people, person))
         assert client.get(address).status_code == status, person
+
+
+def test_a_workbook_reads_back_and_has_its_own_name(client, suite):
+    answer = client.get(reverse("suite-download", args=[suite.slug, 1, "xlsx"]))
+    assert answer["Content-Disposition"] == 'attachment; filename="agreement-r1.xlsx"'
+    again, document = take_in(answer.getvalue(), "agreement.xlsx").document, document_of(suite.latest_frozen)
+    assert [row.contents for row in again.sentences] == [row.contents for row in document.sentences]
+
+
+def test_every_form_has_a_name_of_its_own(suite):
+    assert len({file_name(suite.latest_frozen, form) for form in EVERY_FORM}) == len(EVERY_FORM)
+
+
+def test_the_csv_for_excel_begins_with_a_byte_order_mark(client, suite):
+    answer = client.get(reverse("suite-download", args=[suite.slug, 1, "csv-excel"]))
+    assert answer.content.startswith(b"\xef\xbb\xbfitem,")

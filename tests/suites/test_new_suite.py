@@ -139,7 +139,6 @@ def test_a_file_becomes_a_draft(signed_in, name, data, title, items):
         ("bad.json", b"{", "line 1"),
         ("bad.csv", b"item,condition,V\n1,a,x\n2,b,y\n", "lacks the condition"),
         ("bad.csv", b"item,condition,V\n1,a\n", "row 2, column C (V)"),
-        ("latin.csv", "item,condition,V\n1,a,\xe4\n".encode("latin-1"), "not UTF-8"),
         ("bad.jsonl", b'{"sentence_good": "a"}\n', "sentence_bad"),
         ("book.xlsx", b"PK\x03\x04zip", "Excel workbook"),
     ],

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.formats import write_long_csv, write_wide_tsv
-from suites.sheets import column_letter, read_sheet
+from suites.readings import column_letter
+from suites.sheets import read_sheet
 from tests.suites.edits import start
 
 HEAD = "item\tcondition\tSubject\tVerb\n"

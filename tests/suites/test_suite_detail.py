@@ -212,3 +212,15 @@ def test_the_page_of_a_large_suite_takes_as_many_queries_as_a_small_one(
     suite = make_suite(people.alice, items=60, formulas=(AGREEMENT, BOTH))
     with django_assert_max_num_queries(10):
         client.get(suite.get_absolute_url())
+
+
+def test_exports_for_other_programs_are_offered_where_they_are_possible_and_else_say_why(client, people):
+    possible = make_suite(people.alice, name="pairs", items=2)
+    page = client.get(possible.get_absolute_url()).content.decode()
+    assert reverse("export-suite", args=["pairs", 1, "blimp.jsonl"]) in page
+    not_possible = make_suite(people.alice, name="sums", items=2, formulas=("(1;%match%) + (2;%match%) > 3",))
+    page = client.get(not_possible.get_absolute_url()).content.decode()
+    assert reverse("export-suite", args=["sums", 1, "blimp.jsonl"]) not in page
+    assert reverse("export-suite", args=["sums", 1, "lm-eval.zip"]) not in page
+    assert "BLiMP and lm-evaluation-harness: not possible" in page
+    assert "computes with several regions or numbers" in page

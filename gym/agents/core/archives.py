@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from gym.agents.core.hocon import MAX_BYTES, HoconError, decode
+from gym.lib.archives import Archive, ArchiveLimits
+from gym.lib.bounded import Refused
 
 MAX_FILES = 500
 MAX_TOTAL = 20_000_000
 MAX_ENTRIES = 5_000
-ENTRY = b"PK\x01\x02"
-"""Begins every entry of an archive's list of contents."""
 SUFFIXES = (".hocon", ".conf", ".json")
-LINK = 0o120000
+LIMITS = ArchiveLimits(MAX_ENTRIES, MAX_BYTES, MAX_TOTAL)
 
 
 class ArchiveError(ValueError):
@@ -40,48 +39,28 @@ def name_of(path: str) -> str:
 
 def read_archive(data: bytes) -> dict[str, str]:
     """{name: text} of the cases in a zip archive; files of other kinds are passed over. Raises ArchiveError."""
-    if data.count(ENTRY) > MAX_ENTRIES:  # before zipfile makes an object of each
-        raise ArchiveError(f"The archive has more than {MAX_ENTRIES:,} entries.")
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-        raise ArchiveError("This is no zip archive.") from None
+        archive = Archive(data, LIMITS)
+        return _cases(archive)
+    except Refused as error:
+        raise ArchiveError(str(error)) from None
+
+
+def _cases(archive: Archive) -> dict[str, str]:
     files: dict[str, str] = {}
-    total = 0
-    for info in archive.infolist():
-        if info.is_dir() or not info.filename.endswith(SUFFIXES) or "__MACOSX" in info.filename:
+    for info in archive.files():
+        if not info.filename.endswith(SUFFIXES):
             continue
         name = name_of(info.filename)
-        content = _content(archive, info)
-        total += len(content)
-        if total > MAX_TOTAL or len(files) >= MAX_FILES:
-            raise ArchiveError(
-                f"The archive holds more than {MAX_FILES} cases or {MAX_TOTAL // 1_000_000} MB."
-            )
+        content = archive.read(info)
+        if len(files) >= MAX_FILES:
+            raise ArchiveError(f"The archive holds more than {MAX_FILES} cases.")
         if name in files:
             raise ArchiveError(f"The archive holds {name!r} twice.")
         files[name] = text_of(content, info.filename)
     if not files:
         raise ArchiveError(f"The archive holds no file that ends in {', '.join(SUFFIXES)}.")
     return files
-
-
-def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of one entry, up to the limit of a case, whatever its header says."""
-    if info.flag_bits & 1:
-        raise ArchiveError(f"{info.filename!r} is encrypted.")
-    if (info.external_attr >> 16) & 0o170000 == LINK:
-        raise ArchiveError(f"{info.filename!r} is a link.")
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ArchiveError(f"{info.filename!r} is packed in a way that is not read here.")
-    try:
-        with archive.open(info) as file:
-            data = file.read(MAX_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
-        raise ArchiveError(f"{info.filename!r} is damaged.") from None
-    if len(data) > MAX_BYTES:
-        raise ArchiveError(f"{info.filename!r} has more than {MAX_BYTES:,} bytes.")
-    return data
 
 
 def file_of(name: str) -> str:

@@ -16,7 +16,7 @@ from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words
 from gym.agents.models import AgentCase, AgentServer, AgentSuite
 from gym.agents.site.selectors import judges_for, servers_usable_by
 from gym.sharing.permissions import owns
-from gym.uploads import read_upload
+from gym.uploads import SeveralFilesField, SeveralFilesInput, read_upload
 from models_registry.selectors import runnable_by
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
@@ -167,20 +167,6 @@ class CaseForm(forms.ModelForm):
             raise ValidationError(str(error)) from None
 
 
-class _Several(forms.FileField):
-    """Several files; `clean` gives the list of them."""
-
-    def clean(self, data: Any, initial: Any = None) -> Any:
-        return [super(_Several, self).clean(file, initial) for file in data or []]
-
-
-class _SeveralInput(forms.ClearableFileInput):
-    allow_multiple_selected = True
-
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return files.getlist(name) if hasattr(files, "getlist") else files.get(name)
-
-
 def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
     """{name: text} of uploaded files and archives, each with its path. Raises ArchiveError."""
     if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
@@ -199,16 +185,16 @@ def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
 class ImportForm(forms.Form):
     """Files, a folder or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
 
-    files = _Several(
+    files = SeveralFilesField(
         label="Files",
         required=False,
-        widget=_SeveralInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
+        widget=SeveralFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
         help_text="One or several .hocon files, or a .zip of a folder. Cases of the same name are replaced.",
     )
-    folder = _Several(
+    folder = SeveralFilesField(
         label="Or a folder",
         required=False,
-        widget=_SeveralInput(
+        widget=SeveralFilesInput(
             attrs={
                 "multiple": True,
                 "webkitdirectory": True,

@@ -16,7 +16,8 @@ from gym.runs.pages import export_views
 from gym.runs.pages.export_views import suite_file
 from gym.runs.tables.registry import FRAMES, TooMuch
 from suites.api.views import SuiteView
-from suites.views import DOWNLOADS, export_text
+from suites.exports import FORMS, XLSX
+from suites.views import export_text
 
 
 @answers(TooMuch)
@@ -88,17 +89,18 @@ class Export(SuiteView):
         media={
             "text/csv": TEXT,
             "text/tab-separated-values": TEXT,
+            XLSX: BINARY,
             "application/jsonl": TEXT,
             "application/x-bibtex": TEXT,
             "application/zip": BINARY,
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
-        """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long) or
-        tsv (wide); of frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) and bib. It
-        decides the media type. 409 where a format cannot say what the suite says."""
+        """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long), tsv
+        (wide), xlsx or csv-excel (wide, for Excel); of frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a
+        zipped task folder) and bib. It decides the media type. 409 where a format cannot say what the suite says."""
         revision = self.revision_of(self.get_object(), number)
-        if form in DOWNLOADS:
+        if form in FORMS:
             return export_text(revision, form, request.user)
         if form not in OTHER_PROGRAMS or not revision.is_frozen:
             raise Http404

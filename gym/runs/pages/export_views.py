@@ -115,7 +115,8 @@ def _runs(user: Any, given: dict[str, str], every: bool) -> tuple[QuerySet[Suite
         raise Http404("No finished run fits, or none that you may see.")
     light = found.select_related(None).select_related("revision__suite", "model")
     light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
-    return light, named or "everything"
+    parts = [suite, f"r{number}" if number else "", model]
+    return light, "-".join(part for part in parts if part) or "everything"
 
 
 @require_safe
@@ -174,7 +175,7 @@ def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> H
     document = document_of(revision)
     if form == "blimp.jsonl":
         text = blimp_jsonl(document, slug, number, revision.join_policy)
-        return download(text, f"{stem}.jsonl", "application/jsonl")
+        return download(text, f"{stem}-blimp.jsonl", "application/jsonl")
     files = lm_eval_files(document, slug, number, revision.join_policy, address)
     return file_download(io.BytesIO(zipped(files)), f"{stem}-lm-eval.zip", "application/zip")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.imports import GivenFile, Wishes, import_files
 from suites.services import set_visibility
 from tests.factories import make_suite
 from tests.permissions.rooms import (
@@ -21,6 +22,12 @@ ROWS: list[Row] = [
     ("GET", "suite-list", [], OPEN),
     ("GET", "suite-import", [], MEMBERS),
     ("POST", "suite-import", [], FILL),
+    ("GET", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 200, 404)),
+    ("POST", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 302, 404)),
+    ("GET", "several-suites", [], ("in", 302, 302, 302, 302, 302)),  # nothing is ticked
+    ("POST", "several-suites", [], ("in", 302, 302, 302, 302, 302)),
+    ("POST", "api-suite-imports", [], (401, 400, 400, 400, 400, 400)),
+    ("GET", "api-suite-import", ["alices-import"], (401, 404, 404, 404, 200, 404)),
     ("GET", "suite-new", [], MEMBERS),
     ("POST", "suite-new", [], FILL),
     ("GET", "suite-copy", ["private"], ("in", 404, 200, 200, 200, 200)),
@@ -93,6 +100,7 @@ def furnish(people, world) -> None:
         suite = make_suite(people.alice, name=name)
         share(suite, people)
         set_visibility(suite, visibility, actor=people.alice)
+    world["alices-import"] = import_files([GivenFile("x.json", b"{")], Wishes(), actor=people.alice).key
 
 
 LAST: list[Row] = [

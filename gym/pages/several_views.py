@@ -1,0 +1,124 @@
+"""What is done with all suites that are ticked in a list: freeze, tag, run, download."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from gym.downloads import file_download
+from gym.runs.work.several import queue_each
+from models_registry.models import RegisteredModel
+from models_registry.selectors import runnable_by
+from suites.exports import FORMS, suites_zip
+from suites.forms import split_tags
+from suites.models import Suite
+from suites.selectors import visible_to, with_shape
+from suites.several import MAX_SUITES, Said, freeze_each, tag_each
+
+DEEDS = {"freeze": "Freeze", "tag": "Tag", "run": "Run", "download": "Download"}
+
+
+class _FreezeForm(forms.Form):
+    note = forms.CharField(
+        required=False, max_length=2000, label="What changed", help_text="The same note for all of them."
+    )
+
+    def do(self, suites: list[Suite], actor: Any) -> list[Said]:
+        return freeze_each(suites, self.cleaned_data["note"], actor=actor)
+
+
+class _TagForm(forms.Form):
+    add = forms.CharField(required=False, label="Add tags", help_text="Separated by commas.")
+    remove = forms.CharField(required=False, label="Remove tags", help_text="Separated by commas.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not any(split_tags(cleaned.get(name, "")) for name in ("add", "remove")):
+            raise forms.ValidationError("Name a tag to add or to remove.")
+        return cleaned
+
+    def do(self, suites: list[Suite], actor: Any) -> list[Said]:
+        add, remove = (split_tags(self.cleaned_data[name]) for name in ("add", "remove"))
+        return tag_each(suites, add, remove, actor=actor)
+
+
+class _RunForm(forms.Form):
+    models = forms.ModelMultipleChoiceField(
+        queryset=RegisteredModel.objects.none(),
+        to_field_name="slug",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one model."},
+    )
+    freeze = forms.BooleanField(required=False, label="Freeze drafts first")
+    again = forms.BooleanField(
+        required=False,
+        label="Run again where the same run is there",
+        help_text="Its numbers would be the same.",
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offered: Any = self.fields["models"]
+        offered.queryset = runnable_by(user)
+        offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
+
+    def do(self, suites: list[Suite], actor: Any) -> list[Said]:
+        given = self.cleaned_data
+        drafts = [suite for suite in suites if suite.draft] if given["freeze"] else []
+        said = freeze_each(drafts, actor=actor)
+        return said + queue_each(suites, list(given["models"]), actor=actor, again=given["again"])
+
+
+class _DownloadForm(forms.Form):
+    form = forms.ChoiceField(choices=[(key, one.label) for key, one in FORMS.items()], label="Form")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def several_suites(request: HttpRequest) -> HttpResponseBase:
+    """`?suite=` of each suite, and `do`. GET asks, POST does it and reports. Context: suites, do, title, form; after
+    POST also report [(Suite, [Said])], n_refused."""
+    given = request.POST if request.method == "POST" else request.GET
+    do = given.get("do", "")
+    do = do if do in DEEDS else "run"
+    slugs = list(dict.fromkeys(slug.replace("\0", "")[:80] for slug in given.getlist("suite")))
+    if not slugs or len(slugs) > MAX_SUITES:
+        messages.error(
+            request,
+            f"Tick at most {MAX_SUITES} suites."
+            if slugs
+            else "Tick the suites first, then choose what to do.",
+        )
+        return redirect("suite-list")
+    suites = list(with_shape(visible_to(request.user).filter(slug__in=slugs), request.user).order_by("title"))
+    form = _form(do, request)
+    context: dict[str, Any] = {"suites": suites, "do": do, "title": DEEDS[do], "form": form}
+    if request.method != "POST":
+        return render(request, "suites/several.html", context)
+    if not form.is_valid():
+        return render(request, "suites/several.html", context, status=400)
+    if isinstance(form, _DownloadForm):
+        return _download(request, suites, form.cleaned_data["form"])
+    said = form.do(suites, request.user)
+    context["report"] = [(suite, [one for one in said if one.suite.pk == suite.pk]) for suite in suites]
+    context["n_refused"] = sum(one.kind == "refused" for one in said)
+    return render(request, "suites/several_report.html", context)
+
+
+def _form(do: str, request: HttpRequest) -> Any:
+    data = request.POST if request.method == "POST" else None
+    if do == "run":
+        return _RunForm(data, user=request.user)
+    return {"freeze": _FreezeForm, "tag": _TagForm, "download": _DownloadForm}[do](data)
+
+
+def _download(request: HttpRequest, suites: list[Suite], form: str) -> HttpResponseBase:
+    file = suites_zip(suites, form, request.user, request.build_absolute_uri("/"))
+    return file_download(file, f"{len(suites)}-suites-{form}.zip", "application/zip")

@@ -1,0 +1,258 @@
+"""Use cases of importing: several files or an archive of them in one go, and what became of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.utils import timezone
+
+from gym.accounts.models import User
+from gym.accounts.quotas import OverQuota
+from gym.lib.archives import MAGIC, Archive, ArchiveLimits
+from gym.lib.bounded import Refused
+from gym.lib.problems import FormatError, Problem
+from gym.lib.text import count
+from gym.lib.workbooks import is_workbook
+from gym.sharing.models import Visibility
+from suites import services
+from suites.formats import MAX_BYTES, SuiteDocument, inherit
+from suites.intake import take_in
+from suites.models import KEEP_IMPORTS, ImportedFile, Suite, SuiteImport, SuiteRevision
+from suites.quotas import SUITES
+from suites.readings import NOTHING, Answers, Reading
+from suites.selectors import document_of, listed_for, revisions_for
+from suites.sheets import shape
+
+MAX_FILES = 200
+"""Of one import, those in archives included."""
+MAX_TOTAL = 20_000_000
+"""Their bytes, unpacked."""
+ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".ods")
+SECONDS = 60
+"""Of reading and saving; what is left then is said to be left."""
+LIMITS = ArchiveLimits(entries=5_000, file_bytes=MAX_BYTES, bytes=MAX_TOTAL)
+_SAME_NAME = 5
+"""Drafts of one name that are compared with a file."""
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """`problem`: why it was not even unpacked."""
+
+    name: str
+    data: bytes
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What holds for all suites of an import. `again`: also of files whose content is here already.
+    `version`: of the draft that a file replaces, as the person saw it."""
+
+    visibility: str = Visibility.PRIVATE
+    tags: tuple[str, ...] = ()
+    join_policy: str = "space"
+    title: str = ""
+    again: bool = False
+    version: str = ""
+
+
+def unpacked(files: Iterable[GivenFile]) -> list[GivenFile]:
+    """The files, those of zip archives in their place. Raises Refused for more than is read in one go."""
+    found: list[GivenFile] = []
+    for file in files:
+        found += _members(file) if is_archive(file) else [file]
+        if len(found) > MAX_FILES:
+            raise Refused(f"more than {MAX_FILES} files in one import", "Split them.")
+    if sum(len(file.data) for file in found) > MAX_TOTAL:
+        raise Refused(f"the files hold more than {MAX_TOTAL // 1_000_000} MB together", "Split them.")
+    return found
+
+
+def is_archive(file: GivenFile) -> bool:
+    return file.data.startswith(MAGIC) and not is_workbook(file.data)
+
+
+def _members(file: GivenFile) -> list[GivenFile]:
+    archive = Archive(file.data, LIMITS)
+    found: list[GivenFile] = []
+    for info in archive.files():
+        path = PurePosixPath(info.filename.replace("\\", "/"))
+        if path.name.startswith(".") or path.suffix.lower() not in ENDINGS:
+            continue
+        if len(found) >= MAX_FILES:
+            raise Refused(f"{file.name} has more than {MAX_FILES} suite files", "Split it.")
+        name = str(path)[-200:]
+        if info.file_size > MAX_BYTES:
+            found.append(GivenFile(name, b"", f"the file has more than {MAX_BYTES // 1_000_000} MB"))
+        else:
+            found.append(GivenFile(name, archive.read(info)))
+    if not found:
+        kinds = ", ".join(ENDINGS)
+        raise Refused(f"{file.name} has no file that ends in {kinds}", "Pack the suite files themselves.")
+    return found
+
+
+def import_files(
+    files: Sequence[GivenFile], wishes: Wishes, *, actor: User, target: Suite | None = None
+) -> SuiteImport:
+    """Every file becomes a suite of its own (or the draft of `target`), asks, or says why not: one file does not stop
+    the others."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to import a suite")
+    SuiteImport.objects.filter(created__lt=timezone.now() - KEEP_IMPORTS).delete()
+    batch = SuiteImport.objects.create(owner=actor, options=asdict(wishes), target=target)
+    begun = time.thread_time()
+    for position, file in enumerate(files):
+        row = ImportedFile(batch=batch, position=position, name=file.name[-200:])
+        if time.thread_time() - begun > SECONDS:
+            _refuse(row, "There was no time left to read it. Import it by itself.")
+        else:
+            _bring_in(row, file, NOTHING, actor)
+    return batch
+
+
+def answer(row: ImportedFile, answers: Answers, *, actor: User) -> None:
+    """Read a file again that asked, with these answers added to those before."""
+    given = asdict(answers)
+    row.answers = row.answers | {name: value for name, value in given.items() if value}
+    _bring_in(row, GivenFile(row.name, bytes(row.data)), Answers(**row.answers), actor)
+
+
+def reading_of(row: ImportedFile) -> Reading:
+    """A file that asks, as it reads with the answers so far."""
+    return take_in(bytes(row.data), row.name, Answers(**row.answers), _known(row.batch))
+
+
+def known_names(batch: SuiteImport) -> dict[str, Sequence[str]]:
+    """Conditions and regions of the suite that the files are for."""
+    known = _known(batch)
+    return {"conditions": known.conditions, "regions": known.region_names} if known else {}
+
+
+def _known(batch: SuiteImport) -> SuiteDocument | None:
+    """The suite whose names the file should have."""
+    newest = batch.target and batch.target.revisions.order_by("-number").first()
+    return document_of(newest) if newest else None
+
+
+def _bring_in(row: ImportedFile, file: GivenFile, answers: Answers, actor: User) -> None:
+    """One file of an import; `row` is saved and says what became of it."""
+    reading = Reading("file", problems=[Problem("file", file.problem)]) if file.problem else None
+    reading = reading or take_in(file.data, file.name, answers, _known(row.batch))
+    if reading.document is not None:
+        _settle(row, reading.document, actor)
+    elif reading.asks or row.answers:
+        _wait(row, file, reading)
+    else:
+        _refuse(row, f"{count(len(reading.problems), 'problem')}.", reading.problems)
+
+
+def _wait(row: ImportedFile, file: GivenFile, reading: Reading) -> None:
+    """Keep the file until the person has answered."""
+    row.state, row.data = ImportedFile.State.ASKS, file.data
+    row.report = {"problems": [asdict(problem) for problem in reading.problems]}
+    try:
+        with SUITES.growing(row.batch.owner):
+            row.save()
+    except OverQuota as error:
+        row.data = b""
+        _refuse(row, " ".join(error.messages))
+
+
+def _settle(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
+    """The document becomes a suite, or the draft it was meant for, unless it is there already."""
+    wishes, target = Wishes(**row.batch.options), row.batch.target
+    row.data = b""
+    there = None if wishes.again or target else says_the_same(document, actor)
+    if there is not None:
+        row.state, row.suite = ImportedFile.State.THERE, there.suite
+        row.report = {"text": f"r{there.number} says the same: {shape(document)}."}
+        row.save()
+        return
+    try:
+        row.suite = _replaced(target, document, wishes, actor) if target else _made(document, wishes, actor)
+    except FormatError as error:
+        _refuse(row, "It does not fit the suite.", error.problems)
+        return
+    except ValidationError as error:
+        _refuse(row, " ".join(error.messages))
+        return
+    row.state = ImportedFile.State.MADE
+    row.report = {
+        "text": f"{shape(document)}, {count(len(document.predictions), 'prediction')}.",
+        "notices": [str(notice) for notice in document.notices],
+    }
+    row.save()
+
+
+def _made(document: SuiteDocument, wishes: Wishes, actor: User) -> Suite:
+    return services.import_suite(
+        document,
+        actor=actor,
+        title=wishes.title,
+        visibility=wishes.visibility,
+        tags=wishes.tags,
+        join_policy=wishes.join_policy,
+    )
+
+
+def _replaced(suite: Suite, document: SuiteDocument, wishes: Wishes, actor: User) -> Suite:
+    draft = suite.draft
+    if wishes.version != (str(draft.edits) if draft else ""):
+        raise ValidationError(STALE)
+    newest = suite.revisions.order_by("-number").first()
+    if newest and document.is_table:
+        document = inherit(document, document_of(newest))
+    services.replace_draft(suite, document, actor=actor, join_policy=wishes.join_policy)
+    return suite
+
+
+STALE = (
+    "Somebody changed the draft since you opened this page; nothing was saved. Look at the draft, and upload the file "
+    "again to replace what they changed."
+)
+
+
+def _refuse(row: ImportedFile, text: str, problems: Sequence[Problem] = ()) -> None:
+    row.state = ImportedFile.State.REFUSED
+    row.report = {"text": text, "problems": [asdict(problem) for problem in problems]}
+    row.save()
+
+
+def says_the_same(document: SuiteDocument, user: User) -> SuiteRevision | None:
+    """A revision in this user's lists with the same sentences, predictions and metrics: their own before others',
+    frozen ones before drafts."""
+    digest = document.sha256()
+    frozen = (
+        revisions_for(user).filter(sha256=digest, suite__in=listed_for(user)).select_related("suite__owner")
+    )
+    found = sorted(frozen, key=lambda row: (row.suite.owner_id != user.pk, row.pk))
+    if found:
+        return found[0]
+    drafts = SuiteRevision.objects.filter(
+        state=SuiteRevision.State.DRAFT, suite__owner=user, name=document.name[:200]
+    )
+    for draft in drafts.select_related("suite__owner").order_by("pk")[:_SAME_NAME]:
+        if document_of(draft).sha256() == digest:
+            return draft
+    return None
+
+
+def suites_of(batch: SuiteImport) -> list[Suite]:
+    """Suites that the files became or were already, each once, in the order of the files."""
+    rows = batch.files.filter(suite__isnull=False).select_related("suite__owner").order_by("position")
+    return list({row.suite_id: row.suite for row in rows if row.suite}.values())
+
+
+def keep_said(batch: SuiteImport, said: dict[int, list[dict[str, Any]]]) -> None:
+    """Add to the report what was done with the suites afterwards: pk of a suite -> rows."""
+    with SUITES.growing(batch.owner):
+        for row in batch.files.filter(suite__in=list(said)):
+            row.report["said"] = [*row.report.get("said", []), *said[row.suite_id]]
+            row.save(update_fields=["report"])

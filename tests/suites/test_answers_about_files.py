@@ -1,0 +1,182 @@
+"""Between upload and draft: what a file leaves open is asked once, the file is kept, and no script is needed."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from suites.formats import write_wide_tsv
+from suites.models import ImportedFile, Suite, SuiteImport
+from suites.selectors import document_of
+from tests.factories import make_suite
+
+pytestmark = pytest.mark.django_db
+GERMAN = "Nr.;Bedingung;Nomen;Verb\n1;Einzahl;die Tür;klemmt\n1;Mehrzahl;die Türen;klemmen\n"
+HEADLESS = "1\tmatch\tThe cat\tsleeps\n1\tmismatch\tThe cat\tsleep\n"
+
+
+@pytest.fixture
+def signed_in(client, people):
+    client.force_login(people.alice)
+    return client
+
+
+def file(name, data):
+    return SimpleUploadedFile(name, data if isinstance(data, bytes) else data.encode())
+
+
+def new(client, by="file", **fields):
+    answer = client.post(reverse("suite-new"), {"by": by, **fields})
+    assert answer.status_code == 302, answer.content.decode()[:2000]
+    return answer.url
+
+
+def say(client, address, **fields):
+    return client.post(address, {"file": 0, **fields})
+
+
+def initial(client, address) -> dict[str, str]:
+    """What the form proposes."""
+    [(_, form)] = client.get(address).context["rows"]
+    return {name: form[name].value() for name in form.fields}
+
+
+def test_columns_under_other_words_are_asked_with_a_guess_that_needs_one_click(signed_in):
+    address = new(signed_in, file=file("türen.csv", GERMAN))
+    assert not Suite.objects.exists()
+    proposed = initial(signed_in, address)
+    assert proposed == {
+        "header": "yes",
+        "columns.A": "item",
+        "columns.B": "condition",
+        "columns.C": "text",
+        "columns.D": "text",
+    }
+    answer = say(signed_in, address, **proposed)
+    suite = Suite.objects.get()
+    assert answer.url == reverse("suite-editor", args=[suite.slug])
+    doc = document_of(suite.draft)
+    assert (doc.conditions, doc.region_names) == (("Einzahl", "Mehrzahl"), ("Nomen", "Verb"))
+    assert doc.sentences[1].contents == ("die Türen", "klemmen")
+    assert bytes(ImportedFile.objects.get().data) == b""
+
+
+def test_a_column_can_be_left_out(signed_in):
+    address = new(signed_in, file=file("x.csv", GERMAN))
+    say(signed_in, address, **(initial(signed_in, address) | {"columns.C": "skip"}))
+    assert document_of(Suite.objects.get().draft).region_names == ("Verb",)
+
+
+def test_a_sheet_without_a_header_is_noticed(signed_in):
+    address = new(signed_in, by="paste", text=HEADLESS, name="No head")
+    proposed = initial(signed_in, address)
+    assert proposed["header"] == "no"
+    say(signed_in, address, **proposed)
+    doc = document_of(Suite.objects.get().draft)
+    assert doc.region_names == ("Region 1", "Region 2")
+    assert len(doc.sentences) == 2
+    assert Suite.objects.get().title == "No head"
+
+
+def test_windows_1252_is_offered_with_its_umlauts_and_then_the_columns_are_asked(signed_in):
+    address = new(signed_in, file=file("türen.csv", GERMAN.encode("windows-1252")))
+    page = signed_in.get(address).content.decode()
+    assert "1;Einzahl;die Tür;klemmt" in page
+    assert "die Tьr" in page  # the same bytes as Cyrillic
+    assert initial(signed_in, address) == {"encoding": "windows-1252"}
+    say(signed_in, address, encoding="windows-1252")
+    say(signed_in, address, **initial(signed_in, address))
+    assert document_of(Suite.objects.get().draft).sentences[0].contents == ("die Tür", "klemmt")
+
+
+def test_an_answer_that_makes_no_suite_is_shown_with_its_problems_and_can_be_changed(signed_in):
+    address = new(signed_in, file=file("x.csv", GERMAN))
+    proposed = initial(signed_in, address)
+    page = signed_in.post(
+        address, {"file": 0, **proposed, "columns.A": "condition"}, follow=True
+    ).content.decode()
+    assert "no column is the item number" in page
+    assert initial(signed_in, address)["columns.A"] == "condition"
+    say(signed_in, address, **proposed)
+    assert Suite.objects.count() == 1
+
+
+def test_a_nonsense_answer_is_a_400(signed_in):
+    address = new(signed_in, file=file("x.csv", GERMAN))
+    assert say(signed_in, address, header="maybe").status_code == 400
+    assert say(signed_in, address, file=7).status_code == 302
+    assert not Suite.objects.exists()
+
+
+@pytest.fixture
+def suite(people):
+    return make_suite(people.alice, name="agreement", formulas=())
+
+
+SHEET = "item\tcondition\tSubject\tVrb\tRest\n1\tmatch\tA\tb\tc\n1\twrong\tA\td\tc\n1\todd\tA\te\tc\n"
+
+
+def upload(client, suite, text):
+    answer = client.post(
+        reverse("suite-upload", args=[suite.slug]), {"text": text, "join_policy": "space", "version": ""}
+    )
+    assert answer.status_code == 302, answer.content.decode()[:2000]
+    return answer.url
+
+
+def test_names_that_the_suite_lacks_are_mapped_added_or_left_out(signed_in, suite):
+    address = upload(signed_in, suite, SHEET)
+    assert initial(signed_in, address) == {
+        "conditions.wrong": "+",
+        "conditions.odd": "+",
+        "regions.Vrb": "=Verb",
+    }
+    say(
+        signed_in, address, **{"conditions.wrong": "=mismatch", "conditions.odd": "-", "regions.Vrb": "=Verb"}
+    )
+    doc = document_of(suite.draft)
+    assert doc.conditions == ("match", "mismatch")
+    assert doc.region_names == ("Subject", "Verb", "Rest")
+    assert doc.sentences[1].contents == ("A", "d", "c")
+
+
+def test_names_can_be_added_and_those_of_the_suite_keep_their_numbers(signed_in, suite):
+    text = "item\tcondition\tVerb\tSubject\tComma\tRest\n1\tmatch\tb\tA\t,\tc\n1\tnew\tb\tA\t,\tc\n"
+    address = upload(signed_in, suite, text)
+    say(signed_in, address, **{"conditions.new": "+", "regions.Comma": "+"})
+    doc = document_of(suite.draft)
+    assert doc.conditions == ("match", "new")
+    assert [name for name in doc.region_names if name != "Comma"] == ["Subject", "Verb", "Rest"]
+
+
+def test_a_sheet_whose_names_the_suite_knows_asks_nothing(signed_in, suite):
+    text = write_wide_tsv(document_of(suite.latest_frozen))
+    assert upload(signed_in, suite, text) == "/suites/agreement/r2/"
+    assert not SuiteImport.objects.exists()
+
+
+def test_a_draft_that_changed_meanwhile_is_not_replaced(signed_in, suite):
+    from suites import services
+    from suites.formats import read_suite
+    from tests.factories import suite_bytes
+
+    address = upload(signed_in, suite, SHEET)
+    services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=suite.owner)
+    page = signed_in.post(address, {"file": 0, **initial(signed_in, address)}, follow=True).content.decode()
+    assert "Somebody changed the draft" in page
+    assert len(document_of(suite.draft).items) == 5
+
+
+def test_a_kept_file_counts_against_the_quota(signed_in, settings):
+    settings.GYM_QUOTA_SUITES = (0, 1000)
+    answer = signed_in.post(
+        reverse("suite-new"), {"by": "file", "file": file("x.csv", GERMAN * 20)}, follow=True
+    )
+    assert "Not imported" in answer.content.decode()
+
+
+def test_answers_are_for_the_person_who_imported(signed_in, people):
+    address = new(signed_in, file=file("x.csv", GERMAN))
+    signed_in.force_login(people.bob)
+    assert say(signed_in, address, header="yes").status_code == 404

@@ -1,0 +1,77 @@
+"""What a sheet does not say about itself, and how answers are read. No database."""
+
+from __future__ import annotations
+
+import pytest
+
+from suites.intake import take_in
+from suites.readings import Answers
+from suites.sheets import read_sheet
+
+LONG = "item,condition,region_name,content\n"
+
+
+def test_a_long_sheet_without_region_numbers_is_numbered_by_names_and_says_so():
+    text = LONG + "1,a,S,The cat\n1,a,V,sleeps\n1,b,V,sleep\n1,b,S,The cat\n"
+    reading = take_in(text.encode(), "x.csv")
+    doc = reading.document
+    assert doc.region_names == ("S", "V")
+    assert [row.contents for row in doc.sentences] == [("The cat", "sleeps"), ("The cat", "sleep")]
+    assert any("No region numbers" in line for line in reading.understood)
+
+
+def test_names_that_come_twice_in_a_sentence_are_numbered_by_their_rows():
+    text = LONG + "1,a,NP,The cat\n1,a,V,sees\n1,a,NP,the dog\n"
+    reading = read_sheet(text)
+    assert reading.document.region_names == ("NP", "V", "NP")
+    assert reading.document.sentences[0].contents == ("The cat", "sees", "the dog")
+
+
+def test_content_alone_is_numbered_by_its_rows():
+    reading = read_sheet("item,condition,text\n1,a,The cat\n1,a,sleeps\n1,b,The cat\n1,b,sleep\n")
+    assert reading.document.sentences[1].contents == ("The cat", "sleep")
+
+
+def test_columns_of_a_long_sheet_can_be_named_without_a_header():
+    columns = {"A": "item", "B": "condition", "C": "name", "D": "content"}
+    reading = read_sheet("1,a,S,x\n1,a,V,y\n", answers=Answers(header="no", columns=columns))
+    assert reading.document.sentences[0].contents == ("x", "y")
+    assert reading.document.region_names == ("S", "V")
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"A": "item", "B": "item", "C": "text"}, "as another one is"),
+        ({"A": "item", "C": "text"}, "no column is the condition"),
+        ({"A": "item", "B": "condition"}, "no column holds text"),
+        ({"A": "item", "B": "condition", "C": "content", "D": "text"}, "region of its own"),
+        ({"A": "item", "B": "condition", "C": "text", "Z": "text"}, ""),
+    ],
+)
+def test_columns_that_make_no_suite_are_asked_again(columns, says):
+    reading = read_sheet("p,q,r,s\n1,a,x,y\n", answers=Answers(columns=columns))
+    if says:
+        assert reading.document is None
+        assert reading.asks == ("columns",)
+        assert any(says in problem.message for problem in reading.problems)
+    else:
+        assert reading.document.region_names == ("r",)
+
+
+def test_regions_that_are_left_out_of_a_long_sheet_leave_no_gap():
+    text = "item,condition,region_number,region_name,content\n"
+    text += "".join(f"1,{c},{k},{n},w\n" for c in "ab" for k, n in ((1, "S"), (2, "V"), (3, "O")))
+    reading = read_sheet(text, answers=Answers(regions={"V": ""}))
+    assert reading.document.region_names == ("S", "O")
+
+
+def test_a_file_of_bytes_that_are_no_text_is_not_asked_about():
+    reading = take_in(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "x.png")
+    assert reading.asks == ()
+    assert reading.problems
+
+
+def test_an_encoding_that_the_bytes_do_not_fit_is_not_offered():
+    data = "item,condition,V\n1,a,\x81\n".encode("latin-1")
+    assert "windows-1252" not in take_in(data, "x.csv").encodings
