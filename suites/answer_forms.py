@@ -55,7 +55,9 @@ class AnswersForm(forms.Form):
                 choices=list(ROLES.items()),
                 label=f"Column {column.letter}",
                 initial=usual,
-                widget=forms.Select(attrs={"aria-label": f"Column {column.letter} {column.header} is"}),
+                widget=forms.Select(
+                    attrs={"class": "form-select", "aria-label": f"Column {column.letter} {column.header} is"}
+                ),
             )
 
     def _name(self, what: str, name: str) -> None:

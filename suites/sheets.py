@@ -363,13 +363,15 @@ class _SheetReader:
         """Names of the sheet become names of the suite; those that neither has an answer for are asked about."""
         self._rename_conditions(table)
         if long and "name" in table.roles:
-            self._rename_cells(table, "regions", table.roles["name"], self.known and self.known.region_names)
+            self._rename_cells(
+                table, "regions", table.roles["name"], self.known.region_names if self.known else None
+            )
         elif not long:
             self._rename_columns(table)
 
     def _rename_conditions(self, table: Table) -> None:
         self._rename_cells(
-            table, "conditions", table.roles["condition"], self.known and self.known.conditions
+            table, "conditions", table.roles["condition"], self.known.conditions if self.known else None
         )
 
     def _rename_cells(self, table: Table, what: str, column: int, there: Sequence[str] | None) -> None:
@@ -399,7 +401,7 @@ class _SheetReader:
         fixed = {table.roles["item"], table.roles["condition"]}
         places = [place for place in range(len(table.header)) if place not in fixed]
         given = [unguard(table.header[place]).strip() for place in places]
-        there = self.known and self.known.region_names
+        there = self.known.region_names if self.known else None
         names = self._names("regions", [name for name in given if name], there)
         renamed = [(place, names.get(name, name), name) for place, name in zip(places, given, strict=True)]
         kept = [(place, new) for place, new, old in renamed if new or not old]

@@ -142,7 +142,9 @@ def test_the_page_says_it_in_words(client, people, queue, settings):
         "bos": "auto",
         "join": "space",
     }
-    page = client.post(reverse("run-start"), given | {"metric": "sum"}, follow=True).content.decode()
+    page = client.post(
+        reverse("run-start"), given | {"metric": "sum", "again": "on"}, follow=True
+    ).content.decode()
     assert "You queued 6 sentences in the last 24 hours" in page
 
 

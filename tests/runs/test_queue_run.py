@@ -138,3 +138,24 @@ def test_cancelling_a_finished_run_says_that_it_is_finished(client, people):
     client.force_login(people.bob)
     response = client.post(reverse("run-cancel", args=[run.key]), follow=True)
     assert "only a queued or running job" in response.content.decode()
+
+
+def test_the_page_of_a_suite_offers_the_same_run_and_does_not_queue_it_again(client, people):
+    revision, model = make_revision(people.alice), make_model(people.alice)
+    client.force_login(people.alice)
+    given = {
+        "suite": revision.suite.slug,
+        "revision": revision.number,
+        "models": [model.slug],
+        "bos": "auto",
+        "join": "space",
+        "metric": "sum",
+    }
+    first = client.post(reverse("run-start"), given)
+    again = client.post(reverse("run-start"), given, follow=True)
+    assert again.redirect_chain[0][0] == first.url
+    assert "Already there" in again.content.decode()
+    client.post(reverse("run-start"), given | {"metric": "max"})
+    assert SuiteRun.objects.count() == 2  # other settings are another run
+    client.post(reverse("run-start"), given | {"again": "on"})
+    assert SuiteRun.objects.count() == 3

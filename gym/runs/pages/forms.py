@@ -68,6 +68,12 @@ class RunForm(forms.Form):
         help_text="In a slot of its own, outside regions.",
     )
 
+    again = forms.BooleanField(
+        required=False,
+        label="Run again where the same run is there",
+        help_text="Its numbers would be the same.",
+    )
+
     def __init__(self, *args: Any, revision: SuiteRevision, user: Any, **kwargs: Any) -> None:
         from gym.runs.work.services import default_policy
 

@@ -18,6 +18,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.downloads import json_download
 from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
+from gym.lib.text import listing
 from gym.runs import permissions
 from gym.runs.core.coverage import coverage_of
 from gym.runs.core.rules import RULES, rule_of
@@ -41,6 +42,7 @@ from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
+from gym.runs.work.several import same_run
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, revisions_for
 
@@ -82,14 +84,27 @@ def run_start(request: HttpRequest) -> HttpResponse:
         for problems in form.errors.values():
             messages.error(request, " ".join(problems))
         return redirect(revision)
-    runs = []
+    runs: list[SuiteRun] = []
+    there: list[SuiteRun] = []
+    policy = form.policy()
     try:
         for model in form.cleaned_data["models"]:
-            runs.append(services.queue_run(revision, model, form.policy(), actor=request.user))
+            same = (
+                None if form.cleaned_data["again"] else same_run(revision, model, policy, user=request.user)
+            )
+            if same is not None:
+                there.append(same)
+            else:
+                runs.append(services.queue_run(revision, model, policy, actor=request.user))
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
-    if len(runs) == 1:
-        return redirect(runs[0])
+    if there:
+        names = listing([run.model.name for run in there])
+        messages.info(
+            request, f"Already there, with the same model files and settings: {names}. Not run again."
+        )
+    if len(runs) + len(there) == 1:
+        return redirect((runs or there)[0])
     if runs:
         messages.success(request, f"{len(runs)} runs are queued.")
     return redirect(revision)
