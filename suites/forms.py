@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from gym.lib.bounded import Refused
 from gym.lib.problems import FormatError
+from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
 from suites.blueprints import BLUEPRINTS, guided
@@ -161,7 +162,7 @@ def given_file(upload: Any) -> GivenFile:
     return GivenFile(str(upload.name), read_upload(upload, limit))
 
 
-class SuiteForm(forms.ModelForm):
+class SuiteForm(AddressedForm):
     tag_names = forms.CharField(
         required=False, label="Tags", help_text="Separated by commas, e.g. agreement, attraction"
     )
@@ -206,6 +207,8 @@ class SuiteForm(forms.ModelForm):
     def card(self) -> dict[str, Any]:
         """What `services.edit_card` takes."""
         card = {name: self.cleaned_data[name] for name in self.Meta.fields}
+        if "former_address_note" in self.fields:
+            card["former_address_note"] = self.cleaned_data["former_address_note"]
         plain = card["without_modifier"]
         return card | {"without_modifier": plain and plain.slug, "tags": self.cleaned_data["tag_names"]}
 

@@ -112,7 +112,7 @@ class Suite(addresses.Addressed):
 class FormerAddress(addresses.FormerAddress):
     OF = "suite"
 
-    suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="former_addresses")
+    suite = models.ForeignKey(Suite, on_delete=models.SET_NULL, null=True, related_name="former_addresses")
 
 
 class SuiteCollaborator(Collaborator):

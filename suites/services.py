@@ -219,8 +219,8 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
-    """Change what a suite says about itself: any of CARD, `tags`, `visibility` and `without_modifier` (a slug or None).
-    Checked before anything is saved."""
+    """Change what a suite says about itself: any of CARD, `tags`, `visibility`, `without_modifier` (a slug or None) and
+    `former_address_note` (see addresses.leave_note). Checked before anything is saved."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
@@ -234,6 +234,8 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
             _set_plain(suite, changes["without_modifier"], actor)
         if changes.get("visibility", suite.visibility) != suite.visibility:
             set_visibility(suite, changes["visibility"], actor=actor)
+        if "former_address_note" in changes:
+            addresses.leave_note(suite, changes["former_address_note"])
 
 
 def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
@@ -245,8 +247,9 @@ def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
     suite.save(update_fields=["without_modifier", "updated"])
 
 
-def delete_suite(suite: Suite, *, actor: User) -> None:
-    """Delete a suite that nobody has run. A suite with runs stays, because results point to it.
+def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
+    """Delete a suite that nobody has run. A suite with runs stays, because results point to it. At the address of a
+    public one everybody reads that it is withdrawn, and the note.
 
     Raises InUse for a suite in a published collection."""
     if not permissions.can_delete(actor, suite):
@@ -259,6 +262,7 @@ def delete_suite(suite: Suite, *, actor: User) -> None:
                 suite.revisions.select_for_update().values_list("pk")
             )  # wait for runs that are just being queued
             suite.delete()
+            addresses.leave_note_of_deleted(suite, note)
     except Suite.DoesNotExist:
         return  # somebody was quicker
     except (ProtectedError, IntegrityError) as error:

@@ -21,6 +21,8 @@ from gym.accounts.models import AnyUser
 from gym.accounts.quotas import OverQuota
 from gym.downloads import download, file_download
 from gym.lib.text import count
+from gym.sharing.former import ask_before_leaving
+from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
@@ -69,15 +71,12 @@ def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @login_required
 def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a suite says about itself; its sentences live in revisions. Context: suite, form; where a public address
-    would be left and `confirmed` is not sent, the page that asks has also wanted (visibility)."""
+    """What a suite says about itself; its sentences live in revisions. Context: suite, form."""
     suite = editable(request, slug)
     form = SuiteForm(request.POST or None, instance=copy(suite), user=request.user)
     if request.method == "POST" and form.is_valid():
-        wanted = form.cleaned_data["visibility"]
-        if suite.visibility == Visibility.PUBLIC != wanted and "confirmed" not in request.POST:
-            context = {"suite": suite, "form": form, "wanted": wanted}
-            return render(request, "suites/confirm_visibility.html", context)
+        if (asked := ask_before_leaving(request, suite, form)) is not None:
+            return asked
         services.edit_card(suite, actor=request.user, **form.card())
         moved = f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
         messages.success(request, f"Saved.{moved}")
@@ -146,7 +145,7 @@ def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
 def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
     suite = _visible(request, slug)
     try:
-        services.delete_suite(suite, actor=request.user)
+        services.delete_suite(suite, actor=request.user, note=note_in(request.POST))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(suite)

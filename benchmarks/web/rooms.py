@@ -38,7 +38,7 @@ NOT_MEASURED = {
             "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file"
         ),
         _LIVE: (
-            "model-status propara-submission-progress lmc-progress run-progress agent-server-status "
+            "model-status propara-submission-progress lmc-progress run-progress suite-under-way agent-server-status "
             "agent-run-progress agent-naming"
         ),
         _FLOW: (

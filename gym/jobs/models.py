@@ -100,6 +100,9 @@ class Job(models.Model):
             models.CheckConstraint(name="job_tries_are_bounded", condition=Q(tries__lte=F("max_attempts"))),
         ]
 
+    silence = ""
+    """Why nothing happens, where `selectors.note_silence` found a reason: one of NO_WORKER, SILENT."""
+
     def __str__(self) -> str:
         return self.title or f"{self.kind} {self.id}"
 

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from gym.accounts.errors import TooManyJobs
 from gym.jobs.errors import WrongState
 from gym.jobs.models import Job
-from gym.jobs.selectors import position_in_queue
+from gym.jobs.selectors import note_silence, position_in_queue
 
 STOP_POLLING = 286
 LOST = "lost"
@@ -21,6 +21,8 @@ LOST = "lost"
 
 def progress_of(job: Job | None, state: str = "") -> dict[str, Any]:
     """Context of templates that extend includes/progress.html. `state`: the thing's own, where it has one."""
+    if job is not None:
+        note_silence([job])
     return {
         "job": job,
         "state": state or (job.state if job is not None else LOST),

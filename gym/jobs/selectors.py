@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -76,6 +77,24 @@ def workers() -> list[WorkerView]:
         )
         for row in WorkerHeartbeat.objects.all()
     ]
+
+
+NO_WORKER, SILENT = "no worker", "silent"
+
+
+def note_silence(jobs: Iterable[Job | None]) -> None:
+    """Set `silence` of these jobs: NO_WORKER where one is queued and no living worker serves its queue, SILENT where
+    the worker that runs it has not signed for longer than it should. One query, none without active jobs."""
+    active = [job for job in jobs if job is not None and job.is_active]
+    if not active:
+        return
+    there = {row.pk: row for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)}
+    served = {queue for row in there.values() for queue in row.queues}
+    for job in active:
+        if job.state == State.RUNNING:
+            job.silence = "" if job.claimed_by in there else SILENT
+        else:
+            job.silence = "" if job.queue in served else NO_WORKER
 
 
 def idle_threads(queue: str) -> int:

@@ -155,7 +155,7 @@ class Game(models.Model):
 class FormerCorpusAddress(addresses.FormerAddress):
     OF = "corpus"
 
-    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="former_addresses")
+    corpus = models.ForeignKey(Corpus, on_delete=models.SET_NULL, null=True, related_name="former_addresses")
 
 
 class FormerGameKey(addresses.FormerKey):

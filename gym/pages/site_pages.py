@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
-from gym.jobs.selectors import queue_summary, waited_for, workers
+from gym.jobs.selectors import note_silence, queue_summary, waited_for, workers
 from gym.runs.core.rules import RULES, rule_of
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
@@ -29,11 +29,13 @@ def home(request: HttpRequest) -> HttpResponse:
     """Context: table (HomeTable), rule, rules, active_runs (queued or running, newest first),
     invitations (open ones of who reads)."""
     rule = rule_of(request.GET.get("rule", ""))
+    active = list(under_way(listed_runs(request.user))[:10])
+    note_silence(run.job for run in active)
     context = {
         "table": home_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
         "rule": rule,
         "rules": list(RULES.values()),
-        "active_runs": under_way(listed_runs(request.user))[:10],
+        "active_runs": active,
         "invitations": invitations_of(request.user),
     }
     return render(request, "home.html", context)
@@ -50,11 +52,13 @@ def queue(request: HttpRequest) -> HttpResponse:
     """Is anybody working, and what waits. Context: workers, summary, runs (unfinished ones this user may see), missing
     (what their jobs wait for, and how many do)."""
     runs = under_way(listed_runs(request.user))
+    listed = list(runs.order_by("job__created")[:50])
+    note_silence(run.job for run in listed)
     context = {
         "workers": workers(),
         "summary": queue_summary(),
         "missing": waited_for(_jobs_seen(request.user, runs)),
-        "runs": runs.order_by("job__created")[:50],
+        "runs": listed,
     }
     return render(request, "queue.html", context)
 

@@ -7,10 +7,12 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
+from django_htmx.http import trigger_client_event
 
 from gym.jobs.models import ACTIVE_STATES
+from gym.jobs.selectors import note_silence
 from gym.lib.text import MOST_CHARACTERS
 from gym.runs.core.other_programs import Refused, minimal_pairs
 from gym.runs.core.rules import RULES, rule_of
@@ -20,7 +22,7 @@ from gym.runs.pages.run_figures import models_figure, regions_figure
 from gym.runs.read.comparison_selectors import on_another
 from gym.runs.read.leaderboard.build import field_scores
 from gym.runs.read.scores import Scored, scored_runs
-from gym.runs.read.selectors import newest_and_unfinished
+from gym.runs.read.selectors import UNFINISHED, newest_and_unfinished, under_way
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.sharing.permissions import may_read
 from suites import permissions
@@ -36,6 +38,7 @@ from suites.selectors import (
     listed_for,
     revisions_for,
     tags_of,
+    visible_to,
     with_shape,
 )
 
@@ -65,6 +68,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
     scores = scored_runs(done, rule)
+    active = [run for run in unfinished if run.state in ACTIVE_STATES]
+    note_silence(run.job for run in active)
     context = {
         "suite": suite,
         "revision": revision,
@@ -79,7 +84,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
         "rule": rule,
         "rules": list(RULES.values()),
-        "runs_under_way": [run for run in unfinished if run.state in ACTIVE_STATES],
+        "runs_under_way": active,
         "runs_stopped": [run for run in unfinished if run.state not in ACTIVE_STATES],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
@@ -103,6 +108,22 @@ def _no_pairs(document: SuiteDocument) -> list[str]:
     except Refused as refusal:
         return refusal.reasons
     return []
+
+
+@require_safe
+def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
+    """The live part of a suite's page. `known`: the runs that it showed; where one of them has ended, the page fetches
+    its results anew (`run-ended`). Context: suite, runs_under_way."""
+    suite = get_object_or_404(visible_to(request.user), slug=slug)
+    runs = list(
+        under_way(visible_runs(request.user).filter(revision__suite=suite)).order_by("-pk")[:UNFINISHED]
+    )
+    note_silence(run.job for run in runs)
+    response = render(request, "suites/_under_way.html", {"suite": suite, "runs_under_way": runs})
+    known = set(request.GET.get("known", "").split(",")) - {""}
+    if known - {str(run.pk) for run in runs}:
+        trigger_client_event(response, "run-ended", after="settle")
+    return response
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ urlpatterns = [
     path("suites/import/<slug:key>/", import_views.import_report, name="suite-import-report"),
     path("several-suites/", several_views.several_suites, name="several-suites"),
     path("suites/<slug:slug>/", suite_page.suite_detail, name="suite-detail"),
+    path("suites/<slug:slug>/under-way/", suite_page.suite_under_way, name="suite-under-way"),
     path("suites/<slug:slug>/freeze/", freeze_views.suite_freeze, name="suite-freeze"),
     path("suites/<slug:slug>/diff/<int:a>/<int:b>/", freeze_views.suite_diff, name="suite-diff"),
     path("suites/<slug:slug>/r<int:number>/", suite_page.suite_detail, name="suite-revision"),

@@ -187,7 +187,9 @@ class Submission(models.Model):
 class FormerSetAddress(addresses.FormerAddress):
     OF = "answer_set"
 
-    answer_set = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="former_addresses")
+    answer_set = models.ForeignKey(
+        AnswerSet, on_delete=models.SET_NULL, null=True, related_name="former_addresses"
+    )
 
 
 class FormerSubmissionKey(addresses.FormerKey):

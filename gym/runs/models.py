@@ -16,7 +16,7 @@ from gym.runs.core.compute import SentenceResult
 from gym.runs.core.coverage import coverage_share, coverage_words
 from gym.runs.core.outcomes import STORED as PREDICTION_COLUMNS
 from gym.runs.core.outcomes import PredictionOutcome
-from gym.sharing.addresses import FormerKey
+from gym.sharing.addresses import NOTE, FormerKey
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
 
@@ -192,6 +192,7 @@ class DeletedRun(models.Model):
     sha256 = models.CharField(max_length=64, help_text="of the revision")
     model = models.CharField(max_length=200, help_text="slug")
     model_name = models.CharField(max_length=200)
+    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads at its address")
     deleted_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

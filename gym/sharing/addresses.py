@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models, transaction
-from django.dispatch import Signal
+from django.db.models.signals import pre_delete
+from django.dispatch import Signal, receiver
 
 from gym.addresses import at_free_slug
 from gym.sharing.models import Visibility
@@ -64,13 +65,19 @@ class Addressed(models.Model):
         """Raises InUse when others rely on it that everybody sees this thing where it is."""
 
 
+NOTE = 1000
+"""Characters of the note at a former address."""
+
+
 class FormerAddress(models.Model):
-    """An address under which everybody could open a thing, until it was hidden or got another one. No other thing gets
-    it, and strangers read there that the thing is not public any more. OF is the column that names the thing."""
+    """An address under which everybody could open a thing, until it was hidden, deleted or got another one. No other
+    thing gets it, and strangers read there that the thing is not public any more, and the note of its authors. OF is
+    the column that names the thing; it is empty when the thing is deleted."""
 
     OF: ClassVar[str]
 
     slug = models.SlugField(max_length=80, unique=True)
+    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads there")
     left_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -101,6 +108,39 @@ class FormerKey(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+@receiver(pre_delete, dispatch_uid="gym.sharing.addresses")
+def _deleted(instance: Any, **kwargs: Any) -> None:
+    """A public thing that is deleted leaves its address behind, too."""
+    if isinstance(instance, Addressed) and instance.visibility == Visibility.PUBLIC:  # type: ignore[attr-defined]
+        former = _formers_of(type(instance))
+        former.objects.update_or_create(slug=instance.slug, defaults={former.OF: None})  # type: ignore[attr-defined]
+
+
+def leave_note(thing: Any, note: str) -> None:
+    """What everybody reads at the last public address that this thing had. Raises ValidationError for a thing that is
+    where it was."""
+    former = None if thing.visibility == Visibility.PUBLIC else thing.former_addresses.first()
+    if former is not None:
+        _set_note(former, note)
+    elif note:
+        raise ValidationError(
+            {"former_address_note": f"This {thing._meta.verbose_name} has left no public address."}
+        )
+
+
+def leave_note_of_deleted(thing: Any, note: str) -> None:
+    """The same for a thing that is deleted; nothing for one that was not public."""
+    former = _formers_of(type(thing)).objects.filter(slug=thing.slug).first()
+    if former is not None and note:
+        _set_note(former, note)
+
+
+def _set_note(former: Any, note: str) -> None:
+    if len(note) > NOTE:
+        raise ValidationError({"former_address_note": f"A note has at most {NOTE} characters."})
+    type(former).objects.filter(pk=former.pk).update(note=note)
 
 
 def set_visibility(thing: Any, visibility: str, base: str) -> None:

@@ -18,8 +18,9 @@ from rest_framework.response import Response
 from gym.api.base import ApiView, ListView, ObjectView, get_or_404
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
-from gym.api.requests import Body
+from gym.api.requests import Body, Query
 from gym.sharing import invitations, permissions, services
+from gym.sharing.addresses import NOTE
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.rooms import Room
 from gym.sharing.selectors import invitations_of, invited_to
@@ -31,6 +32,26 @@ def people_api(room: Room, before: str) -> list[URLPattern]:
         path(f"{before}people/", People.as_view(room=room), name=f"{room.api}-people"),
         path(f"{before}people/<user:username>/", Person.as_view(room=room), name=f"{room.api}-person"),
     ]
+
+
+class FormerNoteBody(Body):
+    """Changes of a thing with an address."""
+
+    former_address_note = serializers.CharField(
+        max_length=NOTE,
+        required=False,
+        allow_blank=True,
+        help_text="what everybody reads at the public address that this change leaves, or that was left before",
+    )
+
+
+class DeletionQuery(Query):
+    note = serializers.CharField(
+        max_length=NOTE,
+        default="",
+        allow_blank=True,
+        help_text="what everybody reads at its address from now on, if it was public",
+    )
 
 
 class PersonBody(Body):

@@ -24,7 +24,7 @@ from gym.sharing.permissions import may_read
 @dataclass(frozen=True)
 class Kind:
     """`route` is how addresses of its things begin, `model` keeps the former ones, `home` is its list, called
-    `title`."""
+    `title`; `below` is what hangs below them."""
 
     route: re.Pattern[str]
     model: str
@@ -32,22 +32,35 @@ class Kind:
     words: str
     home: str
     title: str
+    below: str
 
 
 KINDS = (
     Kind(
         re.compile(r"^(api/v1/)?(exports/)?(suites|compare)/<slug:slug>/"),
-        "suites.FormerAddress", "suite", "a test suite", "suite-list", "Suites",
+        "suites.FormerAddress", "suite", "a test suite", "suite-list", "Suites", "results",
     ),
     Kind(
         re.compile(r"^(api/v1/lmc|games)/corpora/<slug:slug>/"),
-        "lmchallenge.FormerCorpusAddress", "corpus", "a corpus", "lmc-list", "LM Challenge",
+        "lmchallenge.FormerCorpusAddress", "corpus", "a corpus", "lmc-list", "LM Challenge", "games",
     ),
     Kind(
         re.compile(r"^(api/v1/propara/answer-sets|propara)/<slug:slug>/"),
-        "propara.FormerSetAddress", "answer set", "an answer set", "propara-list", "ProPara",
+        "propara.FormerSetAddress", "answer set", "an answer set", "propara-list", "ProPara", "submissions",
     ),
 )  # fmt: skip
+
+
+def ask_before_leaving(request: HttpRequest, thing: Any, form: Any) -> HttpResponse | None:
+    """Of a valid form that would take a public thing away from where everybody can open it: the page that says what
+    will be seen there and offers a note, until `confirmed` is sent. Context: thing, form, wanted, kind."""
+    wanted = form.cleaned_data.get("visibility", thing.visibility)
+    if thing.visibility != Visibility.PUBLIC or wanted == Visibility.PUBLIC or "confirmed" in request.POST:
+        return None
+    formers = thing.former_addresses.model
+    kind = next(kind for kind in KINDS if apps.get_model(kind.model) is formers)
+    context = {"thing": thing, "form": form, "wanted": wanted, "kind": kind}
+    return render(request, "sharing/confirm_visibility.html", context)
 
 
 def former_addresses(
@@ -73,13 +86,20 @@ def _at(request: HttpRequest, match: ResolverMatch, kind: Kind) -> HttpResponse 
     if former is None:
         return None
     thing = former.thing
+    if thing is None:
+        return _gone(request, match, kind, former)
     if thing.visibility == Visibility.PUBLIC or may_read(request.user, thing):
         if thing.slug == slug:
             return None  # they may open it; it is something below it that is not there
         place = reverse(match.view_name, kwargs=match.kwargs | {"slug": thing.slug})
         query = request.META.get("QUERY_STRING", "")
         return HttpResponseRedirect(f"{place}?{query}" if query else place, preserve_request=True)
+    return _gone(request, match, kind, former)
+
+
+def _gone(request: HttpRequest, match: ResolverMatch, kind: Kind, former: Any) -> HttpResponse:
     if match.route.startswith("api/v1/"):
         gone = f"This {kind.noun} is not public any more."
-        return ApiProblem(410, gone, "not-public-any-more").plain_response()
+        more = {"note": former.note} if former.note else {}
+        return ApiProblem(410, gone, "not-public-any-more", more=more).plain_response()
     return render(request, "sharing/not_public.html", {"former": former, "kind": kind}, status=410)

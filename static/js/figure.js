@@ -37,4 +37,11 @@ function enhance(figure) {
   box.addEventListener("blur", () => marks[current]?.classList.remove("is-read"));
 }
 
-for (const figure of document.querySelectorAll("[data-figure]")) enhance(figure);
+const enhanceAll = (root) => {
+  for (const figure of root.querySelectorAll("[data-figure]:not([data-figure-ready])")) {
+    figure.dataset.figureReady = "";
+    enhance(figure);
+  }
+};
+enhanceAll(document);
+document.addEventListener("htmx:afterSettle", (event) => enhanceAll(event.target));

@@ -19,14 +19,23 @@ for (const form of document.querySelectorAll("form[data-autosubmit]")) {
   });
 }
 
-/* Scrolling boxes must be reachable by keyboard, but only when there is something to scroll. */
+/* Scrolling boxes must be reachable by keyboard, but only when there is something to scroll. Where a table goes on to
+   the right, its box says so (data-goes-on) until its last column is in sight. */
+const goesOn = (box) => {
+  if (box.scrollLeft + box.clientWidth < box.scrollWidth - 1) box.dataset.goesOn = "right";
+  else delete box.dataset.goesOn;
+};
 const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const scrolls = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
     if (scrolls) target.tabIndex = 0;
     else if (!target.closest("[data-figure]")) target.removeAttribute("tabindex");
+    if (target.matches(".table-box")) goesOn(target);
   }
 });
+document.addEventListener("scroll", ({ target }) => {
+  if (target instanceof Element && target.matches(".table-box")) goesOn(target);
+}, { capture: true, passive: true });
 const observe = (root) => {
   for (const box of root.querySelectorAll(".table-box, .chart-box")) watch.observe(box);
 };

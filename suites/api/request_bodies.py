@@ -12,6 +12,7 @@ from rest_framework import serializers
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.requests import Body, Names, Query
 from gym.lib.problems import FormatError
+from gym.sharing.api import FormerNoteBody
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from suites.blueprints import BLUEPRINTS
@@ -54,6 +55,10 @@ class CardBody(Body):
         required=False,
         help_text="slug of the suite without this one's modifier; null: found by the name in the file",
     )
+
+
+class ChangedCard(CardBody, FormerNoteBody):
+    """What a suite says about itself from now on."""
 
 
 class AnswersBody(Body):

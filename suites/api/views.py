@@ -16,9 +16,10 @@ from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
+from gym.sharing.api import DeletionQuery
 from gym.sharing.models import Visibility
 from suites import permissions, services
-from suites.api.request_bodies import CardBody, CopyBody, ErrataBody, NewSuite, NewSuiteFile, document_in
+from suites.api.request_bodies import ChangedCard, CopyBody, ErrataBody, NewSuite, NewSuiteFile, document_in
 from suites.api.serializers import (
     DiffSerializer,
     RevisionDetailSerializer,
@@ -94,15 +95,15 @@ class SuiteDetail(SuiteView):
         """The card of a suite and its revisions."""
         return self.read()
 
-    @operation("Change a suite's card", takes=CardBody, answers=SuiteDetailSerializer)
+    @operation("Change a suite's card", takes=ChangedCard, answers=SuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Only the fields sent are changed. Making a suite unlisted, or no longer so, changes its address."""
         return self.change(services.edit_card)
 
-    @operation("Delete a suite", status=204)
+    @operation("Delete a suite", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
         """A suite that models were run on stays, because results point to it."""
-        services.delete_suite(self.get_object(), actor=request.user)
+        services.delete_suite(self.get_object(), actor=request.user, note=self.query["note"])
         return Response(status=204)
 
 

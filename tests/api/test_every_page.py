@@ -70,6 +70,7 @@ BY_OPERATIONS: dict[str, str] = {
     "run-list": "runs_list",
     "run-start": "runs_create runs_batch_create",
     "run-detail": "runs_retrieve runs_results_retrieve runs_results_predictions_list",
+    "suite-under-way": "runs_list",
     "run-progress": "runs_retrieve jobs_retrieve",
     "run-cancel": "runs_cancel_create jobs_cancel_create",
     "run-retry": "runs_retry_create",

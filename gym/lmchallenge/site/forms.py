@@ -14,6 +14,7 @@ from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import guessing
 from gym.lmchallenge.site.playing import PLAYER_OPTIONS, Option, Wish, playable, players_for
 from gym.lmchallenge.site.services import MAX_BYTES
+from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
@@ -45,7 +46,7 @@ def _options() -> dict[str, tuple[str, Option]]:
 OPTIONS = _options()
 
 
-class AboutCorpusForm(forms.ModelForm):
+class AboutCorpusForm(AddressedForm):
     class Meta:
         model = Corpus
         fields = ["title", "visibility", "language", "licence", "description"]

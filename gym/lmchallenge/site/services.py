@@ -130,9 +130,11 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
     corpus.full_clean(exclude=["warnings", "shown", "packed"])
     with CORPORA.growing(corpus.owner, actor=actor):
         addresses.save_with_visibility(corpus, was, [*ABOUT, "updated"])
+        if "former_address_note" in fields:
+            addresses.leave_note(corpus, fields["former_address_note"])
 
 
-def delete_corpus(corpus: Corpus, *, actor: User) -> None:
+def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
     """With its games; not while other people's rest on it."""
     permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
@@ -141,6 +143,7 @@ def delete_corpus(corpus: Corpus, *, actor: User) -> None:
         for game in corpus.games.select_related("job"):
             jobs.stop(game.job, actor=actor)
         corpus.delete()
+        addresses.leave_note_of_deleted(corpus, note)
 
 
 def _by_others(corpus: Corpus) -> int:

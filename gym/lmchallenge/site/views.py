@@ -19,6 +19,8 @@ from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import guessing, permissions, selectors, services, storage
 from gym.lmchallenge.site.forms import AboutCorpusForm, CorpusFileForm, GuessForm
+from gym.sharing.former import ask_before_leaving
+from gym.sharing.forms import note_in
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 
@@ -95,6 +97,8 @@ def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
     unsaved = Corpus.objects.get(pk=corpus.pk)
     form = AboutCorpusForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
+        if (asked := ask_before_leaving(request, corpus, form)) is not None:
+            return asked
         try:
             services.edit_corpus(corpus, actor=request.user, **form.given())
             return redirect(corpus)
@@ -109,7 +113,7 @@ def corpus_edit(request: HttpRequest, slug: str) -> HttpResponse:
 def corpus_delete(request: HttpRequest, slug: str) -> HttpResponse:
     corpus = selectors.get_editable_corpus(request.user, slug)
     try:
-        services.delete_corpus(corpus, actor=request.user)
+        services.delete_corpus(corpus, actor=request.user, note=note_in(request.POST))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(corpus)

@@ -11,6 +11,7 @@ from gym.propara.core.uploads import MAX_BYTES
 from gym.propara.models import AnswerSet, Submission
 from gym.propara.site.generation import about_generated
 from gym.propara.site.services import About, system_of
+from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.models import RegisteredModel
@@ -53,7 +54,7 @@ class VersionForm(AnswerFilesForm):
     note = forms.CharField(required=False, max_length=300, label="What changed")
 
 
-class AboutSetForm(forms.ModelForm):
+class AboutSetForm(AddressedForm):
     class Meta:
         model = AnswerSet
         fields = ["title", "visibility", "licence", "description", "reference"]

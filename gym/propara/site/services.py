@@ -102,9 +102,11 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     answer_set.full_clean()
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
         addresses.save_with_visibility(answer_set, was, [*ABOUT, "updated"])
+        if "former_address_note" in fields:
+            addresses.leave_note(answer_set, fields["former_address_note"])
 
 
-def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
+def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> None:
     """With all versions and the owner's submissions; not while other people's rest on it."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _by_others(answer_set):
@@ -115,6 +117,7 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User) -> None:
             jobs.stop(submission.job, actor=actor)
         mine.delete()
         answer_set.delete()
+        addresses.leave_note_of_deleted(answer_set, note)
 
 
 def _by_others(answer_set: AnswerSet) -> int:

@@ -25,6 +25,8 @@ from gym.propara.site.charts import board_figure
 from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
 from gym.propara.site.presenters import grid_table
 from gym.runs.pages.figures import Figure
+from gym.sharing.former import ask_before_leaving
+from gym.sharing.forms import note_in
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 
@@ -152,6 +154,8 @@ def set_edit(request: HttpRequest, slug: str) -> HttpResponse:
     unsaved = AnswerSet.objects.get(pk=answer_set.pk)
     form = AboutSetForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
+        if (asked := ask_before_leaving(request, answer_set, form)) is not None:
+            return asked
         try:
             services.edit_answer_set(answer_set, actor=request.user, **form.given())
             return redirect(answer_set)
@@ -185,7 +189,7 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
 def set_delete(request: HttpRequest, slug: str) -> HttpResponse:
     answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
     try:
-        services.delete_answer_set(answer_set, actor=request.user)
+        services.delete_answer_set(answer_set, actor=request.user, note=note_in(request.POST))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(answer_set)

@@ -26,6 +26,7 @@ from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
+from gym.sharing.api import DeletionQuery
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import (
     BOS_POLICIES,
@@ -222,6 +223,7 @@ def _gone(deleted: DeletedRun) -> ApiProblem:
         "sha256": deleted.sha256,
         "model": deleted.model,
         "deleted_at": deleted.deleted_at.isoformat(),
+        "note": deleted.note,
     }
     return ApiProblem(410, f"This run of {deleted.model_name} was deleted.", "gone", more={"was": was})
 
@@ -242,10 +244,10 @@ class RunDetail(ApiView):
             raise _gone(deleted) from None
         return Response(shown(request, run))
 
-    @operation("Delete a run", status=204, also=[409])
+    @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: Request, key: str) -> Response:
         """With its results. For who queued it, when it has ended. 409 for a run that a published collection shows."""
-        services.delete_run(run_of(request, key), actor=request.user)
+        services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)
 
 

@@ -41,8 +41,9 @@ from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
-from gym.runs.work.deleted_runs import deleted_run_at
+from gym.runs.work.deleted_runs import deleted_run_at, public
 from gym.runs.work.several import same_run
+from gym.sharing.forms import note_in
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, revisions_for
 
@@ -112,7 +113,8 @@ def run_start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, state, position, may_steer, may_delete; when done also results (ShownResult),
+    """Context: run, suite, revision, job, state, position, may_steer, may_delete, is_public; when done also results
+    (ShownResult),
     items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
     filter), chart (svg), summary (rows of the
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
@@ -133,6 +135,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
         **progress_of(run.job, run.state),
     }
+    context["is_public"] = context["may_delete"] and public(SuiteRun.objects.filter(pk=run.pk)).exists()
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
@@ -175,7 +178,11 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 def run_delete(request: HttpRequest, key: str) -> HttpResponse:
     run = _visible(request, key)
     done = "The run and its results are deleted."
-    return act(request, run, services.delete_run, done, to=run.revision)
+
+    def delete(run: SuiteRun, *, actor: Any) -> None:
+        services.delete_run(run, actor=actor, note=note_in(request.POST))
+
+    return act(request, run, delete, done, to=run.revision)
 
 
 @require_safe

@@ -36,9 +36,10 @@ def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
     runs_deleting.send(sender=SuiteRun, runs=runs)
 
 
-def delete_runs(runs: QuerySet[SuiteRun]) -> None:
-    """Delete runs with their results. Public ones leave a DeletedRun each: others may have cited their addresses. Of
-    any other run nothing is kept. Those that are under way stop. Raises InUse, and then deletes none of them."""
+def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
+    """Delete runs with their results. Public ones leave a DeletedRun each, with this note: others may have cited their
+    addresses. Of any other run nothing is kept. Those that are under way stop. Raises InUse, and then deletes none of
+    them."""
     with transaction.atomic():
         require_not_in_use(runs)
         for run in runs.filter(job__state__in=ACTIVE_STATES).select_related("job"):
@@ -52,6 +53,7 @@ def delete_runs(runs: QuerySet[SuiteRun]) -> None:
                     sha256=run.revision.sha256,
                     model=run.model.slug,
                     model_name=run.model.name,
+                    note=note,
                 )
                 for run in public(runs).prefetch_related("former_keys")
                 for key in (run.key, *(former.key for former in run.former_keys.all()))

@@ -18,6 +18,7 @@ from gym.runs.policies import default_policy
 from gym.runs.quotas import RUNS
 from gym.runs.read.leaderboard.model import Board
 from gym.runs.work.deleted_runs import delete_runs
+from gym.sharing.addresses import NOTE
 from models_registry import permissions as model_permissions
 from models_registry.backends.base import refusal
 from models_registry.engine import ScoringPolicy
@@ -90,14 +91,17 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
     jobs.retry(run.job, actor=actor)
 
 
-def delete_run(run: SuiteRun, *, actor: User) -> None:
+def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
     """Throw away a run that has ended, with its results. Scores stay in the cache, so a new run is quick. The address
-    of a finished public run goes on saying what it was. Raises InUse for a run that a published collection shows."""
+    of a finished public run goes on saying what it was, and the note. Raises InUse for a run that a published
+    collection shows."""
     if not permissions.can_delete(actor, run):
         raise PermissionDenied("this run belongs to somebody else")
     if run.job is not None and run.job.is_active:
         raise ValidationError("This run is not finished. Cancel it first.")
-    delete_runs(SuiteRun.objects.filter(pk=run.pk))
+    if len(note) > NOTE:
+        raise ValidationError(f"A note has at most {NOTE} characters.")
+    delete_runs(SuiteRun.objects.filter(pk=run.pk), note)
 
 
 def _require_steer(actor: User, run: SuiteRun) -> None:

@@ -65,6 +65,8 @@ ROWS: list[Row] = [
     ("POST", "suite-new-address", ["private"], EDITORS_ACT),
     ("POST", "suite-new-address", ["public"], ("in", 403, 403, 403, 302, 302)),
     ("GET", "suite-revision", ["private", 1], HIDDEN),
+    ("GET", "suite-under-way", ["private"], HIDDEN),
+    ("GET", "suite-under-way", ["public"], OPEN),
     ("GET", "suite-items", ["private", 1], HIDDEN),
     ("GET", "suite-errata", ["private", 1], EDITORS),
     ("POST", "suite-errata", ["private", 1], EDITORS_ACT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -18,6 +19,7 @@ from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.site import permissions, selectors, services
 from gym.lmchallenge.site.views import corpus_file
+from gym.sharing.api import DeletionQuery, FormerNoteBody
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 
@@ -57,6 +59,10 @@ class CorpusAbout(Body):
     language = serializers.CharField(max_length=35, required=False, allow_blank=True)
     licence = serializers.CharField(max_length=60, required=False, allow_blank=True)
     description = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+
+
+class ChangedCorpus(CorpusAbout, FormerNoteBody):
+    pass
 
 
 class NewCorpus(CorpusAbout):
@@ -124,15 +130,15 @@ class CorpusDetail(CorpusView):
         """Counts and warnings; the text is at `files/`."""
         return self.read()
 
-    @operation("Change a corpus' card", takes=CorpusAbout, answers=CorpusDetailSerializer)
+    @operation("Change a corpus' card", takes=ChangedCorpus, answers=CorpusDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, language, licence, description; never the text."""
         return self.change(services.edit_corpus)
 
-    @operation("Delete a corpus", status=204)
+    @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
         """With your games on it; not while other people's rest on it."""
-        return self.remove(services.delete_corpus)
+        return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 
 class CorpusFile(CorpusView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -20,6 +21,7 @@ from gym.propara.core.uploads import MAX_BYTES
 from gym.propara.models import AnswerSet, AnswerSetVersion
 from gym.propara.site import permissions, selectors, services
 from gym.propara.site.views import problems_of, version_file
+from gym.sharing.api import DeletionQuery, FormerNoteBody
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 
@@ -92,6 +94,10 @@ class AnswerSetAbout(Body):
     reference = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
 
 
+class ChangedAnswerSet(AnswerSetAbout, FormerNoteBody):
+    pass
+
+
 class NewAnswerSet(AnswerSetAbout):
     title = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
@@ -147,15 +153,15 @@ class SetDetail(SetView):
         """What it says about itself, and its versions."""
         return self.read()
 
-    @operation("Change an answer set", takes=AnswerSetAbout, answers=AnswerSetSerializer)
+    @operation("Change an answer set", takes=ChangedAnswerSet, answers=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, description, licence, reference. Answers change by a new version."""
         return self.change(services.edit_answer_set)
 
-    @operation("Delete an answer set", status=204)
+    @operation("Delete an answer set", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
         """With its versions and your submissions; not while other people's rest on it."""
-        return self.remove(services.delete_answer_set)
+        return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
 
 
 class VersionList(SetView, ListView):
