@@ -195,9 +195,7 @@ class SuiteForm(AddressedForm):
         super().__init__(*args, **kwargs)
         plain: Any = self.fields["without_modifier"]
         plain.queryset, plain.empty_label = pairable(user, self.instance), "Found by the name in the file"
-        plain.label_from_instance = lambda suite: (
-            f"{suite.title} ({suite.slug}), by {suite.owner.display_name}"
-        )
+        plain.label_from_instance = _named_with_owner
         if self.instance.pk:
             self.fields["tag_names"].initial = ", ".join(tag.name for tag in self.instance.tags.all())
 
@@ -211,6 +209,10 @@ class SuiteForm(AddressedForm):
             card["former_address_note"] = self.cleaned_data["former_address_note"]
         plain = card["without_modifier"]
         return card | {"without_modifier": plain and plain.slug, "tags": self.cleaned_data["tag_names"]}
+
+
+def _named_with_owner(suite: Suite) -> str:
+    return f"{suite.title} ({suite.slug}), by {suite.owner.display_name}"
 
 
 class ErrataForm(forms.Form):
@@ -387,7 +389,8 @@ class ChooseSuiteForm(forms.Form):
 
     def __init__(self, *args: Any, suites: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["suite"].queryset = suites  # type: ignore[attr-defined]
+        field: Any = self.fields["suite"]
+        field.queryset, field.label_from_instance = suites, _named_with_owner
 
 
 class CopyForm(forms.Form):

@@ -217,7 +217,9 @@ def _new_form(request: HttpRequest, way: str) -> Any:
         first = request.GET.get("template", "agreement")
         return TemplateForm(data, initial={"template": first if first in BLUEPRINTS else "agreement"})
     if way == "copy":
-        return ChooseSuiteForm(data, suites=listed_for(request.user).order_by("title"))
+        return ChooseSuiteForm(
+            data, suites=listed_for(request.user).select_related("owner").order_by("title")
+        )
     if way == "file":
         return FileForm(data, request.FILES or None)
     return {"guided": GuidedForm, "paste": PasteForm}[way](data)

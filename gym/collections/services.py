@@ -136,7 +136,7 @@ def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: U
 
 def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> SuiteRevision | None:
     """A frozen revision of a suite in this user's lists, the newest one without a number."""
-    rows = _listed_frozen(user).filter(suite__slug=slug)
+    rows = listed_frozen(user).filter(suite__slug=slug)
     if number is not None:
         rows = rows.filter(number=number)
     return rows.order_by("-number").first()
@@ -170,16 +170,6 @@ def described(revision: SuiteRevision) -> str:
     return f"“{suite.title}” ({suite.slug} r{revision.number}), by {suite.owner.display_name}"
 
 
-def ambiguities(user: AnyUser, revisions: Sequence[SuiteRevision]) -> list[str]:
-    """A sentence for each of these beside which there are suites of the same name."""
-    others = same_name(user, revisions)
-    return [
-        f"Several suites are called “{row.name}”. Taken: {described(row)}. Not taken: {_some(others[row.pk])}."
-        for row in revisions
-        if row.pk in others
-    ]
-
-
 NAMED = 5
 """Suites that a sentence names."""
 
@@ -192,7 +182,7 @@ def _some(revisions: Sequence[SuiteRevision]) -> str:
 def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
     """Name in the file -> the newest frozen revision of each listed suite that has it."""
     newest: dict[tuple[str, int], SuiteRevision] = {}
-    for row in _listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
+    for row in listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
         newest[row.name, row.suite_id] = row
     found: dict[str, list[SuiteRevision]] = {}
     for (name, _), row in newest.items():
@@ -200,7 +190,8 @@ def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevisio
     return found
 
 
-def _listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
+def listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
+    """What this user can put into a collection, with suite and owner."""
     rows = revisions_for(user).filter(suite__in=listed_for(user), state=SuiteRevision.State.FROZEN)
     return rows.select_related("suite__owner")
 
@@ -214,7 +205,7 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
             return
         suites = Suite.objects.filter(revisions__collection_entries__collection=locked)
         list(suites.order_by("pk").select_for_update())  # nobody hides one meanwhile
-        rows = [entry.revision for entry in locked.entries.select_related("revision__suite")]
+        rows = [entry.revision for entry in locked.entries.select_related("revision__suite__owner")]
         if not rows:
             raise ValidationError("An empty collection cannot be published.")
         _require_public([row.suite for row in rows], actor)
@@ -225,16 +216,20 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
 
 def _require_public(suites: Sequence[Suite], actor: User) -> None:
     """Names the suites that the actor may be told of, and counts the others."""
-    hidden = {suite.slug: suite.pk for suite in suites if suite.visibility != Visibility.PUBLIC}
+    hidden = {suite.pk for suite in suites if suite.visibility != Visibility.PUBLIC}
     if not hidden:
         return
-    known = set(known_to(actor).filter(pk__in=hidden.values()).values_list("pk", flat=True))
-    named = [slug for slug, pk in hidden.items() if pk in known]
+    known = set(known_to(actor).filter(pk__in=hidden).values_list("pk", flat=True))
+    named = [
+        f"“{suite.title}” ({suite.slug}), by {suite.owner.display_name}"
+        for suite in sorted(suites, key=lambda suite: suite.title)
+        if suite.pk in known
+    ]
     if unnamed := len(hidden) - len(known):
         others = "other " if named else ""
         named.append(f"{unnamed} {others}suite{'' if unnamed == 1 else 's'} that you may not see")
     raise ValidationError(
-        f"Not everybody can see these suites, because they are not public: {', '.join(named)}."
+        f"Not everybody can see these suites, because they are not public: {'; '.join(named)}."
     )
 
 

@@ -9,16 +9,16 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts.quotas import OverQuota
 from gym.collections import services
 from gym.collections.bundle import bundle
-from gym.collections.forms import CollectionForm, as_lines
+from gym.collections.forms import CollectionForm
 from gym.collections.models import Collection
+from gym.collections.picker import read_picker
 from gym.downloads import download, file_download
 from gym.lib.bibtex import bibtex
 from gym.runs.core.rules import RULES
@@ -74,50 +74,66 @@ def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def collection_new(request: HttpRequest) -> HttpResponse:
-    """Context: form."""
-    form = CollectionForm(request.POST if request.method == "POST" else None, user=request.user)
-    if request.method == "POST" and form.is_valid():
+    """Context: form, picker. `step` looks for suites and saves nothing."""
+    picker = read_picker(request.user, _sent(request), [])
+    form = _form(request, picker=picker)
+    if form.is_bound and form.is_valid():
         given = form.cleaned_data
         try:
             collection = services.make_collection(
                 actor=request.user,  # type: ignore[arg-type]
                 slug=given["slug"],
-                revisions=form.revisions,
+                revisions=picker.chosen,
                 **{name: given[name] for name in ("title", "description", "reference")},
             )
-        except OverQuota as error:
+        except ValidationError as error:  # OverQuota is one
             form.add_error(None, error)
         else:
             messages.success(request, "The collection is made. Only you see it until you publish it.")
-            _tell_taken(request, form.revisions)
+            _tell_added(request, picker.chosen)
             return redirect(collection)
-    return render(request, "collections/collection_form.html", {"form": form}, status=_status(request))
+    context = {"form": form, "picker": picker}
+    return render(request, "collections/collection_form.html", context, status=400 if form.errors else 200)
 
 
 @login_required
 def collection_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: form, collection, n_hidden (entries that this user cannot list, which stay)."""
+    """Context: form, picker, collection, n_hidden (entries that this user cannot list, which stay)."""
     collection = _changeable(request, slug)
     before = services.revisions_of(collection, request.user)
-    initial = {"suites": as_lines(before)}
-    data = request.POST if request.method == "POST" else None
-    form = CollectionForm(data, instance=collection, initial=initial, user=request.user)
     n_hidden = len(services.hidden_revisions(collection, request.user))
-    form.fields["suites"].required = not n_hidden
-    if request.method == "POST" and form.is_valid():
+    picker = read_picker(request.user, _sent(request), before)
+    form = _form(request, instance=collection, picker=picker, may_be_empty=n_hidden > 0)
+    if form.is_bound and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("title", "description", "reference")}
-        services.change_collection(
-            Collection.objects.get(pk=collection.pk),
-            actor=request.user,  # type: ignore[arg-type]
-            revisions=form.revisions,
-            **given,
-        )
-        messages.success(request, "Saved.")
-        there = {row.pk for row in before}
-        _tell_taken(request, [row for row in form.revisions if row.pk not in there])
-        return redirect(collection)
-    context = {"form": form, "collection": collection, "n_hidden": n_hidden}
-    return render(request, "collections/collection_form.html", context, status=_status(request))
+        try:
+            services.change_collection(
+                Collection.objects.get(pk=collection.pk),
+                actor=request.user,  # type: ignore[arg-type]
+                revisions=picker.chosen,
+                **given,
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, "Saved.")
+            there = {row.pk for row in before}
+            _tell_added(request, [row for row in picker.chosen if row.pk not in there])
+            return redirect(collection)
+    context = {"form": form, "picker": picker, "collection": collection, "n_hidden": n_hidden}
+    return render(request, "collections/collection_form.html", context, status=400 if form.errors else 200)
+
+
+def _sent(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _form(request: HttpRequest, **options: Any) -> CollectionForm:
+    """Bound where it is to be saved; where suites are looked for, it keeps what was written."""
+    if request.method == "POST" and "step" not in request.POST:
+        return CollectionForm(request.POST, **options)
+    written = {name: request.POST[name] for name in CollectionForm.Meta.fields if name in request.POST}
+    return CollectionForm(initial=written, **options)
 
 
 @login_required
@@ -215,14 +231,11 @@ def _visible(request: HttpRequest, slug: str) -> Collection:
     return get_object_or_404(services.visible_collections(request.user), slug=slug)
 
 
-def _tell_taken(request: HttpRequest, added: list[SuiteRevision]) -> None:
-    """What the lines that are new stand for, and which suites of the same name they do not."""
+def _tell_added(request: HttpRequest, added: list[SuiteRevision]) -> None:
     if added:
         more = f"; and {len(added) - MOST_TOLD} more" if len(added) > MOST_TOLD else ""
         taken = "; ".join(services.described(row) for row in added[:MOST_TOLD])
         messages.success(request, f"Added: {taken}{more}.")
-    for sentence in services.ambiguities(request.user, added)[:MOST_TOLD]:
-        messages.warning(request, sentence)
 
 
 def _changeable(request: HttpRequest, slug: str) -> Collection:
@@ -230,7 +243,3 @@ def _changeable(request: HttpRequest, slug: str) -> Collection:
     if not services.can_change(request.user, collection):
         raise PermissionDenied("a published collection stays as it is")
     return collection
-
-
-def _status(request: HttpRequest) -> int:
-    return 400 if request.method == "POST" else 200

@@ -7,7 +7,7 @@ from typing import Any
 import django_filters
 from django.db.models import Case, CharField, F, QuerySet, Value, When
 
-from gym.api.filters import Filters, WholeNumberFilter
+from gym.api.filters import Filters, WholeNumberFilter, WordsFilter
 from gym.jobs.models import Job
 from gym.runs.core.uploaded import KINDS
 from gym.runs.models import ResultUpload, SuiteRun
@@ -27,6 +27,14 @@ class RunOrder(django_filters.OrderingFilter):
 
 
 class RunFilter(Filters):
+    q = WordsFilter(
+        "revision__suite__title",
+        "revision__suite__slug",
+        "model__name",
+        "model__slug",
+        label="Words of the titles and names of suite and model",
+    )
+    tag = django_filters.CharFilter(field_name="revision__suite__tags__name", label="Tag of the suite")
     suite = django_filters.CharFilter(field_name="revision__suite__slug", label="Slug of the suite")
     revision = WholeNumberFilter(
         field_name="revision__number", min_value=1, max_value=2**31 - 1, label="Number of the revision"

@@ -11,6 +11,7 @@ import "./heatmap.js";
 import "./figure.js";
 import "./folder.js";
 import "./ticks.js";
+import "./filter.js";
 
 /* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {

@@ -7,10 +7,10 @@ from django.urls import reverse
 
 from gym.collections.models import Collection, CollectionEntry
 from gym.collections.quotas import COLLECTIONS
-from tests.collections.test_collections import collection
+from suites.models import SuiteRevision
+from tests.collections.test_collections import collection, ticked
 from tests.factories import make_revision
 
-FORM = {"title": "Ours", "slug": "ours", "description": "", "reference": "", "suites": "agreement"}
 JSON = {"content_type": "application/json"}
 
 
@@ -24,7 +24,7 @@ def made(client, people):
 def test_one_more_is_refused(client, made, settings, way):
     settings.GYM_QUOTA_COLLECTIONS = (1, 0)
     if way == "page":
-        answer = client.post(reverse("collection-new"), FORM)
+        answer = client.post(reverse("collection-new"), ticked(SuiteRevision.objects.get()))
     else:
         answer = client.post("/api/v1/collections/", {"title": "Ours", "slug": "ours"}, **JSON)
     assert answer.status_code == 400
@@ -38,7 +38,8 @@ def test_a_collection_does_not_grow_past_the_bytes(client, made, people, setting
     settings.GYM_QUOTA_COLLECTIONS = (0, COLLECTIONS.kept_by(people.alice).bytes)
     address = f"/api/v1/collections/{made.slug}/"
     if way == "page":
-        long = FORM | {"slug": made.slug, "description": "x" * 5_000}
+        agreement = SuiteRevision.objects.get(suite__slug="agreement")
+        long = ticked(agreement, slug=made.slug, description="x" * 5_000)
         answer = client.post(reverse("collection-edit", args=[made.slug]), long)
     elif way == "api":
         answer = client.patch(address, {"description": "x" * 5_000}, **JSON)

@@ -37,6 +37,8 @@ from models_registry.names import tell_apart
 from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
 from suites.presenters import critical_regions
+from suites.selectors import listed_for as listed_suites
+from suites.selectors import tags_of
 from suites.selectors import visible_to as visible_suites
 
 ITEMS_PER_PAGE = 200
@@ -122,10 +124,10 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """`?model=a&model=b` all suites, or `&suite=s&suite=t` these; `&suite=s` one; `&base=a` against that model;
     `&r=1&r=2` two revisions; `&item=3` one item to the tokens.
 
-    Context: choices, options, rules, correction, corrections, models, all_models; with a suite: suite, revisions,
-    wrong_revisions, found (OnASuite), items (a page of ItemRow), only, sort, orders; with an item also lenses;
-    without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests; figure (or None, as for
-    more suites than a page has)."""
+    Context: choices, options, rules, correction, corrections, models, all_models, all_suites, all_tags (both to call);
+    with a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a page of ItemRow), only, sort, orders;
+    with an item also lenses; without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests;
+    figure (or None, as for more suites than a page has)."""
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
     all_models = list(with_results.order_by("name"))
@@ -138,6 +140,8 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "corrections": list(CORRECTIONS.values()),
         "models": choices.models,
         "all_models": all_models,
+        "all_suites": lambda: selectors.suites_to_compare(request.user, choices.options.suites),
+        "all_tags": lambda: tags_of(listed_suites(request.user)),
     }
     if len(choices.options.suites) == 1:
         return _on_a_suite(request, choices, context)

@@ -12,16 +12,19 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.downloads import json_download
-from gym.jobs.models import FINAL_STATES
+from gym.jobs.models import FINAL_STATES, Job
 from gym.jobs.pages import act, polled, progress_of, show_error
 from gym.lib.text import listing
 from gym.runs import permissions
 from gym.runs.core.coverage import coverage_of
 from gym.runs.core.rules import RULES, rule_of
+from gym.runs.filters import RunFilter
 from gym.runs.models import SentenceScore, SuiteRun
 from gym.runs.pages.export_views import is_within, run_table
 from gym.runs.pages.figures import figure_file
@@ -45,14 +48,17 @@ from gym.runs.work.deleted_runs import deleted_run_at, public
 from gym.runs.work.several import same_run
 from gym.sharing.forms import note_in
 from suites.presenters import critical_regions, shown_prediction
-from suites.selectors import document_of, revisions_for
+from suites.selectors import document_of, listed_for, revisions_for, tags_of
 
 PER_PAGE = 50
 
 
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of SuiteRun), mine (only this user's?), rule, rules."""
+    """`run=KEY` of ticked runs leads to their comparison. Context: page (of SuiteRun), mine (only this user's?), asked,
+    wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
+    if "run" in request.GET:
+        return _compare(request)
     runs = (
         listed_runs(request.user)
         .prefetch_related("scores", "revision__suite__collaborations")
@@ -61,14 +67,38 @@ def run_list(request: HttpRequest) -> HttpResponse:
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
         runs = runs.filter(owner=request.user)
-    page = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
+    asked = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
+    filtered = RunFilter(asked, queryset=runs)
+    wrong = [message for messages_ in filtered.errors.values() for message in messages_]
+    page = Paginator(runs.none() if wrong else filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "mine": mine,
+        "asked": asked,
+        "wrong": wrong,
+        "tags": tags_of(listed_for(request.user)),
+        "states": Job.State.choices,
+        "is_narrowed": any(asked.values()),
         "rule": rule_of(request.GET.get("rule", "")),
         "rules": list(RULES.values()),
     }
-    return render(request, "runs/run_list.html", context)
+    return render(request, "runs/run_list.html", context, status=400 if wrong else 200)
+
+
+def _compare(request: HttpRequest) -> HttpResponse:
+    """To the comparison of the ticked runs: of their models on their suites."""
+    keys = [key.replace("\0", "")[:24] for key in request.GET.getlist("run")[:PER_PAGE]]
+    ticked = list(listed_runs(request.user).filter(key__in=keys, completed_at__isnull=False).order_by("pk"))
+    if len(ticked) < 2:
+        messages.info(request, "Tick two or more finished runs to compare them.")
+        return redirect("run-list")
+    asked: dict[str, list[Any]] = {
+        "model": list(dict.fromkeys(run.model.slug for run in ticked)),
+        "suite": list(dict.fromkeys(run.revision.suite.slug for run in ticked)),
+    }
+    if len(asked["suite"]) == 1:
+        asked["r"] = list(dict.fromkeys(run.revision.number for run in ticked))
+    return redirect(f"{reverse('compare')}?{urlencode(asked, doseq=True)}")
 
 
 @login_required

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Prefetch, prefetch_related_objects
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, prefetch_related_objects
 
 from gym.accounts.models import AnyUser
 from gym.lib.stats import Correction
@@ -106,6 +106,18 @@ def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
     models = [found[slug] for slug in wanted if slug in found]
     tell_apart(models)
     return models
+
+
+MOST_OFFERED = 400
+"""Suites to tick on a page; a tag chooses more."""
+
+
+def suites_to_compare(user: AnyUser, named: Sequence[str]) -> QuerySet[Suite]:
+    """Suites with results that this user lists, and those named that they may see; with owner, by title."""
+    results = SuiteRun.objects.filter(revision__suite=OuterRef("pk"), completed_at__isnull=False)
+    offered = Q(pk__in=listed_for(user).filter(Exists(results))) | Q(slug__in=named)
+    rows = visible_suites(user).filter(offered).select_related("owner").prefetch_related("collaborations")
+    return rows.order_by("title", "pk")[:MOST_OFFERED]
 
 
 def on_all_suites(

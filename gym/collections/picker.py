@@ -1,0 +1,97 @@
+"""Choosing the revisions of a collection: what is chosen, in its order, and what else there is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import QueryDict
+
+from gym.accounts.models import AnyUser
+from gym.api.filters import with_words
+from gym.collections.services import MAX_ENTRIES, listed_frozen
+from gym.lib.text import MOST_CHARACTERS
+from suites.models import SuiteRevision
+from suites.selectors import listed_for, tags_of
+
+SHOWN = 100
+"""Revisions that are offered at a time; words and tags find the others."""
+WORDS_IN = ("suite__title", "suite__slug", "suite__author", "suite__description", "suite__tags__name")
+
+
+@dataclass(frozen=True)
+class Picker:
+    """`found`: the first of `n_found` revisions that words and tag find and that are not chosen; the newest frozen one
+    of each suite, or with `older` all. `n_missing`: how many that were ticked are not there for this user now."""
+
+    chosen: list[SuiteRevision]
+    found: list[SuiteRevision] = field(default_factory=list)
+    n_found: int = 0
+    n_missing: int = 0
+    q: str = ""
+    tag: str = ""
+    older: bool = False
+    tags: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_picker(user: AnyUser, data: QueryDict | None, before: Sequence[SuiteRevision]) -> Picker:
+    """As the form was sent: `revision` (keys of ticked ones), `place-KEY`, `q`, `tag`, `older`, and `step=all` to
+    choose everything found. Nothing sent: what was chosen `before`."""
+    chosen, n_missing = (list(before), 0) if data is None else _ticked(user, data)
+    data = data or QueryDict()
+    q, tag = (data.get(name, "").replace("\0", "")[:MOST_CHARACTERS] for name in ("q", "tag"))
+    rows = _found(user, q, tag, older=bool(data.get("older")))
+    if data.get("step") == "all":
+        there = {row.pk for row in chosen}
+        room = max(0, MAX_ENTRIES + 1 - len(chosen))
+        chosen += list(rows.exclude(pk__in=there)[:room])
+    rows = rows.exclude(pk__in=[row.pk for row in chosen])
+    return Picker(
+        chosen=chosen,
+        found=list(rows[:SHOWN]),
+        n_found=rows.count(),
+        n_missing=n_missing,
+        q=q,
+        tag=tag,
+        older=bool(data.get("older")),
+        tags=tags_of(listed_for(user)),
+    )
+
+
+def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
+    """In their order, and how many of them are not there."""
+    keys = [key for key in data.getlist("revision")[: 2 * MAX_ENTRIES] if key.isascii() and key.isdecimal()]
+    keys = list(dict.fromkeys(key for key in keys if len(key) < 16))
+    rows = {str(row.pk): row for row in _with_tags(listed_frozen(user)).filter(pk__in=keys)}
+    placed = sorted(
+        (key for key in keys if key in rows),
+        key=lambda key: _place(data.get(f"place-{key}", ""), keys.index(key) + 1),
+    )
+    return [rows[key] for key in placed], len(keys) - len(rows)
+
+
+def _place(text: str, now: int) -> float:
+    """Where somebody wants what stands at `now`: before what is there already if it moves up, behind it if down."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 9):
+        return math.inf
+    place = int(text)
+    return place + (-0.5 if place < now else 0.5 if place > now else 0.0)
+
+
+def _found(user: AnyUser, q: str, tag: str, *, older: bool) -> QuerySet[SuiteRevision]:
+    rows = _with_tags(listed_frozen(user))
+    if not older:
+        newer = SuiteRevision.objects.filter(
+            suite=OuterRef("suite"), state=SuiteRevision.State.FROZEN, number__gt=OuterRef("number")
+        )
+        rows = rows.filter(~Exists(newer))
+    if tag:
+        rows = rows.filter(suite__tags__name=tag)
+    return with_words(rows, q, WORDS_IN).order_by("suite__title", "suite_id", "-number")
+
+
+def _with_tags(rows: QuerySet[SuiteRevision]) -> QuerySet[SuiteRevision]:
+    return rows.prefetch_related("suite__tags")

@@ -1,0 +1,46 @@
+/* <input data-filter="#list"> shows of a long list what has all the words that are typed; a button [data-tick="#list"]
+   ticks what is shown, or takes the ticks away where all of it is ticked. Both are hidden without this file. */
+
+const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
+
+export function matches(text, words) {
+  const there = plain(text);
+  return plain(words).split(/\s+/).every((word) => there.includes(word));
+}
+
+const shown = (list) => [...list.querySelectorAll("input[type=checkbox]")].filter((box) => !box.closest("[hidden]"));
+
+function label(button, list) {
+  const boxes = shown(list);
+  button.disabled = boxes.length === 0;
+  button.textContent = boxes.length && boxes.every((box) => box.checked) ? "Untick all shown" : `Tick all shown (${boxes.length})`;
+}
+
+function enhance(root) {
+  for (const button of root.querySelectorAll("button[data-tick]")) {
+    const list = document.querySelector(button.dataset.tick);
+    button.hidden = false;
+    label(button, list);
+    list.addEventListener("change", () => label(button, list));
+    button.addEventListener("click", () => {
+      const boxes = shown(list);
+      const on = !boxes.every((box) => box.checked);
+      for (const box of boxes) box.checked = on;
+      label(button, list);
+    });
+  }
+  for (const input of root.querySelectorAll("input[data-filter]")) {
+    const list = document.querySelector(input.dataset.filter);
+    const button = document.querySelector(`button[data-tick="${input.dataset.filter}"]`);
+    input.closest("[data-filter-box]").hidden = false;
+    input.addEventListener("input", () => {
+      for (const one of list.children) one.hidden = !matches(one.textContent, input.value);
+      if (button) label(button, list);
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") event.preventDefault();
+    });
+  }
+}
+
+enhance(document);
