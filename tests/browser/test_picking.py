@@ -8,7 +8,7 @@ from tests.browser.conftest import fetch
 def test_a_collection_is_picked_with_tag_ticks_and_search_and_keys_alone(signed_in):
     page = signed_in
     page.goto("/collections/new/")
-    page.get_by_label("Title").fill("Picked with keys")
+    page.locator("#id_title").fill("Picked with keys")
     page.get_by_label("Short name").fill("picked")
     page.evaluate("window.never = 'loaded anew'")
     page.get_by_label("Tag", exact=True).select_option("center-embedding")
@@ -22,7 +22,7 @@ def test_a_collection_is_picked_with_tag_ticks_and_search_and_keys_alone(signed_
     page.get_by_label("NP/Z garden path").press("Space")
     page.get_by_role("button", name="Add ticked suites").press("Enter")
     page.get_by_text("3 chosen").wait_for()
-    assert page.get_by_label("Title").input_value() == "Picked with keys"
+    assert page.locator("#id_title").input_value() == "Picked with keys"
     assert page.evaluate("window.never") == "loaded anew"
     page.get_by_label("Place of NP/Z garden path").fill("1")
     page.get_by_role("button", name="Create collection").press("Enter")
