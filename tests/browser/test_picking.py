@@ -14,14 +14,14 @@ def test_a_collection_is_picked_with_tag_ticks_and_search_and_keys_alone(signed_
     page.get_by_label("Tag", exact=True).select_option("center-embedding")
     page.get_by_role("button", name="Search").press("Enter")
     page.get_by_role("button", name="Add all 2 with the tag center-embedding").press("Enter")
-    page.get_by_text("2 chosen").wait_for()
+    page.get_by_text("2 chosen", exact=True).wait_for()
     page.get_by_label("Tag", exact=True).select_option("")
     search = page.get_by_label("Search titles, names, authors, tags")
     search.fill("garden")
     search.press("Enter")
     page.get_by_label("NP/Z garden path").press("Space")
     page.get_by_role("button", name="Add ticked suites").press("Enter")
-    page.get_by_text("3 chosen").wait_for()
+    page.get_by_text("3 chosen", exact=True).wait_for()
     assert page.locator("#id_title").input_value() == "Picked with keys"
     assert page.evaluate("window.never") == "loaded anew"
     page.get_by_label("Place of NP/Z garden path").fill("1")
