@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0004_shared_chunks'),
+        ('runs', '0005_words_a_model_does_not_know'),
     ]
 
     operations = [
