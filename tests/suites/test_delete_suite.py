@@ -70,6 +70,8 @@ def test_looking_at_the_address_deletes_nothing(client, people):
     assert Suite.objects.count() == 1
 
 
-def test_the_address_is_free_again(client, people):
-    delete(client, people.alice, make_suite(people.alice, name="mine"))
+def test_the_address_of_a_private_suite_is_free_again_and_that_of_a_public_one_stays_taken(client, people):
+    delete(client, people.alice, make_suite(people.alice, name="mine", visibility="private"))
+    delete(client, people.alice, make_suite(people.alice, name="cited"))
     assert make_suite(people.bob, name="mine").slug == "mine"
+    assert make_suite(people.bob, name="cited").slug == "cited-2"
