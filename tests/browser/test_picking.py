@@ -34,6 +34,7 @@ def test_a_collection_is_picked_with_tag_ticks_and_search_and_keys_alone(signed_
 def test_a_long_list_is_searched_and_ticked_at_once(page, site):
     page.goto("/compare/?model=demo-gpt2&model=demo-ngram")
     page.locator("summary").filter(has_text="Which models").press("Enter")
+    page.get_by_role("link", name="Choose suites").press("Enter")
     search = page.get_by_label("Search suites")
     search.fill("Agreement VERB")
     listed = page.locator("#compare-suites > label:visible")

@@ -94,13 +94,15 @@ def test_runs_of_suites_that_one_may_not_see_are_not_compared(client, people, wo
 
 def test_the_compare_page_lists_suites_with_title_name_and_owner(client, people, world):
     make_revision(people.alice, name="without-results")
-    page = client.get(COMPARE, {"model": ["uno", "due"], "suite": ["birds", "whales"]}).content.decode()
+    page = client.get(
+        COMPARE, {"choose": 1, "model": ["uno", "due"], "suite": ["birds", "whales"]}
+    ).content.decode()
     form = page[page.index('id="compare-suites"') :].partition("</fieldset>")[0]
     assert form.count('name="suite"') == 2
     assert form.count(" checked") == 2
     assert "birds, by bob" in form
     assert "sea (1)" in page
-    one = client.get(COMPARE, {"model": ["uno", "due"], "suite": "birds"}).content.decode()
+    one = client.get(COMPARE, {"choose": 1, "model": ["uno", "due"], "suite": "birds"}).content.decode()
     form = one[one.index('id="compare-suites"') :].partition("</fieldset>")[0]
     assert (form.count('name="suite"'), form.count(" checked")) == (2, 1)
 
@@ -108,11 +110,11 @@ def test_the_compare_page_lists_suites_with_title_name_and_owner(client, people,
 def test_the_owner_of_an_unlisted_suite_is_not_told(client, people, world):
     suite = world["birds", "uno"].revision.suite
     suites.set_visibility(suite, "unlisted", actor=people.bob)
-    page = client.get(COMPARE, {"model": ["uno", "due"], "suite": suite.slug}).content.decode()
+    page = client.get(COMPARE, {"choose": 1, "model": ["uno", "due"], "suite": suite.slug}).content.decode()
     form = page[page.index('id="compare-suites"') :].partition("</fieldset>")[0]
     assert suite.slug in form
     assert "by bob" not in form
-    other = client.get(COMPARE, {"model": ["uno", "due"]}).content.decode()
+    other = client.get(COMPARE, {"choose": 1, "model": ["uno", "due"]}).content.decode()
     assert suite.slug not in other
 
 

@@ -124,7 +124,8 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """`?model=a&model=b` all suites, or `&suite=s&suite=t` these; `&suite=s` one; `&base=a` against that model;
     `&r=1&r=2` two revisions; `&item=3` one item to the tokens.
 
-    Context: choices, options, rules, correction, corrections, models, all_models, all_suites, all_tags (both to call);
+    Context: choices, options, rules, correction, corrections, models, all_models, choosing (suites, too?), all_suites,
+    all_tags (to call);
     with a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a page of ItemRow), only, sort, orders;
     with an item also lenses; without: found (OnAllSuites), suite_rows (a page of SuiteRow), unlike (sentences), tests;
     figure (or None, as for more suites than a page has)."""
@@ -140,6 +141,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "corrections": list(CORRECTIONS.values()),
         "models": choices.models,
         "all_models": all_models,
+        "choosing": len(choices.models) < 2 or "choose" in request.GET,
         "all_suites": lambda: selectors.suites_to_compare(request.user, choices.options.suites),
         "all_tags": lambda: tags_of(listed_suites(request.user)),
     }

@@ -44,9 +44,10 @@ from gym.runs.read.scores import under_every_rule
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import services
-from gym.runs.work.deleted_runs import deleted_run_at, public
+from gym.runs.work.deleted_runs import deleted_run_at
 from gym.runs.work.several import same_run
 from gym.sharing.forms import note_in
+from gym.sharing.models import Visibility
 from suites.presenters import critical_regions, shown_prediction
 from suites.selectors import document_of, listed_for, revisions_for, tags_of
 
@@ -150,7 +151,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
     by_rule (Scored under each rule), figure and margin_figures (Figure), with_items, within (within-item
     intervals?). Deleted: see _deleted."""
-    run = run_at(request.user, key).first()
+    run = run_at(request.user, key).select_related("revision__suite__owner").first()
     if run is None:
         return _deleted(request, key)
     if run.key != key:
@@ -165,7 +166,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
         "may_delete": permissions.can_delete(request.user, run) and not (run.job and run.job.is_active),
         **progress_of(run.job, run.state),
     }
-    context["is_public"] = context["may_delete"] and public(SuiteRun.objects.filter(pk=run.pk)).exists()
+    shown = (run.revision.suite.visibility, run.model.visibility)
+    context["is_public"] = run.is_done and set(shown) == {Visibility.PUBLIC}
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))

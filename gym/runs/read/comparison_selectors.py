@@ -116,7 +116,7 @@ def suites_to_compare(user: AnyUser, named: Sequence[str]) -> QuerySet[Suite]:
     """Suites with results that this user lists, and those named that they may see; with owner, by title."""
     results = SuiteRun.objects.filter(revision__suite=OuterRef("pk"), completed_at__isnull=False)
     offered = Q(pk__in=listed_for(user).filter(Exists(results))) | Q(slug__in=named)
-    rows = visible_suites(user).filter(offered).select_related("owner").prefetch_related("collaborations")
+    rows = visible_suites(user).filter(offered).select_related("owner")
     return rows.order_by("title", "pk")[:MOST_OFFERED]
 
 
