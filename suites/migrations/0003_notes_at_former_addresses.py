@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('suites', '0001_initial'),
+        ('suites', '0002_kept_imports'),
     ]
 
     operations = [
