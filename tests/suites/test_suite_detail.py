@@ -128,7 +128,7 @@ def test_runs_that_wait_or_run_are_named_with_progress_and_link_whichever_revisi
             JobContext(job).progress(done, total=6, unit="sentences")
         page = page_of(client, revision.suite)
         [section] = re.findall(r'<section[^>]*"under-way">.*?</section>', page, re.DOTALL)
-        assert f'<a href="{run.get_absolute_url()}">Flat</a> on r1' in section
+        assert f'<a href="{run.get_absolute_url()}" id="active-{run.pk}">Flat</a> on r1' in section
         assert f">{state}<" in re.sub(r"<svg.*?</svg>", "", section, flags=re.DOTALL)
         assert f"{done} of 6" in section
     runs.cancel_run(run, actor=people.alice)
