@@ -156,3 +156,12 @@ def test_wide_and_long_tables_for_papers_fit_a_page():
     assert r"\begin{table}" not in long
     small = latex(Table("t", header[:3], tuple(row[:3] for row in rows[:3]), numeric[:3]), label="t")
     assert "adjustbox" not in small
+
+
+def test_the_heat_map_has_the_layout_of_the_page(client, world):
+    def rows(layout):
+        address = reverse("figure", args=["leaderboard-heat", "svg"])
+        svg = client.get(address, {"layout": layout}).content.decode()
+        return int(re.search(r"(\d+) by \d+\. Percent of items", svg)[1])
+
+    assert (rows("models"), rows("suites")) == (4, 3)

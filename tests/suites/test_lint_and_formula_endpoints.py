@@ -60,7 +60,9 @@ def test_a_formula_is_read_in_words(client, suite):
     assert answer["ok"] is True
     assert answer["errors"] == []
     assert "Verb" in answer["prose"]
-    assert answer["chance"] == {"value": 0.5, "exact": True, "standard_error": 0.0}
+    assert answer["chance"] == {
+        "value": 0.5, "exact": True, "standard_error": 0.0, "assumed_bits": None,
+    }  # fmt: skip
     assert "".join(piece["text"] for piece in answer["pieces"]) == "(2;%mismatch%) > (2;%match%)"
 
 

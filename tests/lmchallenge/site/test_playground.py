@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 
 import pytest
@@ -40,6 +41,8 @@ def answered(monkeypatch):
 def test_predictions_are_shown_and_can_be_taken(client, people, model, answered):
     client.force_login(people.bob)
     page = client.post(PAGE, {"model": "demo-ngram", "text": "The king that no bakers "}).content.decode()
+    best = Guess.objects.get().predictions[0][1]
+    assert f'<span class="quiet">{-math.log2(math.exp(best)):.2f} bits</span>' in page
     assert page.count('name="take"') == guessing.PREDICTIONS
     assert '<button class="btn btn-primary">Predict' in page
     taken = client.post(PAGE, {"model": "demo-ngram", "text": "The ", "take": "king"}).content.decode()
@@ -95,6 +98,8 @@ def test_the_api_answers_the_same(client, people, model, answered):
     found = answer.json()["predictions"]
     assert len(found) == guessing.PREDICTIONS
     assert found == sorted(found, key=lambda row: -row["score"])
+    for row in found:
+        assert 2 ** -row["bits"] == pytest.approx(math.exp(row["score"]))
     assert client.get(answer["Location"]).json() == answer.json()
     client.force_login(people.charlie)
     assert client.get(answer["Location"]).status_code == 404
