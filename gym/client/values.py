@@ -90,10 +90,10 @@ class Run:
     done: int
     total: int
     error: str
-    n_words: int | None
-    n_unknown_words: int | None
-    unknown_words: tuple[str, ...]
     raw: Raw = field(repr=False, compare=False)
+    n_words: int | None = None
+    n_unknown_words: int | None = None
+    unknown_words: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, raw: Raw) -> Run:
