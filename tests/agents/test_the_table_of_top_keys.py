@@ -255,7 +255,9 @@ def test_the_tests_time_is_for_all_iterations_by_the_document_and_for_each_by_th
 @pytest.mark.parametrize("seconds", ["0", "-1"])
 def test_without_any_time_everything_times_out_at_once(reading, seconds):
     transport = says("ok")
-    result = run(f"agent: a, timeout_in_seconds: {seconds}\n{ASK}", transport, reading)
+    text = f"agent: a, timeout_in_seconds: {seconds}\n{ASK}"
+    assert "timeout" in {finding.code for finding in read_case(text).findings}
+    result = run(text, transport, reading)
     assert (result.outcome, transport.asked) == ("timeout", [])
 
 

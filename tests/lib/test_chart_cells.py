@@ -1,4 +1,4 @@
-"""Cells of a heat map and of a token strip say what they show, in the middle of their boxes."""
+"""Cells of heat maps and token strips, in the middle of their boxes, and rows with intervals say what they show."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from gym.lib.charts.heatmap import heat_chart
+from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.lib.charts.token_strip import StripRow, StripToken, token_strip
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,6 +30,12 @@ def test_a_cell_of_a_heat_map_is_its_rate_in_percent():
 
 def test_a_box_of_a_strip_is_a_token_and_its_bits():
     assert [words(cell) for cell in cells(STRIP)] == [["the", "1.25"], ["cats", "9.50"], ["sleep", "3.00"]]
+
+
+def test_a_chart_in_which_only_some_rows_have_a_chance_level_says_what_the_dashes_are():
+    rows = [RowMark("with", 0.5, 0.4, 0.6, reference=0.25), RowMark("without", 0.5, 0.4, 0.6)]
+    assert "dashed: chance" in interval_rows(rows, "t")
+    assert "dashed" not in interval_rows(rows[1:], "t")
 
 
 @pytest.mark.parametrize("svg", [HEAT, STRIP])

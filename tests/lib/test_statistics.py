@@ -178,6 +178,11 @@ def test_the_effect_size_is_hedges_g():
     assert margin_summary([1.0, 2.0, 3.0, 4.0, 5.0]).effect_size_g == pytest.approx(3 / 2.5**0.5 * 0.8)
 
 
+def test_two_items_have_no_effect_size():
+    assert margin_summary([1.0, 3.0]).effect_size_g is None
+    assert paired_difference([0.0, 0.0], [1.0, 3.0]).effect_size_g is None
+
+
 def test_the_same_items_give_the_same_interval():
     values = list(np.random.default_rng(2).normal(size=30))
     assert margin_summary(values) == margin_summary(values)

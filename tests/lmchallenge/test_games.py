@@ -162,13 +162,16 @@ CORPUS = [
 
 
 @pytest.mark.parametrize("game", ["wp", "tc", "ic"])
-@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize(
+    ("train", "readings"), [(False, "reference"), (True, "reference"), (True, "corrected")]
+)
 @pytest.mark.parametrize("skip", [1, 5, 6, 7, 8, 13, 24])
-def test_going_on_after_a_break_gives_what_was_to_come(game, train, skip):
+def test_going_on_after_a_break_gives_what_was_to_come(game, train, readings, skip):
     options = GameOptions(game, num_candidates=3, p_anykey=0.4)
     words = ["cat", "hat", "w1"]
-    whole = list(play(lines(*CORPUS), options.build(words), Learner(), train=train))
-    rest = list(play(lines(*CORPUS), options.build(words), Learner(), train=train, skip=skip))
+    how = {"train": train, "readings": readings}
+    whole = list(play(lines(*CORPUS), options.build(words), Learner(), **how))
+    rest = list(play(lines(*CORPUS), options.build(words), Learner(), **how, skip=skip))
     assert rest == whole[skip:]
 
 

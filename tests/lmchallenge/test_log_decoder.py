@@ -177,6 +177,12 @@ def test_a_verbatim_match_of_null_is_none_given(patched, request):
     assert "line 2: inputCorrections[0]: what was typed is missing" in str(read(hidden))
 
 
+def test_a_word_without_what_was_typed_is_named_in_every_line():
+    entry = {"target": "a", "score": [-1, -2], "candidates": []}
+    lines = ic_lines({**entry, "verbatim": "b"}, entry)
+    assert "line 2: inputCorrections[0]: what was typed is missing" in str(read(lines))
+
+
 @pytest.mark.parametrize("at", [0, 3, 6, 9])
 def test_a_candidate_that_is_none_is_named_with_its_line(monkeypatch, at):
     monkeypatch.setattr(table, "CORRECTIONS", 4)

@@ -51,6 +51,12 @@ def test_rows_are_counted_from_stored_aggregates(runs, what, django_assert_max_n
     assert n == rows_in(what, runs) if what != "tokens" else 0 < n <= rows_in(what, runs)
 
 
+def test_uploaded_outcomes_add_no_regions(runs):
+    runs[0].sentence_scores.all().delete()
+    SuiteRun.objects.filter(pk=runs[0].pk).update(source=SuiteRun.Source.UPLOADED, policy={})
+    assert rows_at_least("regions", SuiteRun.objects.all()) == rows_in("regions", runs) > 0
+
+
 @pytest.mark.parametrize("what", TABLES)
 def test_parquet_beyond_the_limit_is_refused_with_a_hint_and_csv_is_not(client, runs, settings, what):
     n = rows_in(what, runs)

@@ -110,6 +110,7 @@ def test_seeds_of_a_model_are_one_row_with_their_spread(world, people):
     [row] = board(people.nobody, "group=1").rows
     assert (row.name, len(row.models), row.cells[0].rate, row.cells[0].spread.n) == ("ours", 2, 0.5, 2)
     assert row.cells[0].spread.deviation == pytest.approx(0.5 / 2**0.5)
+    assert (row.score.n, row.score.of) == (1, 2)  # suites that every seed has run
 
 
 def test_a_stranger_sees_neither_private_suites_nor_private_models(world, people):

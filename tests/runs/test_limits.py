@@ -56,6 +56,16 @@ def test_the_day_moves_on(people, queue, settings):
     assert SentenceCharge.objects.count() == 1  # what is older than a day is thrown away
 
 
+def test_the_wait_lasts_until_all_that_is_too_much_is_a_day_old(people, queue, settings):
+    settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES + 1
+    daily_sentences.charge(people.charlie, 1)
+    SentenceCharge.objects.update(created=timezone.now() - timedelta(hours=20))
+    queue(people.charlie)
+    with pytest.raises(daily_sentences.TooManySentences) as refused:
+        queue(people.charlie)
+    assert 86_000 < refused.value.wait <= 86_401
+
+
 def test_deleting_a_run_gives_its_sentences_not_back(people, queue, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
     run = queue(people.charlie)

@@ -136,6 +136,13 @@ def test_seeds_as_one_row_say_which_seed_lacks_what(client, people, world):
     assert page.context["missing"] == {"G": f"Paper: both ({WHY}); other (not run)"}
 
 
+@pytest.mark.parametrize("view", ["", "?group=1"])
+def test_a_run_without_a_rate_is_offered_to_be_run_in_every_view(client, people, world, view):
+    client.force_login(people.alice)
+    page = client.get(reverse("leaderboard") + view)
+    assert page.context["n_runnable"] == 2  # the paper's model on "both" and on "other"
+
+
 def test_the_first_prediction_is_said_to_lack_where_it_does(client, people):
     both = make_revision(people.alice, name="both", items=4, formulas=TWO)
     run = finished_run(both, make_model(people.alice, slug="m"), [0, 0, 0, 1], source="uploaded")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diff import diff, word_pieces
+from suites.formats import PredictionDoc
 from tests.suites.edits import an_edit, apply, predictions_of, start
 
 
@@ -69,6 +70,12 @@ def test_predictions_are_added_removed_and_changed():
     assert [(p.number, p.kind) for p in found.predictions] == [(1, "changed"), (2, "added")]
     gone = after({"op": "set_predictions", "old": old, "predictions": []})
     assert [(p.number, p.kind) for p in gone.predictions] == [(1, "removed")]
+
+
+def test_a_removed_prediction_has_the_number_that_it_had():
+    four = tuple(PredictionDoc(f"(1;%match%) > {n}") for n in range(4))
+    found = diff(replace(start(), predictions=four), replace(start(), predictions=(four[1], four[3])))
+    assert [(p.number, p.kind) for p in found.predictions] == [(1, "removed"), (3, "removed")]
 
 
 def test_what_the_suite_says_about_itself():

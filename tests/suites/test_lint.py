@@ -191,6 +191,12 @@ def test_items_that_deviate_alike_share_one_finding():
     assert finding.where == "items 2, 5, region 3 (Rest)"
 
 
+def test_three_of_four_items_are_a_design():
+    odd = (("A cat", "sleeps", "now"), ("A cat", "sleep", "late"))
+    (finding,) = found(factorial(number=4, item3=odd), "odd-equality-pattern")
+    assert finding.where.startswith("item 3")
+
+
 def test_no_design_no_finding():
     varied = {f"item{n}": (("A cat", "sleeps", "now"), ("A cat", "sleep", "late")) for n in range(1, 6)}
     assert not found(factorial(**varied), "odd-equality-pattern", "swapped-conditions")

@@ -1,0 +1,10 @@
+"""Long lists in messages are cut, and say how much is left out."""
+
+from __future__ import annotations
+
+from gym.lib.text import listing
+
+
+def test_a_list_names_eight_and_says_how_many_more_there_are():
+    assert listing("abcdefgh") == "a, b, c, d, e, f, g, h"
+    assert listing("abcdefghi") == "a, b, c, d, e, f, g, h and 1 more"
