@@ -36,13 +36,11 @@ def upload(name: str = "more"):
 
 
 GUIDED = {"name": "More", "conditions": "match\nmismatch", "regions": "Subject\nVerb", "first": "match"}
-IMPORT = {"visibility": "private", "join_policy": "space", "title": "", "tags": ""}
 
 
 @pytest.mark.parametrize(
     "post",
     [
-        lambda client: client.post(reverse("suite-import"), IMPORT | {"file": upload()}),
         lambda client: client.post(reverse("suite-new"), {"by": "file", "name": "More", "file": upload()}),
         lambda client: client.post(reverse("suite-new"), {"by": "paste", "name": "More", "text": WIDE}),
         lambda client: client.post(
@@ -60,7 +58,7 @@ IMPORT = {"visibility": "private", "join_policy": "space", "title": "", "tags": 
             "/api/v1/suites/agreement/copy/", {"title": "More"}, content_type="application/json"
         ),
     ],
-    ids=["import", "file", "paste", "copy", "copy page", "api", "api file", "api copy"],
+    ids=["file", "paste", "copy", "copy page", "api", "api file", "api copy"],
 )
 def test_one_more_is_refused_wherever_it_is_made(client, suite, settings, post):
     settings.GYM_QUOTA_SUITES = (1, 0)
