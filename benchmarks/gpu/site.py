@@ -24,8 +24,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "demo-gpt2"
-START_SECONDS = 90
-RUN_SECONDS = 120
+START_SECONDS = 150
+RUN_SECONDS = 130
 SETTINGS = ("GYM_DEVICE", "GYM_MODEL_DIR", "GYM_DATABASE_URL", "GYM_BROKER_URL", "DJANGO_SETTINGS_MODULE")
 
 

@@ -104,7 +104,7 @@ def _own(device: str, what: str, small: bool, shape: str, dtype: str) -> Step:
 
 def _site(device: str) -> list[Step]:
     words = ("benchmarks.gpu.site", "--device", device, "--to", "{work}/result.json")
-    return [Step("site", "serve, doctor, queue page, run page", words, 240)]
+    return [Step("site", "serve, doctor, queue page, run page", words, 300)]
 
 
 # --- one step ---
