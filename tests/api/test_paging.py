@@ -72,3 +72,10 @@ def test_a_page_of_large_rows_ends_early_and_the_next_one_goes_on(client, many, 
     assert len(found) > 1
     assert all(len(json.dumps(page)) < 2_500 or len(page) == 1 for page in found)
     assert [row for page in found for row in page] == whole
+
+
+def test_a_full_page_that_is_the_last_one_names_no_next(client, people):
+    address = "/api/v1/backends/"
+    rows = client.get(address).json()["results"]
+    assert client.get(f"{address}?limit={len(rows)}").json() == {"next": None, "results": rows}
+    assert client.get(f"{address}?limit={len(rows) - 1}").json()["next"]

@@ -17,6 +17,7 @@ from gym.lmchallenge.core.extra_metrics import (
 )
 from gym.lmchallenge.core.interpolation import Mix, grid
 from gym.lmchallenge.core.pretty import spans
+from gym.lmchallenge.core.stats import statistics
 from tests.lmchallenge.decoded import lines_of
 from tests.lmchallenge.decoded import table_of as table
 
@@ -140,3 +141,9 @@ def test_drawing_equal_lines_together_gives_the_interval_of_single_draws():
         singly.append((b[drawn].sum() - a[drawn].sum()) / below[drawn].sum())
     assert interval == pytest.approx(np.quantile(singly, [0.025, 0.975]).tolist(), abs=0.01)
     assert p < 0.05
+
+
+def test_an_accepted_text_of_which_no_character_counts_costs_no_keystroke():
+    row = {"textCompletions": [{"target": "ab"}, {"target": "!", "rank": 0}, {"target": "cat", "rank": 1}]}
+    (found,) = statistics(table(row, keep="alphaemoji"))
+    assert (found["chars"], found["kpc"]) == (5, 3 / 5)

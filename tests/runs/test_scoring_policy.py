@@ -247,3 +247,17 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
     assert (told["n_passed"], told["n_too_close"]) == (2, 1)
     board = client.get(reverse("leaderboard-download", args=["long.csv"])).content.decode()
     assert next(csv.DictReader(io.StringIO(board)))["n_too_close"] == "1"
+
+
+def test_scores_kept_without_the_correction_are_not_taken_for_corrected_ones(people, blanks):
+    revision, model = make_revision(people.alice), make_model(people.alice)
+    plain, corrected = (
+        services.queue_run(revision, model, ScoringPolicy(whitespace=name), actor=people.alice)
+        for name in ("none", "trailing")
+    )
+    run_pending()
+    plain.refresh_from_db()
+    corrected.refresh_from_db()
+    assert (plain.n_cached, corrected.n_cached) == (0, 0)
+    bits = [list(run.sentence_scores.values_list("regions", flat=True)) for run in (plain, corrected)]
+    assert bits[0] != bits[1]

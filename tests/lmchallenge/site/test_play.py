@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.urls import reverse
 from django.utils import timezone
 
 from gym.accounts import daily_sentences
@@ -355,3 +356,14 @@ def test_a_transcript_holds_the_end_of_what_was_said(monkeypatch):
     lines = said.text().splitlines()
     assert lines[-1] == "> predict 999"
     assert all(line.startswith("> predict ") for line in lines)
+
+
+def test_a_game_that_is_not_counted_yet_is_its_owners_alone(client, people):
+    game = playing.start_game(make_corpus(people.alice), wish(), actor=people.alice)
+    address = reverse("lmc-game", args=[game.key])
+    for person, status in ((people.charlie, 404), (people.alice, 200)):
+        client.force_login(person)
+        assert client.get(address).status_code == status
+    run_alone(game)
+    client.force_login(people.charlie)
+    assert client.get(address).status_code == 200
