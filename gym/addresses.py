@@ -11,6 +11,7 @@ from django.db import IntegrityError, models, transaction
 
 Saved = TypeVar("Saved")
 TRIES = 12
+SLUG_ERROR = "Use letters, digits, - and _ only."
 
 
 def at_free_slug(base: str, save: Callable[[str], Saved], *kinds: type[models.Model]) -> Saved:

@@ -108,7 +108,7 @@ class ImportForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
     title = forms.CharField(
-        max_length=200, required=False, help_text="What lists show. Empty: the name in the file."
+        max_length=200, required=False, help_text="Shown in lists. Empty: the name in the file."
     )
     tags = forms.CharField(required=False, help_text="Separated by commas, e.g. agreement, attraction")
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
@@ -263,9 +263,9 @@ def parts_of(text: str, what: str, most: int) -> list[str]:
 
 
 class GuidedForm(forms.Form):
-    """From nothing: a name, conditions, regions, and if one likes the first item."""
+    """From scratch: a name, conditions, regions, and if one likes the first item."""
 
-    name = named("What lists show. The suite's address is made of it.")
+    name = named("Shown in lists; the suite's address is made from it.")
     conditions = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="One per line, e.g. match, mismatch. Every item gets one sentence in each.",
@@ -310,13 +310,13 @@ class GuidedForm(forms.Form):
 
 
 class TemplateForm(forms.Form):
-    """From a design that the field knows."""
+    """From a template: a design that the field knows."""
 
     name = named()
     template = forms.ChoiceField(
         choices=[(one.slug, one.title) for one in BLUEPRINTS.values()],
         widget=forms.RadioSelect,
-        label="Design",
+        label="Template",
     )
 
     def clean(self) -> dict[str, Any]:

@@ -128,6 +128,9 @@ def what_stops_freezing(document: SuiteDocument) -> list[str]:
     obstacles = [] if document.sentences else ["The draft has no sentences."]
     for number, prediction in enumerate(document.predictions, start=1):
         label = f"Prediction {number}" + (f" ({prediction.name})" if prediction.name else "")
+        if not prediction.formula.strip():
+            obstacles.append(f"{label} is empty.")
+            continue
         try:
             breaches = parse(prediction.formula).check(document.regions, document.conditions)
         except FormulaError as error:

@@ -121,7 +121,7 @@ def suite_errata(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     form = ErrataForm(request.POST if request.method == "POST" else None, initial={"errata": revision.errata})
     if request.method == "POST" and form.is_valid():
         services.set_errata(revision, form.cleaned_data["errata"], actor=request.user)
-        messages.success(request, "Saved. The sentences stay as they are.")
+        messages.success(request, "Saved. The sentences are unchanged.")
         return redirect(revision)
     context = {"suite": suite, "revision": revision, "form": form}
     return render(request, "suites/errata.html", context, status=_form_status(request))
@@ -136,7 +136,7 @@ def suite_discard_draft(request: HttpRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, "The draft is gone; the frozen revisions are as they were.")
+        messages.success(request, "The draft is discarded. Frozen revisions are unchanged.")
     return redirect(suite)
 
 
@@ -174,8 +174,8 @@ def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpRespon
 # ---- beginning a suite: from nothing, a design, a sheet, a file, or another suite ----
 
 WAYS = {
-    "guided": "From nothing",
-    "template": "From a design",
+    "guided": "Start from scratch",
+    "template": "Use a template",
     "paste": "Paste a sheet",
     "file": "From a file",
     "copy": "Copy a suite",

@@ -107,7 +107,7 @@ class ResetForm(forms.Form):
     )
 
 
-LIFETIMES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "for ever")]
+LIFETIMES = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), ("", "never")]
 
 
 class TokenForm(forms.Form):
@@ -115,11 +115,11 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         choices=Scope.choices,
         initial=[Scope.READ, Scope.RUN],
-        label="It may",
+        label="Permissions",
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "A token that may do nothing is of no use."},
+        error_messages={"required": "Choose at least one permission."},
     )
-    days = forms.ChoiceField(choices=LIFETIMES, initial="90", required=False, label="It works")
+    days = forms.ChoiceField(choices=LIFETIMES, initial="90", required=False, label="Expires")
 
     @property
     def expires(self) -> datetime | None:

@@ -205,7 +205,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     tokens.revoke_token(token, actor=request.user)
-    messages.success(request, f"{token.name} is revoked. It opens nothing any more.")
+    messages.success(request, f"{token.name} is revoked. It no longer works.")
     return redirect("token-list")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.addresses import SLUG_ERROR
 from gym.collections.models import Collection
 from gym.collections.picker import Picker
 from gym.collections.services import TAKEN
@@ -20,6 +21,7 @@ class CollectionForm(forms.ModelForm):
         fields = ["title", "slug", "description", "reference"]
         labels = {"slug": "Short name"}
         help_texts = {"slug": "Part of the address, which stays."}
+        error_messages = {"slug": {"invalid": SLUG_ERROR}}
         widgets = {
             "description": forms.Textarea(attrs={"rows": 4}),
             "reference": forms.Textarea(attrs={"rows": 2}),

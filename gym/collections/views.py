@@ -89,7 +89,7 @@ def collection_new(request: HttpRequest) -> HttpResponse:
         except ValidationError as error:  # OverQuota is one
             form.add_error(None, error)
         else:
-            messages.success(request, "The collection is made. Only you see it until you publish it.")
+            messages.success(request, "Collection created. Only you see it until you publish it.")
             _tell_added(request, picker.chosen)
             return redirect(collection)
     context = {"form": form, "picker": picker}
@@ -160,7 +160,7 @@ def collection_publish(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
     services.delete_collection(_changeable(request, slug), actor=request.user)  # type: ignore[arg-type]
-    messages.success(request, "The collection is deleted; its suites are as they were.")
+    messages.success(request, "The collection is deleted. Its suites are unchanged.")
     return redirect("collection-list")
 
 

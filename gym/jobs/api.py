@@ -188,7 +188,7 @@ class QueueSerializer(serializers.Serializer):
 class Queue(ApiView):
     @operation("Read the queue", answers=QueueSerializer)
     def get(self, request: Request) -> Response:
-        """Is anybody working, and how much waits."""
+        """Workers, and how many jobs wait."""
         return self.answer({"queues": queue_summary(), "workers": workers()})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,20 @@ from gym.lib.bounded import Refused
 MAX_PROBLEMS = 50
 MOST_PROBLEMS = 1_000
 """Reading ends there: nothing more can be learnt from a file, and each takes memory."""
+
+
+_PLACE = re.compile(
+    r"\$\.(?:items\[(?P<item>\d+)\]|predictions\[(?P<prediction>\d+)\])"
+    r"(?:\.conditions\[(?P<condition>\d+)\])?(?:\.regions\[(?P<region>\d+)\])?"
+)
+
+
+def in_words(where: str) -> str:
+    """The place of a JSON path as people count, from 1: "item 4, condition 2, region 3". Other places stay as they
+    are."""
+    if found := _PLACE.match(where):
+        return ", ".join(f"{what} {int(n) + 1}" for what, n in found.groupdict().items() if n is not None)
+    return where
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +61,7 @@ class FormatError(ValueError):
         kept = list(problems[:MAX_PROBLEMS])
         left = len(problems) - len(kept)
         if left:
-            kept.append(Problem("file", f"… and {left} more problems", "Mend the first ones and try again."))
+            kept.append(Problem("file", f"… and {left} more problems", "Fix the first ones and try again."))
         self.problems: list[Problem] = kept
         super().__init__("\n".join(str(problem) for problem in kept))
 

@@ -36,7 +36,7 @@ class FreezeAndRunForm(FreezeForm):
         queryset=RegisteredModel.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label="Run at once",
+        label="Run right after freezing",
     )
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:

@@ -49,7 +49,7 @@ def about(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    """Is anybody working, and what waits. Context: workers, summary, runs (unfinished ones this user may see), missing
+    """Workers and waiting jobs. Context: workers, summary, runs (unfinished ones this user may see), missing
     (what their jobs wait for, and how many do)."""
     runs = under_way(listed_runs(request.user))
     listed = list(runs.order_by("job__created")[:50])

@@ -31,6 +31,7 @@ from gym.lib.number_format import (
     signed,
     surprisal,
 )
+from gym.lib.problems import in_words
 from gym.runs.core.against_chance import CHANCE_WORDS
 from gym.runs.core.against_chance import against_chance as standing
 from gym.runs.models import SuiteRun
@@ -58,6 +59,13 @@ for _filter in (
     surprisal,
 ):
     register.filter(_filter)
+
+
+@register.filter
+def place(where: str) -> str:
+    """Where a problem is, counted from 1, with the JSON path behind it"""
+    words = in_words(where)
+    return words if words == where else f"{words} ({where})"
 
 
 @register.filter

@@ -28,7 +28,7 @@ class NgramBackend:
         self.facts = ModelFacts(
             parameters=model.parameters,
             vocabulary_size=model.vocabulary_size,
-            tokenizer="words and signs by regular expression, case kept",
+            tokenizer="words and punctuation by regular expression, case kept",
             context_length=None,
             bos=SPECIALS[BOS],
             eos=SPECIALS[EOS],
@@ -40,7 +40,7 @@ class NgramBackend:
             architecture=f"{model.order}-gram, interpolated modified Kneser-Ney",
             notes=(
                 f"Sees the last {model.order - 1} words and nothing else.",
-                f"Trained on {corpus.sentences:,} sentences ({corpus.tokens:,} words and signs); parameters "
+                f"Trained on {corpus.sentences:,} sentences ({corpus.tokens:,} words with punctuation); parameters "
                 "are stored n-grams.",
                 f"Words seen fewer than {corpus.min_count} times in training are unknown; all unknown words "
                 f"share one probability, that of {SPECIALS[UNK]}.",

@@ -39,12 +39,13 @@ def check_sizes(design: Design) -> Iterator[Finding]:
     """Few items, no predictions, conditions that no prediction uses, sentences without any text."""
     number = len(design.items)
     if number < FEW_ITEMS:
-        message = f"the suite has {number} item{'' if number == 1 else 's'}: pass rates will be coarse"
+        items = "1 item" if number == 1 else f"{number} items"
+        message = f"the suite has {items}: pass rates will be coarse" if number else "the suite has no items"
         yield Finding("few-items", "info", "suite", message, f"{FEW_ITEMS} or more items are usual.")
     if not design.doc.predictions:
         hint = "Add a formula such as (2;%mismatch%) > (2;%match%)."
         yield Finding(
-            "no-predictions", "info", "suite", "the suite predicts nothing: there is nothing to score", hint
+            "no-predictions", "info", "suite", "no predictions yet: there is nothing to score", hint
         )
     elif not design.unreadable:
         used = {condition for _, formula in design.formulas for condition in formula.conditions}

@@ -32,6 +32,8 @@ def check_references(design: Design) -> Iterator[Finding]:
     """Formulas that do not parse, or that name regions and conditions that are not there."""
     for number, error in design.unreadable:
         message = f"the formula cannot be read (character {error.position + 1}): {error.message.rstrip('.')}"
+        if not design.doc.predictions[number - 1].formula.strip():
+            message = "the formula is empty"
         yield Finding("formula-error", "error", f"prediction {number}", message, error.hint)
     for number, formula in design.formulas:
         for error in formula.check(design.doc.regions, design.conditions):

@@ -89,7 +89,7 @@ def test_pages_and_files_of_a_run_say_not_told(client, people):
     client.force_login(people.alice)
     run = make_run(make_suite(people.alice), make_server(people.alice))
     page = client.get(run.get_absolute_url()).content.decode()
-    assert "not told" in page
+    assert "not reported" in page
     assert "0.0000" not in page
     case = json.loads(client.get(reverse("agent-run-download", args=[run.key, "json"])).getvalue())["cases"][
         0

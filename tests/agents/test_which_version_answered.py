@@ -78,7 +78,7 @@ def test_a_server_that_does_not_tell_has_none(people, suite, settings):
 def test_a_version_that_changed_on_the_way_is_said_everywhere(client, changed):
     assert (changed.server_version, changed.versions, changed.version_changed) == (BOTH, [ONE, TWO], True)
     page = client.get(changed.get_absolute_url()).content.decode()
-    assert "The version of the agent changed on the way" in page
+    assert "The version of the agent changed during the run" in page
     assert BOTH in page
     assert client.get(reverse("api-agent-run", args=[changed.key])).json()["versions"] == [ONE, TWO]
     data = client.get(reverse("agent-run-download", args=[changed.key, "json"]))
@@ -102,7 +102,7 @@ def test_it_is_counted_under_neither_version(client, suite, server, changed):
 def test_two_runs_that_are_compared_name_their_versions(client, suite, server, changed):
     second = make_run(suite, server)
     page = client.get(reverse("agent-compare"), {"a": changed.key, "b": second.key}).content.decode()
-    assert f"({BOTH}: changed on the way)" in page
+    assert f"({BOTH}: changed during the run)" in page
     assert f"({TWO})" in page
     answer = client.get(reverse("api-agent-compare"), {"first": changed.key, "second": second.key}).json()
     assert (answer["first_versions"], answer["second_versions"]) == ([ONE, TWO], [TWO])

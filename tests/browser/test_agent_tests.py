@@ -65,7 +65,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.wait_for_url("**/agents/runs/*/")
     page.get_by_text("cases passed").wait_for(timeout=60_000)
     assert page.get_by_text("pass^k").first.is_visible()
-    assert page.get_by_text("not told").first.is_visible()
+    assert page.get_by_text("not reported").first.is_visible()
     assert violations(page) == {}
     page.get_by_role("button", name="Compare").click()
     page.get_by_text("Fisher's exact test").wait_for()
@@ -145,7 +145,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
         return passed
 
     turn = [
-        "What is said", "What must be true of the answer", "Private data sent along", "Seconds for this turn",
+        "Message", "Expected of the answer", "Private data sent along", "Seconds for this turn",
         "The next turn", "Chat filter",
     ]  # fmt: skip
     top = ["Agent", "Connections", "Success ratio", "Seconds for the whole test"]
@@ -153,7 +153,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
     assert walk_to("Add a turn") == [*top, more, *turn, "Save", "Add a turn"]
     page.keyboard.press("Enter")
     page.get_by_role("group", name="Turn 2").wait_for()
-    assert here() == "What is said"
+    assert here() == "Message"
     page.keyboard.type("and goodbye")
     page.get_by_text("1 check in 2 turns").wait_for()
     assert walk_to("Save") == [*turn, "Save"]

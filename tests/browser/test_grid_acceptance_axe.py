@@ -47,7 +47,7 @@ def test_the_editor_has_no_violation(signed_in, theme):
     page.locator("[data-grid-menu=item] summary").click()
     look("menu of the toolbar")
     sheet.press("Escape")
-    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
     look("keys")
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
     page.get_by_label("Model of the preview").select_option(label="Demo GPT-2")
@@ -73,7 +73,7 @@ def test_the_merge_dialog_has_no_violation(signed_in, theme):
     page.get_by_role("dialog").get_by_text("strums").wait_for()
     assert violations(page) == {}
     page.get_by_role("button", name="All mine").click()
-    page.get_by_role("button", name="Take these").click()
+    page.get_by_role("button", name="Apply these").click()
     stored(mine)
     page.complaints[:] = [text for text in page.complaints if "409" not in text]
 

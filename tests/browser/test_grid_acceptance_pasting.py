@@ -120,14 +120,14 @@ def test_a_table_is_pasted_into_a_new_suite_and_looked_at_first(signed_in, table
     page.keyboard.press("Control+v")
     page.keyboard.press("Tab")
     page.keyboard.type("Pasted table")
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_text("This is what was understood").wait_for()
     understood = page.locator(".reading").inner_text()
     sentences = sum(len(one["conditions"]) for one in table.items)
     assert f"of {sentences} sentences" in understood
     for part in table.items[0]["conditions"]:
         assert part["condition_name"] in understood
-    page.get_by_role("button", name="Make it a draft").click()
+    page.get_by_role("button", name="Create draft").click()
     sheet = editor_of(page)
     freeze(sheet)
     assert exported(sheet)["items"] == table.items

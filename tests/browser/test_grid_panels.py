@@ -224,14 +224,14 @@ def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):
     sheet.suite.findings = [finding()]
     sheet.open()
     page = sheet.page
-    page.get_by_text("Put aside …").click()
+    page.get_by_text("Dismiss …").click()
     page.get_by_label("Why this is as it should be").fill("by design")
-    page.get_by_role("button", name="Put aside").click()
+    page.get_by_role("button", name="Dismiss").click()
     page.get_by_text("nothing to point out").wait_for()
     assert sheet.suite.ignored == {("odd-empty", "item 2, region 3 (Rest)"): "by design"}
     assert "has-warning" not in (sheet.cell(3, 2).get_attribute("class") or "")
     page.get_by_text("1 finding put aside").click()
-    assert page.get_by_text("Put aside: by design").is_visible()
+    assert page.get_by_text("Dismissed: by design").is_visible()
     page.get_by_role("button", name="Show again").click()
     page.get_by_text("1 finding", exact=True).wait_for()
 

@@ -121,7 +121,7 @@ def test_two_people_change_one_cell_and_each_value_can_be_kept(sheet):
     assert shown == ["Item 1, match, Verb", "plays", "strums", "sings"]
     assert "bob" in dialog.inner_text()
     rows.first.get_by_label("sings").check()
-    dialog.get_by_role("button", name="Take these").click()
+    dialog.get_by_role("button", name="Apply these").click()
     doc = sheet.settle()
     assert [sheet.suite.cell(*at) for at in ((1, "match", 2), (2, "match", 2), (3, "match", 3))] == [
         "sings",
@@ -146,7 +146,7 @@ def test_a_conflict_put_off_waits_and_typing_goes_on(sheet):
     sheet.page.reload()
     sheet.page.get_by_role("dialog").wait_for()
     sheet.page.get_by_role("button", name="All mine").click()
-    sheet.page.get_by_role("button", name="Take these").click()
+    sheet.page.get_by_role("button", name="Apply these").click()
     sheet.settle()
     assert sheet.suite.cell(1, "match", 2) == "sings"
 
@@ -161,7 +161,7 @@ def test_a_structural_edit_that_was_not_done_is_kept_for_copying(sheet):
     dialog.wait_for()
     assert "It moved." in dialog.inner_text()
     assert "insert_items" in sheet.page.get_by_label("Kept for copying").input_value()
-    dialog.get_by_role("button", name="Take these").click()
+    dialog.get_by_role("button", name="Apply these").click()
     assert sheet.settle()["items"] == [1, 2, 3, 4, 5]
     assert sheet.text(8, 0) == "x"
     sheet.press("Control+z")
@@ -186,7 +186,7 @@ def test_two_tabs_edit_the_same_suite(make_sheet):
     page.get_by_role("dialog").wait_for()
     assert "sings" in page.get_by_role("dialog").inner_text()
     page.get_by_role("button", name="All mine").click()
-    page.get_by_role("button", name="Take these").click()
+    page.get_by_role("button", name="Apply these").click()
     two.settle()
     assert one.suite.cell(1, "match", 2) == "croons"
     assert not two.complaints
@@ -223,7 +223,9 @@ def test_every_waiting_cell_is_a_conflict_when_somebody_moved_the_regions(sheet)
         ["Item 1, mismatch, Verb", "play", "play", "sing"],
     ]
     assert sheet.text(0, 2) == "plays"
-    dialog.get_by_role("button", name="Take these").click()  # nobody else touched the texts: yours are chosen
+    dialog.get_by_role(
+        "button", name="Apply these"
+    ).click()  # nobody else touched the texts: yours are chosen
     sheet.settle()
     assert [row["contents"][:3] for row in sheet.suite.doc["rows"]][:2] == [
         ["", "The woman 1", "sings"],

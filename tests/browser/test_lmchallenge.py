@@ -29,7 +29,7 @@ def corpus(signed_in, tmp_path):
     assert page.locator(".lm-token").count() == 13
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_label("Title").fill("Small talk")
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Save corpus").click()
     page.get_by_role("heading", name="Small talk").wait_for()
     return page.url
 
@@ -49,7 +49,7 @@ def test_upload_play_read_compare(signed_in, corpus):
     assert "“women”" in page.locator("[data-lm-readout]").inner_text()
     page.get_by_role("link", name="Line 3, word by word").click()
     page.get_by_role("heading", name="Line 3").wait_for()
-    page.get_by_role("link", name="Figures", exact=True).click()
+    page.get_by_role("link", name="Metrics", exact=True).click()
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("heading", name="hit3, difference").wait_for()
 

@@ -17,7 +17,7 @@ from tests.runs.test_exports import content_of, table
 
 MASKED = "pseudo-log-likelihood: each token given all others"
 ALIKE = {"bos": "auto", "eos": False, "join": "space", "metric": "sum", "whitespace": "none"}
-NOT_ALIKE = "These runs were not made alike."
+NOT_ALIKE = "These runs used different settings."
 
 
 @pytest.fixture

@@ -143,8 +143,8 @@ def test_the_models_page_shows_tags_robustness_size_and_checkpoints(client, worl
 
 def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(client, world):  # noqa: F811
     page = client.get(reverse("suite-detail", args=["scored"])).content.decode()
-    assert "Surprisal by region, as read by M1" in page
-    assert "Models beside each other" in client.get(reverse("suite-detail", args=["npi"])).content.decode()
+    assert "Surprisal by region: M1" in page
+    assert "Models compared" in client.get(reverse("suite-detail", args=["npi"])).content.decode()
 
 
 WRONG = (

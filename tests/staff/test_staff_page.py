@@ -43,7 +43,7 @@ def fail(error: str, **more) -> Job:
 
 def test_an_empty_site_says_so(staff):
     text = staff.get(PAGE).content.decode()
-    for words in ("No worker has signed in", "Nothing failed.", "No job is running.", "Not asked yet."):
+    for words in ("No worker is running", "Nothing failed.", "No job is running.", "Not asked yet."):
         assert words in text
 
 

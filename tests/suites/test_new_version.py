@@ -126,5 +126,5 @@ def test_a_discarded_draft_leaves_the_frozen_revision(client, people):
     suite = make_suite(people.alice)
     upload(client, people.alice, suite, suite_bytes(items=5))
     response = client.post(reverse("suite-discard-draft", args=[suite.slug]), follow=True)
-    assert "the frozen revisions are as they were" in response.content.decode()
+    assert "Frozen revisions are unchanged" in response.content.decode()
     assert (suite.draft, suite.latest_frozen.number) == (None, 1)

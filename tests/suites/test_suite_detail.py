@@ -96,9 +96,9 @@ def test_the_page_shows_the_newest_frozen_revision_and_names_the_draft_to_editor
     services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=people.alice)
     stranger = page_of(client, suite)
     assert "3 items" in stranger
-    assert "is in the making" not in stranger
+    assert "There is an unpublished draft" not in stranger
     client.force_login(people.alice)
-    assert "is in the making" in page_of(client, suite)
+    assert "There is an unpublished draft" in page_of(client, suite)
     draft = client.get(reverse("suite-revision", args=[suite.slug, 2])).content.decode()
     assert "5 items" in draft
     assert "This is draft r2." in draft
@@ -163,10 +163,14 @@ def test_results_of_an_old_revision_stay_with_it(client, people):
 @pytest.mark.parametrize(
     ("who", "words", "missing"),
     [
-        (None, ["Sign in</a> to run models"], ["Edit", "New version", "Delete this suite", "Run on r1"]),
-        ("charlie", ["Run on r1"], [">Edit", "New version", "Delete this suite"]),
-        ("bob", ["Run on r1", "New version"], ["Delete this suite"]),
-        ("alice", ["Run on r1", "New version", "Delete this suite"], []),
+        (
+            None,
+            ["Sign in</a> to run models"],
+            ["Edit", "Upload new version", "Delete this suite", "Run selected models"],
+        ),
+        ("charlie", ["Run selected models"], [">Edit", "Upload new version", "Delete this suite"]),
+        ("bob", ["Run selected models", "Upload new version"], ["Delete this suite"]),
+        ("alice", ["Run selected models", "Upload new version", "Delete this suite"], []),
     ],
 )
 def test_everybody_is_offered_what_they_may_do(client, people, who, words, missing):

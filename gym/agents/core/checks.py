@@ -73,7 +73,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
     ordered = check.test in ORDERED
     if actual is MISSING:
         breaks = ordered and reading == "reference-compatible" and not check.only_present
-        return Verdict("error" if breaks else "fail", "value is there", "The answer has nothing here.")
+        return Verdict("error" if breaks else "fail", '"value"', "No such value in the answer.")
     if check.only_present:
         return Verdict("pass", "value is there")
     expected, answer = f"expected {shorten(check.expected)}", f"answer {shorten(actual)}"

@@ -111,7 +111,7 @@ def _gist(
         return Verdict("timeout", "", "There was no time left to ask the judge."), None
     opinion = judge.judge(str(check.expected), sample_of(actual, reading), deadline)
     wanted = "pass" if check.test == "gist" else "fail"
-    comparison = f"judge says {opinion.verdict}, wanted {wanted}"
+    comparison = f"The judge says {opinion.verdict}; expected {wanted}"
     if opinion.verdict == "error":
         outcome: Outcome = "fail" if reading == "reference-compatible" else "error"
         return Verdict(outcome, comparison, f"The judge gave no verdict: {opinion.reason}"), opinion

@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gym.addresses import SLUG_ERROR
 from gym.agents.core.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
 from gym.agents.core.case_form import plain_lines
 from gym.agents.core.case_reader import HEADER, TAKEN
@@ -70,7 +71,10 @@ class ServerForm(forms.ModelForm):
     kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="What it is")
     name = forms.CharField(max_length=200)
     slug = forms.SlugField(
-        max_length=80, required=False, help_text="Short name used in addresses; made of the name."
+        max_length=80,
+        required=False,
+        help_text="Short name used in addresses; made of the name.",
+        error_messages={"invalid": SLUG_ERROR},
     )
     visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
     description = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
@@ -109,6 +113,7 @@ class SuiteForm(forms.ModelForm):
         model = AgentSuite
         fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
         widgets = {"description": forms.Textarea(attrs={"rows": 2})}
+        error_messages = {"slug": {"invalid": SLUG_ERROR}}
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -242,13 +247,13 @@ class RunForm(forms.Form):
         error_messages={"required": "Choose at least one agent."},
     )
     reading = forms.ChoiceField(
-        choices=[("document", "by the document"), ("reference-compatible", "as neuro-san's code does")],
-        label="Reading",
+        choices=[("document", "documentation"), ("reference-compatible", "neuro-san 0.7.15")],
+        label="Rules",
         required=False,
     )
     early_stop = forms.BooleanField(required=False, label="Stop as soon as the ratio is decided")
     parallel = forms.IntegerField(
-        min_value=1, max_value=16, initial=4, required=False, label="At the same time"
+        min_value=1, max_value=16, initial=4, required=False, label="Parallel iterations"
     )
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:

@@ -51,7 +51,7 @@ class AboutCorpusForm(AddressedForm):
         model = Corpus
         fields = ["title", "visibility", "language", "licence", "description"]
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
-        labels = {"visibility": "Who sees it"}
+        labels = {"visibility": "Visibility"}
 
     def __init__(self, *args: Any, may_manage: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -91,7 +91,7 @@ class GameForm(forms.Form):
         max_length=200, required=False, label="Title", help_text="Empty: player and game."
     )
     visibility = forms.ChoiceField(
-        choices=Visibility.choices, initial=Visibility.PRIVATE, label="Who sees it",
+        choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility",
         help_text="Whoever sees the game sees the text in its log.",
     )  # fmt: skip
     train = forms.BooleanField(
@@ -219,7 +219,7 @@ class AboutGameForm(forms.ModelForm):
         model = Game
         fields = ["title", "visibility", "description"]
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
-        labels = {"visibility": "Who sees it"}
+        labels = {"visibility": "Visibility"}
 
     def given(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.Meta.fields}

@@ -81,7 +81,7 @@ class AboutForm(forms.ModelForm):
         model = Submission
         fields = ["system", "visibility", "paper", "link", "description"]
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
-        labels = {"visibility": "Who sees it"}
+        labels = {"visibility": "Visibility"}
         help_texts = {
             "system": "What the leaderboard calls it.",
             "visibility": "Public ones are on everybody’s leaderboard.",
@@ -115,9 +115,7 @@ class GenerateForm(forms.Form):
     model = forms.ModelChoiceField(
         queryset=RegisteredModel.objects.none(), to_field_name="slug", label="Model", empty_label=None
     )
-    visibility = forms.ChoiceField(
-        choices=Visibility.choices, initial=Visibility.PRIVATE, label="Who sees it"
-    )
+    visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

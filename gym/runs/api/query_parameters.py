@@ -88,7 +88,7 @@ class BoardQuery(PagesQuery, RuleQuery):
         required=False, help_text="of suites in the SG score, 1 where not named: a:2,b:0.5"
     )
     common = serializers.BooleanField(default=False, help_text="only suites that all shown models have run")
-    group = serializers.BooleanField(default=False, help_text="seeds of a model as one row")
+    group = serializers.BooleanField(default=False, help_text="group the seeds of a model in one row")
     sort = serializers.CharField(
         default="-sg",
         max_length=200,

@@ -338,7 +338,7 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         f"{in_words(row, labels)}, {n} of {len(found.rows)} suites."
         for row, n in counted_differences(one.unlike for one in found.rows)
     )
-    title = f"{others[0].label} less {base.label}" if len(others) == 1 else f"Others less {base.label}"
+    title = f"{others[0].label} − {base.label}" if len(others) == 1 else f"Difference from {base.label}"
     draw = partial(
         interval_rows,
         marks,

@@ -106,7 +106,7 @@ def upload_delete(request: HttpRequest, key: str) -> HttpResponse:
     except ValidationError as error:
         show_error(request, error)
         return redirect(upload)
-    messages.success(request, f"Taken back: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
+    messages.success(request, f"Withdrawn: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
     return redirect("run-list")
 
 

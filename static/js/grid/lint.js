@@ -39,7 +39,7 @@ export class LintPanel {
     this.list.replaceChildren(...open.map((one) => this.row(one)));
     this.list.hidden = open.length === 0;
     this.aside.hidden = ignored.length === 0;
-    this.aside.querySelector("summary").textContent = `${counted(ignored.length, "finding")} put aside`;
+    this.aside.querySelector("summary").textContent = `${counted(ignored.length, "finding")} dismissed`;
     this.aside.querySelector("ul").replaceChildren(...ignored.map((one) => this.row(one)));
     const flags = new Map();
     for (const one of open) {
@@ -67,7 +67,7 @@ export class LintPanel {
 
   kept(finding) {
     const undo = h("button", { type: "button", class: "btn btn-quiet btn-s", text: "Show again", onclick: () => this.ignore(finding, "") });
-    return h("p", { class: "note" }, `Put aside: ${finding.ignored} `, undo);
+    return h("p", { class: "note" }, `Dismissed: ${finding.ignored} `, undo);
   }
 
   ignoring(finding) {
@@ -79,15 +79,15 @@ export class LintPanel {
         if (reason.value.trim()) this.ignore(finding, reason.value.trim());
       } },
       reason,
-      h("button", { class: "btn btn-s", text: "Put aside" }),
+      h("button", { class: "btn btn-s", text: "Dismiss" }),
     );
-    const box = h("details", { class: "finding-aside" }, h("summary", { class: "note", text: "Put aside …" }), form);
+    const box = h("details", { class: "finding-aside" }, h("summary", { class: "note", text: "Dismiss …" }), form);
     box.addEventListener("toggle", () => box.open && reason.focus());
     return box;
   }
 
   async ignore({ code, where }, reason) {
-    if (await this.ask({ code, where, reason })) announce(reason ? "put aside" : "shown again");
+    if (await this.ask({ code, where, reason })) announce(reason ? "dismissed" : "shown again");
   }
 
   /* The first click leads to the first cell, the next one to the second. */

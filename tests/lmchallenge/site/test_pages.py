@@ -110,7 +110,7 @@ def test_a_game_is_started_played_and_read(client, people, kind):
     run_pending()
     for keep in ("all", "alphaonly"):
         for partition in ("", "user", "line"):
-            assert "Figures" in page(client, "lmc-game", game.key, filter=keep, partition=partition)
+            assert "Metrics" in page(client, "lmc-game", game.key, filter=keep, partition=partition)
     text = page(client, "lmc-text", game.key, line="5")
     assert "data-words=" in text
     assert "Line 5" in text

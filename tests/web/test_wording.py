@@ -1,0 +1,56 @@
+"""One thing has one name on every page, and it is the name that the field uses."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gym.lib.problems import in_words
+
+ROOT = Path(__file__).parents[2]
+FORMER = {
+    "apart from chance": "not distinguishable from chance",
+    "less first": "second − first",
+    "put aside": "dismissed",
+    "Mend": "Fix",
+    "Make the": "Create",
+    "Look at it": "Preview",
+    "From nothing": "Start from scratch",
+    "blank(s)": "space(s)",
+    "reviewer would": "Checks",
+    "made alike": "different settings",
+    "in the making": "an unpublished draft",
+    "Who sees it": "Visibility",
+    "Judge of gist": "LLM judge",
+    "for ever": "never",
+    "for good": "permanently",
+    "Go on editing": "Back to editor",
+    "read by": "Model:",
+    "handed in": "submitted",
+    "Nothing to remark": "No issues",
+    "Nothing is here": "Page not found",
+    "not told": "not reported",
+    "numbers are made": "How scores are computed",
+    "has signed in": "is running",
+}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "templates").rglob("*.html")), ids=lambda path: path.name)
+def test_no_page_uses_a_former_word(path: Path):
+    text = re.sub(r"{#.*?#}", "", path.read_text(), flags=re.DOTALL)
+    found = {old: new for old, new in FORMER.items() if re.search(rf"\b{re.escape(old)}\b", text)}
+    assert not found, "the field says: " + "; ".join(f"{new!r}, not {old!r}" for old, new in found.items())
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("$.items[3].conditions[1].regions[2]", "item 4, condition 2, region 3"),
+        ("$.items[0]", "item 1"),
+        ("$.predictions[1].formula", "prediction 2"),
+        ("$.items", "$.items"),
+        ("line 17", "line 17"),
+    ],
+)
+def test_places_of_a_file_are_counted_from_one(path: str, words: str):
+    assert in_words(path) == words
