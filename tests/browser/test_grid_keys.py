@@ -86,6 +86,21 @@ def test_tab_goes_through_the_texts_and_escape_lets_it_leave(at_first):
     assert not at_first.page.evaluate("document.activeElement.classList.contains('grid-input')")
 
 
+@pytest.mark.parametrize("editing", [False, True])
+def test_shift_tab_goes_back_where_a_browser_names_only_its_code(at_first, editing):
+    """WebKitGTK sends such events."""
+    at_first.press("Tab")
+    if editing:
+        at_first.type("sings")
+    stopped = at_first.page.evaluate(
+        """() => !document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {
+            key: "Unidentified", code: "Tab", shiftKey: true, bubbles: true, cancelable: true }))"""
+    )
+    assert stopped
+    assert at_first.active().startswith("Subject, item 1, match")
+    assert at_first.text(0, 1) == ("sings" if editing else "plays")
+
+
 def test_tab_leaves_behind_the_last_cell(at_first):
     at_first.press("Control+End", "Tab")
     assert not at_first.page.evaluate("document.activeElement.classList.contains('grid-input')")

@@ -133,6 +133,15 @@ def test_a_margin_inside_the_numeric_error_is_too_close_to_call(sheet):
     assert sheet.page.get_by_text("4 too close to call (≈)").is_visible()
 
 
+def test_the_mark_of_a_large_margin_too_close_to_call_is_not_cut_off(sheet):
+    sheet.suite.error_bound = 3.0
+    preview(sheet)
+    cell = sheet.cell(0, 4)
+    cell.locator(".margin").evaluate("margin => margin.textContent = '−1234.5'")
+    mark, box = cell.locator(".mark").bounding_box(), cell.bounding_box()
+    assert mark["x"] + mark["width"] <= box["x"] + box["width"] - 7  # the cell's padding
+
+
 def test_a_margin_beyond_the_numeric_error_is_called(sheet):
     preview(sheet)
     assert "≈" not in sheet.cell(0, 4).inner_text()

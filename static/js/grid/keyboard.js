@@ -5,6 +5,11 @@
 import { announce } from "./dom.js";
 import { HEAD, ITEM } from "./selection.js";
 
+/* WebKitGTK calls Shift+Tab "Unidentified" and says only in `code` which key it was. */
+function keyOf({ key, code }) {
+  return key === "Unidentified" && code === "Tab" ? "Tab" : key;
+}
+
 export class Keyboard {
   constructor(editor) {
     this.editor = editor;
@@ -85,7 +90,8 @@ export class Keyboard {
   }
 
   whileEditing(event) {
-    const { key, shiftKey } = event;
+    const { shiftKey } = event;
+    const key = keyOf(event);
     const control = event.ctrlKey || event.metaKey;
     if (key === "Escape") {
       this.cancel();
@@ -109,7 +115,8 @@ export class Keyboard {
   }
 
   whileMoving(event) {
-    const { key, shiftKey, altKey } = event;
+    const { shiftKey, altKey } = event;
+    const key = keyOf(event);
     const control = event.ctrlKey || event.metaKey;
     const { editor } = this;
     if (key === "Tab" && !control && !altKey) return this.tab(shiftKey);

@@ -8,7 +8,7 @@ import { HEAD, ITEM, CONDITION } from "./selection.js";
 const OVERSCAN = 8;
 const NARROWEST = 4.5;
 const WIDEST = 22;
-const RESULT = 4.25;
+const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 
 export class GridView {
   constructor(box, sheet) {
