@@ -7,11 +7,19 @@ from collections.abc import Callable
 from itertools import count, islice
 from typing import TypeVar
 
+from anyascii import anyascii
 from django.db import IntegrityError, models, transaction
+from django.utils.text import slugify
 
 Saved = TypeVar("Saved")
 TRIES = 12
 SLUG_ERROR = "Use letters, digits, - and _ only."
+
+
+def slug_from(title: str, otherwise: str, most: int = 70) -> str:
+    """An address made of a title in any script: letters beyond ASCII are transliterated. `otherwise` where nothing is
+    left of the title."""
+    return slugify(anyascii(title))[:most].strip("-") or otherwise
 
 
 def at_free_slug(base: str, save: Callable[[str], Saved], *kinds: type[models.Model]) -> Saved:

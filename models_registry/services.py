@@ -7,12 +7,11 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.utils.text import slugify
 from jsonschema import Draft202012Validator
 
 from gym.accounts.mail import in_background, send_refused
 from gym.accounts.models import User
-from gym.addresses import at_free_slug
+from gym.addresses import at_free_slug, slug_from
 from gym.jobs.services import enqueue
 from gym.secrets import sealed
 from gym.sharing.services import hold
@@ -165,7 +164,7 @@ def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: A
 
 
 def _slug_of(name: str) -> str:
-    base = slugify(name)[:70].strip("-") or "model"
+    base = slug_from(name, "model")
     return f"{base}-model" if base == "register" else base
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gym.lib.text import tidy
+from suites.formats.designs import Design, in_meta, named_after_levels, read_lines
 from suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
 
 
@@ -20,6 +21,8 @@ class Blueprint:
     regions: tuple[str, ...]
     items: tuple[Mapping[str, tuple[str, ...]], ...]
     predictions: tuple[PredictionDoc, ...]
+    factors: str = ""
+    """One a line, as people type them."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -27,10 +30,11 @@ class Blueprint:
 
     def document(self, name: str = "") -> SuiteDocument:
         """A suite of this design."""
+        design = named_after_levels(read_lines(self.factors), self.conditions)
         return SuiteDocument(
             name=name or self.slug,
             metric="sum",
-            meta={},
+            meta=in_meta({}, design),
             region_names=self.regions,
             conditions=self.conditions,
             sentences=tuple(
@@ -46,18 +50,20 @@ def guided(
     name: str,
     conditions: Sequence[str],
     regions: Sequence[str],
-    first: Mapping[str, Sequence[str]],
+    items: Sequence[Mapping[str, Sequence[str]]],
+    design: Design = (),
 ) -> SuiteDocument:
-    """A suite with these conditions and regions and one item, whose missing cells are empty."""
+    """A suite with these conditions, regions and items, one where there is none; missing cells are empty."""
     names = [tidy(region) for region in regions]
     sentences = []
-    for condition in conditions:
-        cells = [tidy(cell) for cell in first.get(condition, ())][: len(names)]
-        sentences.append(SentenceDoc(1, condition, (*cells, *[""] * (len(names) - len(cells)))))
+    for number, item in enumerate(items or [{}], start=1):
+        for condition in conditions:
+            cells = [tidy(cell) for cell in item.get(condition, ())][: len(names)]
+            sentences.append(SentenceDoc(number, condition, (*cells, *[""] * (len(names) - len(cells)))))
     return SuiteDocument(
         name=name,
         metric="sum",
-        meta={},
+        meta=in_meta({}, design),
         region_names=tuple(names),
         conditions=tuple(conditions),
         sentences=tuple(sentences),
@@ -133,6 +139,7 @@ AGREEMENT = Blueprint(
             "The verb is less expected where it does not agree, whatever the subject's number.",
         ),
     ),
+    "agreement: match, mismatch\nnumber: sing, plural",
 )
 FILLER_GAP = Blueprint(
     "filler-gap",
@@ -158,6 +165,7 @@ FILLER_GAP = Blueprint(
             "The object is less expected after a filler.",
         ),
     ),
+    "filler: that, what\ngap: nogap, gap",
 )
 MINIMAL_PAIR = Blueprint(
     "minimal-pair",
@@ -196,5 +204,6 @@ GARDEN_PATH = Blueprint(
             "The main verb is a surprise where the sentence could have gone on without it.",
         ),
     ),
+    "clause: unreduced, reduced\nambiguity: unambig, ambig",
 )
 BLUEPRINTS = {one.slug: one for one in (AGREEMENT, FILLER_GAP, MINIMAL_PAIR, GARDEN_PATH)}

@@ -20,9 +20,10 @@ from gym.accounts.models import User
 from suites import permissions
 from suites.editing import CellConflict, EditError, Sheet, edit_sheet, is_structural, moves_rows, read_cell
 from suites.formats import PredictionDoc, SentenceDoc
+from suites.formats.designs import written
 from suites.models import DraftEdit, Prediction, Sentence, Suite, SuiteRevision
 from suites.quotas import SUITES, bytes_of, bytes_of_edit
-from suites.selectors import document_from
+from suites.selectors import design_of, document_from
 
 MAX_EDITS = 500
 KEEP_EDITS = 2_000
@@ -63,6 +64,7 @@ def card(draft: SuiteRevision) -> dict[str, Any]:
         "join": draft.join_policy,
         "regions": draft.region_names,
         "conditions": draft.condition_names,
+        "factors": written(design_of(draft)),
         "items": list(dict.fromkeys(items)),
         "n_rows": len(items),
         "predictions": list(draft.predictions.order_by("position").values("name", "description", "formula")),
@@ -266,6 +268,7 @@ def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCo
         "region_names": list(after.region_names),
         "condition_names": list(after.conditions),
         "extra": after.extra,
+        "meta": after.meta,
         # Both documents hold the same part of the draft, so the difference is that of the whole.
         "size": max(0, draft.size + bytes_of(after) - bytes_of(before)),
     }

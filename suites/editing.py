@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gym.lib.text import CONTROL, SURROGATE, tidy
+from suites.formats import designs
 from suites.formats.documents import (
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
@@ -113,6 +114,7 @@ class Sheet:
         self.regions = list(document.region_names)
         self.conditions = list(document.conditions)
         self.predictions = list(document.predictions)
+        self.design = designs.factors_in(document.meta, document.conditions)
         self.rows: dict[int, dict[str, Row]] = {}
         self.unknown_items: dict[str, Any] = dict(document.extra.get("items", {}))
         for place, s in enumerate(document.sentences):
@@ -144,8 +146,12 @@ class Sheet:
         extra = {key: value for key, value in self.base.extra.items() if key != "items"}
         if self.unknown_items:
             extra["items"] = self.unknown_items
+        meta = self.base.meta
+        if self.design != designs.factors_in(meta, self.base.conditions):
+            meta = designs.in_meta(meta, self.design)
         return replace(
             self.base,
+            meta=meta,
             region_names=tuple(self.regions),
             conditions=tuple(self.conditions),
             sentences=tuple(sentence for _, sentence in self.sentences()),
@@ -209,6 +215,7 @@ class Sheet:
 
     def rename_condition(self, name: str, to: str) -> None:
         self.conditions = [to if known == name else known for known in self.conditions]
+        self.design = designs.renamed(self.design, name, to)
         for item, rows in self.rows.items():
             self.rows[item] = {(to if known == name else known): row for known, row in rows.items()}
 
@@ -415,6 +422,7 @@ def _delete_condition(sheet: Sheet, op: Op) -> None:
     if len(sheet.conditions) == 1:
         raise EditError("", "a suite keeps at least one condition")
     sheet.set_conditions([known for known in sheet.conditions if known != name])
+    sheet.design = designs.without(sheet.design, name)
 
 
 def _move_condition(sheet: Sheet, op: Op) -> None:
@@ -493,6 +501,18 @@ def _set_predictions(sheet: Sheet, op: Op) -> None:
     sheet.set_predictions(new)
 
 
+def _set_factors(sheet: Sheet, op: Op) -> None:
+    try:
+        new = designs.read_factors(op.get("factors"), sheet.conditions)
+        seen = op.get("old")
+        old = sheet.design if seen is None else designs.read_factors(seen)
+    except designs.DesignError as error:
+        raise EditError("", error.message) from error
+    if old != sheet.design and new != sheet.design:
+        raise EditError("", "the factors are not the ones that this edit replaces")
+    sheet.design = new
+
+
 _OPS: dict[str, Callable[[Sheet, Any], list[CellConflict] | None]] = {
     "set_cells": _set_cells,
     "insert_items": _insert_items,
@@ -508,8 +528,9 @@ _OPS: dict[str, Callable[[Sheet, Any], list[CellConflict] | None]] = {
     "move_region": _move_region,
     "rename_region": _rename_region,
     "set_predictions": _set_predictions,
+    "set_factors": _set_factors,
 }
-STRUCTURAL = frozenset(_OPS) - {"set_cells", "set_predictions"}
+STRUCTURAL = frozenset(_OPS) - {"set_cells", "set_predictions", "set_factors"}
 """Ops that add, remove, rename or move items, conditions or regions; the others compare what they replace."""
 
 

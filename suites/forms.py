@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from django import forms
@@ -9,18 +10,31 @@ from django.core.exceptions import ValidationError
 
 from gym.lib.bounded import Refused
 from gym.lib.problems import FormatError
+from gym.lib.text import count
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
 from suites.blueprints import BLUEPRINTS, guided
 from suites.editing import EditError
 from suites.editing import clean_name as clean_part
-from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument, inherit
+from suites.fields import LanguageField
+from suites.formats import (
+    MAX_BYTES,
+    MAX_CELLS,
+    MAX_CONDITIONS,
+    MAX_REGIONS,
+    MAX_SENTENCES,
+    SuiteDocument,
+    designs,
+    inherit,
+)
+from suites.formats.designs import Design
 from suites.imports import MAX_TOTAL, GivenFile, Wishes, unpacked
 from suites.intake import take_in
 from suites.models import JoinPolicy, Suite, SuiteRevision
+from suites.presenters import DesignTable, design_table
 from suites.readings import Reading
-from suites.selectors import document_of, pairable, revisions_for
+from suites.selectors import document_of, pairable, revisions_for, why_address_stays
 
 
 class DocumentForm(forms.Form):
@@ -111,6 +125,9 @@ class ImportForm(forms.Form):
         max_length=200, required=False, help_text="Shown in lists. Empty: the name in the file."
     )
     tags = forms.CharField(required=False, help_text="Separated by commas, e.g. agreement, attraction")
+    language = LanguageField(
+        help_text="Of the sentences: a name or a BCP 47 tag. Empty: as the file says, or not stated."
+    )
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
     join_policy = forms.ChoiceField(
         choices=JoinPolicy.choices,
@@ -153,6 +170,7 @@ class ImportForm(forms.Form):
             join_policy=given["join_policy"],
             title=given["title"],
             again=given["again"],
+            language=given["language"],
         )
 
 
@@ -166,6 +184,13 @@ class SuiteForm(AddressedForm):
     tag_names = forms.CharField(
         required=False, label="Tags", help_text="Separated by commas, e.g. agreement, attraction"
     )
+
+    slug = forms.SlugField(
+        label="Address",
+        max_length=80,
+        help_text="The last part of the suite’s web address. It can be changed until the first revision is frozen.",
+    )
+    language = LanguageField()
 
     class Meta:
         model = Suite
@@ -183,19 +208,23 @@ class SuiteForm(AddressedForm):
         ]
         widgets = {
             "description": forms.Textarea(attrs={"rows": 5}),
-            "author": forms.Textarea(attrs={"rows": 2}),
+            "author": forms.Textarea(attrs={"rows": 3}),
             "reference": forms.Textarea(attrs={"rows": 2}),
             "bibtex": forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
             "comment": forms.Textarea(attrs={"rows": 3}),
         }
 
-    field_order = ["title", "description", "tag_names"]
+    field_order = ["title", "slug", "description", "tag_names"]
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         plain: Any = self.fields["without_modifier"]
         plain.queryset, plain.empty_label = pairable(user, self.instance), "Found by the name in the file"
         plain.label_from_instance = _named_with_owner
+        if why_address_stays(self.instance):
+            del self.fields["slug"]
+        else:
+            self.fields["slug"].initial = self.instance.slug
         if self.instance.pk:
             self.fields["tag_names"].initial = ", ".join(tag.name for tag in self.instance.tags.all())
 
@@ -207,6 +236,8 @@ class SuiteForm(AddressedForm):
         card = {name: self.cleaned_data[name] for name in self.Meta.fields}
         if "former_address_note" in self.fields:
             card["former_address_note"] = self.cleaned_data["former_address_note"]
+        if "slug" in self.cleaned_data:
+            card["slug"] = self.cleaned_data["slug"]
         plain = card["without_modifier"]
         return card | {"without_modifier": plain and plain.slug, "tags": self.cleaned_data["tag_names"]}
 
@@ -263,12 +294,26 @@ def parts_of(text: str, what: str, most: int) -> list[str]:
 
 
 class GuidedForm(forms.Form):
-    """From scratch: a name, conditions, regions, and if one likes the first item."""
+    """From scratch: a name, conditions or the factors that they are made of, regions, and if one likes the first
+    item."""
+
+    design: DesignTable | None = None
+    """What the factors make of the conditions, once it was asked for."""
 
     name = named("Shown in lists; the suite's address is made from it.")
+    language = LanguageField()
+    factors = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="For a factorial design: one factor per line with its levels, the baseline first, e.g. "
+        "number: sing, plural. All combinations of levels become conditions.",
+    )
     conditions = forms.CharField(
+        required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="One per line, e.g. match, mismatch. Every item gets one sentence in each.",
+        help_text="One per line, e.g. match, mismatch. Every item gets one sentence in each. Empty: made of the "
+        "factors.",
     )
     regions = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -276,14 +321,50 @@ class GuidedForm(forms.Form):
     )
     first = forms.CharField(
         required=False,
-        label="First item",
+        label="First items",
         strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="One line per condition, regions separated by |, e.g. The woman | plays | all day.",
+        help_text="One line per condition, regions separated by |, e.g. The woman | plays | all day. An empty line "
+        "begins the next item.",
     )
 
+    def clean_factors(self) -> Design:
+        try:
+            return designs.read_lines(self.cleaned_data["factors"])
+        except designs.DesignError as error:
+            raise ValidationError(error.message) from error
+
     def clean_conditions(self) -> list[str]:
-        return parts_of(self.cleaned_data["conditions"], "condition", MAX_CONDITIONS)
+        """Those that were typed, in the order of the crossing, or those that the factors make."""
+        if not (design := self.cleaned_data.get("factors")):
+            if not self.cleaned_data["conditions"].strip() and "factors" not in self.errors:
+                raise ValidationError("Name the conditions, or factors that they are made of.")
+            return parts_of(self.cleaned_data["conditions"], "condition", MAX_CONDITIONS)
+        crossing = designs.cells(design)
+        made = "\n".join(map(designs.condition_name, crossing))
+        names = parts_of(self.cleaned_data["conditions"].strip() or made, "condition", MAX_CONDITIONS)
+        if len(names) < len(crossing):
+            raise ValidationError(
+                f"{count(len(names), 'condition')}, but the factors make {len(crossing)}. Name them in this order: "
+                f"{', '.join(map(designs.condition_name, crossing))}."
+            )
+        self.cleaned_data["factors"] = designs.placed(design, dict(zip(crossing, names, strict=False)))
+        return names
+
+    def crossed(self) -> GuidedForm:
+        """The same form with the conditions that its factors make, for looking at and renaming; this one, where the
+        factors cannot be read."""
+        self.full_clean()
+        design = self.cleaned_data.get("factors")
+        if not design:
+            if not self.has_error("factors"):
+                self.add_error("factors", "Name the factors first, e.g. number: sing, plural.")
+            return self
+        names = {cell: designs.condition_name(cell) for cell in designs.cells(design)}
+        typed = {name: self.data.get(name, "") for name in self.fields}
+        form = GuidedForm(initial=typed | {"conditions": "\n".join(names.values())})
+        form.design = design_table(designs.placed(design, names), list(names.values()))
+        return form
 
     def clean_regions(self) -> list[str]:
         return parts_of(self.cleaned_data["regions"], "region", MAX_REGIONS)
@@ -291,28 +372,49 @@ class GuidedForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         names, regions = cleaned.get("conditions"), cleaned.get("regions")
-        lines = [line for line in (cleaned.get("first") or "").splitlines() if line.strip()]
         if not names or not regions:
             return cleaned
-        if len(lines) > len(names):
-            self.add_error("first", f"{len(lines)} lines, but {len(names)} conditions.")
-            return cleaned
-        rows = [line.split("|" if "|" in line else "\t") for line in lines]
-        for place, row in enumerate(rows, start=1):
-            if len(row) > len(regions):
-                self.add_error(
-                    "first", f"Line {place} has {len(row)} parts, but there are {len(regions)} regions."
-                )
+        items = [[_parts(line) for line in item] for item in _blocks(cleaned.get("first") or "")]
+        for number, item in enumerate(items, start=1):
+            self._check_item(number, item, names, regions)
+        if len(items) * len(names) > MAX_SENTENCES or len(items) * len(names) * len(regions) > MAX_CELLS:
+            self.add_error("first", f"{len(items):,} items are more than a suite holds.")
         cleaned["document"] = guided(
-            cleaned.get("name", ""), names, regions, dict(zip(names, rows, strict=False))
+            cleaned.get("name", ""),
+            names,
+            regions,
+            [dict(zip(names, item, strict=False)) for item in items],
+            cleaned.get("factors", ()),
         )
         return cleaned
 
+    def _check_item(self, number: int, item: list[list[str]], names: list[str], regions: list[str]) -> None:
+        if len(item) > len(names):
+            self.add_error("first", f"Item {number}: {len(item)} lines, but {len(names)} conditions.")
+        for place, row in enumerate(item, start=1):
+            if len(row) > len(regions):
+                wrong = (
+                    f"Item {number}, line {place} has {len(row)} parts, but there are {len(regions)} regions."
+                )
+                self.add_error("first", wrong)
+
+
+def _blocks(text: str) -> list[list[str]]:
+    """Lines between empty lines."""
+    return [
+        list(lines) for full, lines in groupby(text.splitlines(), key=lambda line: bool(line.strip())) if full
+    ]
+
+
+def _parts(line: str) -> list[str]:
+    return line.split("|" if "|" in line else "\t")
+
 
 class TemplateForm(forms.Form):
-    """From a template: a design that the field knows."""
+    """From a template: a design that the field knows, with English sentences."""
 
     name = named()
+    language = LanguageField(initial="en")
     template = forms.ChoiceField(
         choices=[(one.slug, one.title) for one in BLUEPRINTS.values()],
         widget=forms.RadioSelect,
@@ -352,6 +454,7 @@ class PasteForm(_ReadingForm):
         "region) or long (one row per region).",
     )
     name = named()
+    language = LanguageField()
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -370,6 +473,9 @@ class FileForm(_ReadingForm):
         "(sentence_good, sentence_bad). At most 5 MB.",
     )
     name = forms.CharField(max_length=200, required=False, help_text="Empty: the name in the file.")
+    language = LanguageField(
+        help_text="Of the sentences: a name or a BCP 47 tag. Empty: as the file says, or not stated."
+    )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -60,6 +60,7 @@ class Wishes:
     title: str = ""
     again: bool = False
     version: str = ""
+    language: str = ""
 
 
 def unpacked(files: Iterable[GivenFile]) -> list[GivenFile]:
@@ -199,6 +200,7 @@ def _made(document: SuiteDocument, wishes: Wishes, actor: User) -> Suite:
         visibility=wishes.visibility,
         tags=wishes.tags,
         join_policy=wishes.join_policy,
+        language=wishes.language,
     )
 
 

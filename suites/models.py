@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
+from suites.languages import name_of
 from suites.signals import address_leaving
 
 
@@ -52,21 +53,23 @@ class Suite(addresses.Addressed):
     language = models.CharField(
         "language",
         max_length=35,
-        default="en",
+        blank=True,
+        default="",
         validators=[
             RegexValidator(
                 r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", "Use a language tag such as en, de or zh-Hans."
             )
         ],
-        help_text="Language tag (BCP 47), e.g. en, de, zh-Hans.",
+        help_text="Language tag (BCP 47), e.g. en, de, zh-Hans. Empty: not stated.",
     )
     licence = models.CharField(
         max_length=60, blank=True, help_text="e.g. CC-BY-4.0, MIT, CC0-1.0. Empty: not stated."
     )
     author = models.TextField(
-        "author",
+        "authors",
         blank=True,
-        help_text="Who made the stimuli, as citations name them. Empty: citations name the owner.",
+        help_text="One per line in the order of citation, with the affiliation in brackets, e.g. Jennifer Hu (MIT). "
+        "Empty: citations name the owner.",
     )
     reference = models.TextField("reference", blank=True, help_text="The paper this suite comes from.")
     bibtex = models.TextField("BibTeX", blank=True)
@@ -99,6 +102,10 @@ class Suite(addresses.Addressed):
     def require_not_in_use(self) -> None:
         """Raises InUse when others rely on it that everybody sees this suite where it is."""
         address_leaving.send(sender=Suite, suite=self)
+
+    @property
+    def language_name(self) -> str:
+        return name_of(self.language)
 
     @property
     def draft(self) -> SuiteRevision | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gym.accounts.models import AnyUser
+from suites.authors import Author, read_authors
+from suites.formats import designs
+from suites.formats.designs import Design
 from suites.formulas import FormulaError, parse
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.permissions import may_know_owner
@@ -27,6 +31,11 @@ def owner_name(suite: Suite, user: AnyUser) -> str:
 def author_name(suite: Suite, user: AnyUser) -> str:
     """Whom the suite names as its author, as far as this user may know it; "" when nobody."""
     return suite.author if may_know_owner(user, suite) else ""
+
+
+def authors_of(suite: Suite, user: AnyUser) -> list[Author]:
+    """The suite's authors in the order of citation, as far as this user may know them."""
+    return read_authors(author_name(suite, user))
 
 
 def document_for(revision: SuiteRevision, user: AnyUser) -> SuiteDocument:
@@ -54,6 +63,27 @@ def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPr
     return ShownPrediction(
         prediction, formula.pieces(regions), formula.describe(regions), formula.chance_level()
     )
+
+
+@dataclass(frozen=True)
+class DesignTable:
+    """A factorial design for reading. `rows`: a condition and its level of each factor, () outside the design.
+    `empty`: combinations of levels without a condition, in words."""
+
+    factors: Design
+    rows: list[tuple[str, tuple[str, ...]]]
+    empty: list[str]
+
+    @property
+    def shape(self) -> str:
+        return " × ".join(str(len(factor.levels)) for factor in self.factors)
+
+
+def design_table(design: Design, conditions: Sequence[str]) -> DesignTable | None:
+    if not design:
+        return None
+    rows = [(name, designs.cell_of(design, name) or ()) for name in conditions]
+    return DesignTable(design, rows, [" × ".join(cell) for cell in designs.empty_cells(design)])
 
 
 def critical_regions(revision: SuiteRevision) -> set[int]:

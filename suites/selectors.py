@@ -19,6 +19,8 @@ from gym.api.filters import Filters, WordsFilter
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
+from suites.formats.designs import Design, factors_in
+from suites.languages import tag_of
 from suites.lint import lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
@@ -157,10 +159,24 @@ def document_from(
     )
 
 
+def design_of(revision: SuiteRevision) -> Design:
+    """The revision's factorial design; () where it has none."""
+    return factors_in(revision.meta, revision.condition_names)
+
+
+def why_address_stays(suite: Suite) -> str:
+    """Why the address cannot be chosen; "" where it can."""
+    if suite.visibility == Visibility.UNLISTED:
+        return "An unlisted suite has a secret address."
+    if suite.latest_frozen is not None:
+        return "A frozen revision can be cited at this address, so it stays."
+    return ""
+
+
 def meta_text(value: object) -> str:
-    """What a file's meta block says, as the card of a suite keeps it; a list of names becomes one line."""
+    """What a file's meta block says, as the card of a suite keeps it; a list of names becomes a line for each."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return ", ".join(value)
+        return "\n".join(value)
     return value if isinstance(value, str) else ""
 
 
@@ -189,11 +205,14 @@ def export_document(revision: SuiteRevision, *, names_author: bool = True) -> Su
     ):
         if value != meta.get(key, "") and isinstance(meta.get(key, ""), str):
             meta[key] = value
+    if (tag_of(meta_text(meta.get("language"))) or "") != suite.language:
+        meta["language"] = suite.language
     given = meta_text(meta.get("author"))
     if suite.author != given and (
         suite.author not in (known := authors_in_files(suite)) or known[0] == given == ""
     ):
-        meta["author"] = suite.author
+        lines = suite.author.splitlines()
+        meta["author"] = lines if len(lines) > 1 else suite.author
     tags = sorted(tag.name for tag in suite.tags.all())
     given = meta.get("tags", [])
     if isinstance(given, list) and tags != sorted({slugify(str(tag), allow_unicode=True) for tag in given}):

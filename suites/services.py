@@ -13,15 +13,25 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from gym.accounts.models import User
+from gym.addresses import slug_from
 from gym.sharing import addresses
 from gym.sharing.models import Visibility
 from suites import drafts, permissions
 from suites.formats import SuiteDocument
 from suites.formulas import FormulaError, parse
+from suites.languages import tag_of
 from suites.lint import CODES
-from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
+from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.quotas import SUITES, bytes_of
-from suites.selectors import authors_in_files, document_of, lint_rows, meta_text, pairable, revisions_for
+from suites.selectors import (
+    authors_in_files,
+    document_of,
+    lint_rows,
+    meta_text,
+    pairable,
+    revisions_for,
+    why_address_stays,
+)
 
 FROM_META = ("author", "reference", "description", "comment")
 """What the card takes over from a file's meta block."""
@@ -40,9 +50,10 @@ def import_suite(
     visibility: str = Visibility.PRIVATE,
     tags: Iterable[str] = (),
     join_policy: str = "space",
+    language: str = "",
 ) -> Suite:
-    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique. Raises
-    OverQuota, as everything here that makes suites grow."""
+    """A new suite with one draft revision holding the document. Its slug is the document's name, made unique; its
+    language that of the file where none is given. Raises OverQuota, as everything here that makes suites grow."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     meta = document.meta
@@ -53,6 +64,7 @@ def import_suite(
                 title=(title or document.name)[:200],
                 owner=actor,
                 visibility=visibility,
+                language=language or tag_of(meta_text(meta.get("language"))) or "",
                 **{name: meta_text(meta.get(name)) for name in FROM_META},
             ),
         )
@@ -167,6 +179,22 @@ def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
     addresses.set_visibility(suite, visibility, _base(suite))
 
 
+def set_address(suite: Suite, slug: str, *, actor: User) -> None:
+    """Give a suite without a frozen revision another address. One that was public leads on to it."""
+    permissions.require_edit(actor, suite)
+    with transaction.atomic():
+        lock(suite)
+        if why := why_address_stays(suite):
+            raise ValidationError({"slug": why})
+        taken = Suite.objects.exclude(pk=suite.pk).filter(slug=slug).exists()
+        left = FormerAddress.objects.exclude(suite=suite).filter(slug=slug).exists()
+        if taken or left or slug in RESERVED_SLUGS:
+            raise ValidationError({"slug": f"The address “{slug[:80]}” is taken. Choose another one."})
+        suite.slug = slug
+        suite.clean_fields(exclude=[field.name for field in Suite._meta.fields if field.name != "slug"])
+        suite.save(update_fields=["slug", "visibility", "updated"])
+
+
 def new_secret_address(suite: Suite, *, actor: User) -> None:
     """Give an unlisted suite and its runs other addresses; links to the old ones stop working for people without a
     role."""
@@ -189,7 +217,7 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
     if not actor.is_authenticated or not revisions_for(actor, source).filter(pk=revision.pk).exists():
         raise PermissionDenied("you may not copy this revision")
     with SUITES.growing(actor, new=True):
-        document = replace(document_of(revision), name=slugify(title)[:200] or revision.name)
+        document = replace(document_of(revision), name=slug_from(title, revision.name, 200))
         copy = import_suite(
             document,
             actor=actor,
@@ -222,8 +250,8 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
-    """Change what a suite says about itself: any of CARD, `tags`, `visibility`, `without_modifier` (a slug or None) and
-    `former_address_note` (see addresses.leave_note). Checked before anything is saved."""
+    """Change what a suite says about itself: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or
+    None) and `former_address_note` (see addresses.leave_note). Checked before anything is saved."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
@@ -231,6 +259,8 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
             setattr(suite, name, changes[name])
         suite.clean_fields(exclude=[field.name for field in Suite._meta.fields if field.name not in fields])
         suite.save(update_fields=[*fields, "updated"])
+        if changes.get("slug", suite.slug) != suite.slug:
+            set_address(suite, changes["slug"], actor=actor)
         if "tags" in changes:
             set_tags(suite, changes["tags"])
         if "without_modifier" in changes:
@@ -294,7 +324,7 @@ def _create(name: str, suite: Suite) -> Suite:
 
 def slug_of(name: str) -> str:
     """The address a suite of this name gets when nobody else has it."""
-    base = slugify(name)[:70] or "suite"
+    base = slug_from(name, "suite")
     return f"{base}-suite" if base in RESERVED_SLUGS else base
 
 

@@ -77,10 +77,16 @@ def suite_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if (asked := ask_before_leaving(request, suite, form)) is not None:
             return asked
-        services.edit_card(suite, actor=request.user, **form.card())
-        moved = f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
-        messages.success(request, f"Saved.{moved}")
-        return redirect(suite)
+        try:
+            services.edit_card(suite, actor=request.user, **form.card())
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            moved = (
+                f" The suite has the address {suite.get_absolute_url()} now." if suite.slug != slug else ""
+            )
+            messages.success(request, f"Saved.{moved}")
+            return redirect(suite)
     return render(request, "suites/edit.html", {"suite": suite, "form": form}, status=_form_status(request))
 
 
@@ -189,10 +195,15 @@ def suite_new(request: HttpRequest) -> HttpResponse:
     way = request.POST.get("by") or request.GET.get("by") or "guided"
     way = way if way in WAYS else "guided"
     form = _new_form(request, way)
-    if request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
-        wishes = imports.Wishes(title=form.cleaned_data.get("name", ""))
+    step = request.POST.get("step")
+    if step == "cross" and way == "guided":
+        form = form.crossed()
+    elif request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
+        wishes = imports.Wishes(
+            title=form.cleaned_data.get("name", ""), language=form.cleaned_data.get("language", "")
+        )
         return redirect(imports.import_files([form.asks], wishes, actor=request.user))
-    if request.method == "POST" and form.is_valid() and request.POST.get("step") != "look":
+    elif request.method == "POST" and form.is_valid() and step != "look":
         try:
             suite = _create(request, way, form)
         except OverQuota as error:
@@ -231,7 +242,9 @@ def _create(request: HttpRequest, way: str, form: Any) -> Suite:
         source = given["suite"]
         title = given["name"] or f"{source.title[:190]} copy"
         return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
-    return services.import_suite(given["document"], actor=request.user, title=given["name"])
+    return services.import_suite(
+        given["document"], actor=request.user, title=given["name"], language=given["language"]
+    )
 
 
 def _copy(request: HttpRequest, suite: Suite, revision: Any, title: str, visibility: str) -> Suite:
@@ -268,8 +281,8 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
     """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
-    suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, freeze}, models
-    [{slug, name, parameters}] (small ones first), may_freeze."""
+    suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze},
+    models [{slug, name, parameters}] (small ones first), may_freeze."""
     suite = editable(request, slug)
     if request.method == "POST":
         services.open_draft(suite, actor=request.user)
@@ -290,6 +303,7 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
             "preview": reverse("api-preview", args=[slug]),
             "lint": reverse("api-lint", args=[slug]),
             "formula": reverse("api-formula-explain"),
+            "design": reverse("api-design-explain"),
             "freeze": reverse("suite-freeze", args=[slug]),
         },
         "models": list(models.values("slug", "name", "parameters")),

@@ -13,7 +13,7 @@ from gym.downloads import add_to_zip, csv_pieces, csv_text
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import Board
 from gym.runs.read.leaderboard.export import LONG_HEADER, long_rows, note
-from gym.runs.tables.registry import FRAMES, Budget, closed_on_error, rows_of
+from gym.runs.tables.registry import FRAMES, Budget, closed_on_error, frame_for, rows_of
 from suites.formats import write_json
 from suites.models import SuiteRevision
 from suites.selectors import export_document
@@ -39,7 +39,8 @@ def bundle(
             entries.append(add_to_zip(archive, path, [csv_text(LONG_HEADER, long_rows(board))]))
         for run in runs:
             stem = f"runs/{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
-            for name, frame in FRAMES.items():
+            for name in FRAMES:
+                frame = frame_for(name, [run.revision])
                 rows = budget.through(rows_of(frame, [run]))
                 entries.append(add_to_zip(archive, f"{stem}-{name}.csv", csv_pieces(frame.header, rows)))
         manifest = {

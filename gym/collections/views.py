@@ -220,7 +220,7 @@ def citation_of(request: HttpRequest, collection: Collection) -> str:
     return bibtex(
         key=collection.slug,
         title=collection.title,
-        author=collection.owner.author_name,
+        authors=[collection.owner.author_name],
         year=when.year,
         address=request.build_absolute_uri(reverse("collection-detail", args=[collection.slug])),
         note=f"Collection of test suites on LM Gym, sha256 {collection.sha256 or 'not published yet'}",

@@ -119,6 +119,7 @@ def _create_suites(owner: User) -> Iterator[str]:
             actor=owner,
             title=str(document.meta["title"]),
             visibility=Visibility.PUBLIC,
+            language="en",
         )
         created.licence = LICENCE
         created.save(update_fields=["licence"])

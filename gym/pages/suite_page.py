@@ -30,9 +30,10 @@ from suites.exports import FORMS
 from suites.formats import SuiteDocument
 from suites.forms import FreezeForm
 from suites.models import Suite, SuiteRevision
-from suites.presenters import critical_regions, shown_prediction
+from suites.presenters import critical_regions, design_table, shown_prediction
 from suites.selectors import (
     SuiteFilter,
+    design_of,
     document_of,
     findings_of,
     listed_for,
@@ -48,7 +49,8 @@ PER_PAGE = 50
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
     """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas look at), findings and put_aside (lint), scores (Scored, best first), rule,
+    critical (region numbers that formulas look at), design (DesignTable or None), findings and put_aside (lint),
+    scores (Scored, best first), rule,
     rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
     runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
     may_edit, may_see_people, may_run, n_items, n_sentences, downloads, pairs_refused (why it cannot
@@ -77,6 +79,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "predictions": shown,
         "example": [row for row in revision.sentences.all() if row.item == first_item],
         "critical": critical_regions(revision),
+        "design": design_table(design_of(revision), revision.condition_names),
         "findings": [finding for finding in findings if not finding["ignored"]],
         "put_aside": [finding for finding in findings if finding["ignored"]],
         "scores": scores,

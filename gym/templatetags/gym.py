@@ -39,7 +39,8 @@ from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
 from models_registry.models import RegisteredModel
 from models_registry.permissions import can_view
-from suites.presenters import author_name
+from suites.authors import Author
+from suites.presenters import authors_of
 from suites.presenters import owner_name as owner_of_suite
 
 register = template.Library()
@@ -87,9 +88,9 @@ def owner_for(thing: Any, user: Any) -> str:
 
 
 @register.filter
-def author_for(suite: Any, user: Any) -> str:
-    """Whom a suite names as its author, as far as this user may know"""
-    return author_name(suite, user)
+def authors_for(suite: Any, user: Any) -> list[Author]:
+    """Whom a suite names as its authors, as far as this user may know"""
+    return authors_of(suite, user)
 
 
 register.filter(heat)

@@ -18,6 +18,7 @@ from gym.api.permissions import TokenScope
 from gym.api.requests import Body
 from gym.lib.bounded import Refused
 from gym.sharing.models import Visibility
+from suites.api.request_bodies import language_field
 from suites.forms import given_file
 from suites.imports import MAX_FILES, Wishes, import_files, unpacked
 from suites.models import ImportedFile, JoinPolicy, SuiteImport
@@ -35,6 +36,7 @@ class SuiteFilesBody(Body):
     visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
     tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
     join_policy = serializers.ChoiceField(JoinPolicy.choices, default=JoinPolicy.SPACE)
+    language = language_field(default="")
     again = serializers.BooleanField(
         default=False, help_text="make a new suite also of a file that says the same as one that is there"
     )
@@ -93,6 +95,7 @@ class SuiteImports(ApiView):
             tags=tuple(body.get("tags", ())),
             join_policy=body["join_policy"],
             again=body["again"],
+            language=body["language"],
         )
         batch = import_files(files, wishes, actor=request.user)
         place = reverse("api-suite-import", args=[batch.key], request=request)

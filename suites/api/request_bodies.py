@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
@@ -15,9 +17,13 @@ from gym.lib.problems import FormatError
 from gym.sharing.api import FormerNoteBody
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
-from suites.blueprints import BLUEPRINTS
+from suites.authors import Author, write_authors
+from suites.blueprints import BLUEPRINTS, guided
 from suites.drafts import BadEdits
-from suites.formats import MAX_BYTES, SuiteDocument
+from suites.editing import EditError, clean_name
+from suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument
+from suites.formats.designs import DesignError, cells, condition_name, read_factors, with_factors
+from suites.forms import parts_of
 from suites.formulas import FormulaError
 from suites.intake import ENCODINGS, take_in
 from suites.models import FrozenRevision, JoinPolicy, Suite
@@ -29,21 +35,44 @@ _LANGUAGE = Suite._meta.get_field("language")
 _MOST = 100_000
 
 
+def language_field(**options: Any) -> serializers.RegexField:
+    return serializers.RegexField(
+        _LANGUAGE.validators[0].regex.pattern,
+        max_length=35,
+        allow_blank=True,
+        help_text="BCP 47, e.g. en, zh-Hans; empty: not stated. A new suite without one takes the file's",
+        **options,
+    )
+
+
+class AuthorBody(Body):
+    name = serializers.RegexField(
+        r"^(?!.*\s(?:and|&)\s)[^()\n;]+$",
+        max_length=200,
+        help_text="one person: no brackets, semicolons and “and”",
+    )
+    affiliation = serializers.RegexField(r"^[^()\n]+$", max_length=500, allow_blank=True, default="")
+
+
 class CardBody(Body):
     """What a suite says about itself."""
 
     title = serializers.CharField(max_length=200, required=False)
+    slug = serializers.SlugField(
+        max_length=80, required=False, help_text="the address; until the first revision is frozen"
+    )
     visibility = serializers.ChoiceField(Visibility.choices, required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
     author = serializers.CharField(
-        max_length=_MOST, allow_blank=True, required=False, help_text="who made the stimuli, for citations"
-    )
-    language = serializers.RegexField(
-        _LANGUAGE.validators[0].regex.pattern,
-        max_length=35,
+        max_length=_MOST,
+        allow_blank=True,
         required=False,
-        help_text="BCP 47, e.g. en, zh-Hans",
+        help_text="who made the stimuli, for citations: one a line, with the affiliation in brackets",
     )
+    authors = AuthorBody(
+        many=True, required=False, help_text="the same as a list; not together with `author`"
+    )
+    language = language_field(required=False)
     licence = serializers.CharField(max_length=60, allow_blank=True, required=False)
     reference = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
     bibtex = serializers.CharField(max_length=_MOST, allow_blank=True, required=False)
@@ -54,6 +83,28 @@ class CardBody(Body):
         allow_null=True,
         required=False,
         help_text="slug of the suite without this one's modifier; null: found by the name in the file",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        if "authors" not in attrs:
+            return attrs
+        if "author" in attrs:
+            raise serializers.ValidationError({"authors": "Give author or authors, not both."})
+        authors = [Author(one["name"].strip(), one["affiliation"].strip()) for one in attrs.pop("authors")]
+        return attrs | {"author": write_authors(authors)}
+
+
+class FactorBody(Body):
+    """A factor of a design. Without `conditions` in any factor, conditions called after the levels (match_sing) get
+    them."""
+
+    name = serializers.CharField(max_length=200)
+    levels = serializers.ListField(
+        child=serializers.CharField(max_length=200), help_text="in order; the first one is the baseline"
+    )
+    conditions = serializers.DictField(
+        child=serializers.CharField(max_length=200), required=False, help_text="condition: its level"
     )
 
 
@@ -108,9 +159,19 @@ class DocumentFile(AnswersBody):
 
 
 class NewSuite(DocumentBody, CardBody):
-    """A new suite: a document or text, or the name of a design in `template`; and, if one likes, its card."""
+    """A new suite: a document or text, the name of a design in `template`, or `region_names` and `factors`, whose
+    crossing makes the conditions; and, if one likes, its card. `factors` beside a document replace those in its meta
+    block."""
 
     template = serializers.ChoiceField(sorted(BLUEPRINTS), required=False)
+    factors = FactorBody(many=True, required=False)
+    region_names = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        min_length=1,
+        max_length=MAX_REGIONS,
+        required=False,
+        help_text="in order; with `factors`",
+    )
 
 
 class NewSuiteFile(DocumentFile, CardBody):
@@ -159,10 +220,47 @@ class RevisionQuery(Query):
 
 def document_in(body: dict[str, Any]) -> SuiteDocument:
     """The document of a body. Raises an ApiProblem that names every problem and its place."""
-    ways = [name for name in ("document", "text", "file", "template") if body.get(name) is not None]
+    ways = [
+        name
+        for name in ("document", "text", "file", "template", "region_names")
+        if body.get(name) is not None
+    ]
     if len(ways) != 1:
-        raise invalid(FieldError("$", "Give one of document, text, file and template."))
-    [way] = ways
+        raise invalid(
+            FieldError("$", "Give one of document, text, file, template, and region_names with factors.")
+        )
+    document = _from_regions(body) if ways == ["region_names"] else _given_document(body, ways[0])
+    if body.get("factors") is None:
+        return document
+    with _design_errors():
+        return with_factors(document, body["factors"])
+
+
+def _from_regions(body: dict[str, Any]) -> SuiteDocument:
+    """One empty item in the conditions that the factors make."""
+    with _design_errors():
+        crossing = cells(read_factors(body.get("factors", [])))
+        if not crossing:
+            raise invalid(FieldError("$.factors", "Give the factors that the conditions are made of."))
+        names = parts_of("\n".join(map(condition_name, crossing)), "condition", MAX_CONDITIONS)
+    try:
+        regions = [clean_name(name, "region") for name in body["region_names"]]
+    except EditError as error:
+        raise invalid(FieldError("$.region_names", error.message)) from error
+    return guided(body.get("title", ""), names, regions, [])
+
+
+@contextmanager
+def _design_errors() -> Iterator[None]:
+    try:
+        yield
+    except DesignError as error:
+        raise invalid(FieldError(f"$.factors{error.where}", error.message)) from error
+    except ValidationError as error:
+        raise invalid(FieldError("$.factors", " ".join(error.messages))) from error
+
+
+def _given_document(body: dict[str, Any], way: str) -> SuiteDocument:
     if way == "template":
         document = BLUEPRINTS[body["template"]].document(body.get("title", ""))
         return document

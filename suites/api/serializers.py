@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from suites.formats.designs import written
 from suites.models import Sentence, Suite, SuiteRevision, Tag
 from suites.permissions import may_know_owner
-from suites.presenters import author_name
-from suites.selectors import listed_for
+from suites.presenters import author_name, authors_of
+from suites.selectors import design_of, listed_for
 
 
 class RevisionSerializer(serializers.ModelSerializer):
@@ -17,10 +22,26 @@ class RevisionSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class FactorSerializer(serializers.Serializer):
+    """A factor of the design."""
+
+    name = serializers.CharField()
+    levels = serializers.ListField(
+        child=serializers.CharField(), help_text="in order; the first one is the baseline"
+    )
+    conditions = serializers.DictField(
+        child=serializers.CharField(),
+        help_text="condition: its level; conditions outside the design are missing",
+    )
+
+
 class RevisionDetailSerializer(RevisionSerializer):
     suite = serializers.CharField(source="suite.slug")
     regions = serializers.ListField(child=serializers.CharField(), source="region_names")
     conditions = serializers.ListField(child=serializers.CharField(), source="condition_names")
+    factors = serializers.SerializerMethodField(
+        help_text="of the factorial design; empty where there is none"
+    )
     metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
     predictions = serializers.SerializerMethodField()
     n_sentences = serializers.IntegerField()
@@ -34,10 +55,15 @@ class RevisionDetailSerializer(RevisionSerializer):
             "join_policy",
             "regions",
             "conditions",
+            "factors",
             "n_sentences",
             "predictions",
         ]
         read_only_fields = fields
+
+    @extend_schema_field(FactorSerializer(many=True))
+    def get_factors(self, revision: SuiteRevision) -> list[dict[str, Any]]:
+        return written(design_of(revision))
 
     def get_predictions(self, revision: SuiteRevision) -> list[dict[str, str]]:
         return list(revision.predictions.order_by("position").values("name", "description", "formula"))
@@ -72,10 +98,16 @@ class SuiteSerializer(serializers.ModelSerializer):
         return suite.owner.username if may_know_owner(self.context["request"].user, suite) else None
 
 
+class AuthorSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    affiliation = serializers.CharField(help_text="empty where it is not stated")
+
+
 class SuiteDetailSerializer(SuiteSerializer):
     author = serializers.SerializerMethodField(
         help_text="who made the stimuli; empty in an unlisted suite of others"
     )
+    authors = serializers.SerializerMethodField(help_text="the same in the order of citation, taken apart")
     without_modifier = serializers.SerializerMethodField(
         help_text="slug of the suite without the modifier, as named by hand; null where none is named or listed for you"
     )
@@ -85,6 +117,7 @@ class SuiteDetailSerializer(SuiteSerializer):
         fields = [
             *SuiteSerializer.Meta.fields,
             "author",
+            "authors",
             "description",
             "reference",
             "bibtex",
@@ -96,6 +129,10 @@ class SuiteDetailSerializer(SuiteSerializer):
 
     def get_author(self, suite: Suite) -> str:
         return author_name(suite, self.context["request"].user)
+
+    @extend_schema_field(AuthorSerializer(many=True))
+    def get_authors(self, suite: Suite) -> list[dict[str, str]]:
+        return [asdict(author) for author in authors_of(suite, self.context["request"].user)]
 
     def get_without_modifier(self, suite: Suite) -> str | None:
         named = listed_for(self.context["request"].user).filter(pk=suite.without_modifier_id)
@@ -162,6 +199,7 @@ class DraftSerializer(serializers.Serializer):
     join = serializers.CharField()
     regions = serializers.ListField(child=serializers.CharField())
     conditions = serializers.ListField(child=serializers.CharField())
+    factors = FactorSerializer(many=True)
     items = serializers.ListField(child=serializers.IntegerField())
     n_rows = serializers.IntegerField()
     predictions = PredictionSerializer(many=True)

@@ -1,10 +1,11 @@
 from django.urls import path
 
 from gym.sharing.api import people_api
-from suites.api import drafts, formulas, imports, views
+from suites.api import designs, drafts, formulas, imports, views
 from suites.views import ROOM
 
 urlpatterns = [
+    path("designs/explain/", designs.ExplainDesign.as_view(), name="api-design-explain"),
     path("suites/", views.SuiteList.as_view(), name="api-suites"),
     path("suites/import/", imports.SuiteImports.as_view(), name="api-suite-imports"),
     path("suites/import/<slug:key>/", imports.SuiteImportReport.as_view(), name="api-suite-import"),

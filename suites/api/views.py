@@ -73,7 +73,7 @@ class SuiteList(SuiteView, ListView):
         `document`, other files as `text` or as a multipart `file`; or a `template` to begin with."""
         body = self.body()
         document = document_in(body)
-        names = (*services.CARD[1:], "without_modifier")
+        names = (*services.CARD[1:], "slug", "without_modifier")
         card = {name: body[name] for name in names if name in body}
         with transaction.atomic():
             suite = services.import_suite(

@@ -14,6 +14,7 @@ from gym.lib.json_text import json_path, load
 from gym.lib.problems import Report
 from gym.lib.text import decode, listing
 from suites.formats.assemble import RawRegion, RawSentence, assemble, clean_name, region_names
+from suites.formats.designs import check_meta
 from suites.formats.documents import (
     LIMITS,
     MAX_BYTES,
@@ -54,6 +55,7 @@ def read_json(data: bytes) -> SuiteDocument:
     predictions = read_predictions(root, meta, report) if sound("predictions") else []
     trusted = assembled.region_names if sound("region_meta") and assembled.region_names else None
     check_formulas(predictions, trusted, assembled.conditions, report)
+    check_meta(meta, assembled.conditions, report)
     name, metric = _head(meta, report)
     report.raise_problems()
     extra = _unknown(root, _TOP)

@@ -14,6 +14,7 @@ from typing import Any
 
 from gym.lib.json_text import json_path
 from gym.lib.problems import Notice, Report
+from suites.formats import designs
 from suites.formats.documents import MAX_FORMULA_CHARACTERS, MAX_PREDICTIONS, PredictionDoc, SuiteDocument
 from suites.formulas import FormulaError, parse
 
@@ -136,7 +137,7 @@ def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
         table,
         name=older.name,
         metric=older.metric,
-        meta=older.meta,
+        meta=designs.kept(older.meta, table.conditions),
         predictions=older.predictions,
         extra={key: value for key, value in older.extra.items() if key != "items"} | table.extra,
         notices=(*notices, kept),

@@ -32,16 +32,16 @@ def begin(
 ) -> Sheet:
     """A new suite by the guided start, filled in with keys alone; the open editor."""
     page.goto("/suites/new/")
-    page.get_by_label("Name", exact=False).first.focus()
     keys = page.keyboard
+    page.locator("#id_name").focus()
     keys.type(name or f"Acceptance {next(SERIAL)}")
-    for lines in (conditions, regions, first):
-        keys.press("Tab")
+    for field, lines in (("conditions", conditions), ("regions", regions), ("first", first)):
+        page.locator(f"#id_{field}").focus()
         for place, line in enumerate(lines):
             if place:
                 keys.press("Enter")
             keys.type(line)
-    keys.press("Tab")
+    page.locator("main form .btn-primary").focus()
     keys.press("Enter")
     return editor_of(page)
 

@@ -32,7 +32,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # --- the page and its address ---------------------------------------------------------------------------------
 def render(card: Doc) -> str:
-    endpoints = {name: f"/{name}/" for name in ("draft", "cells", "preview", "lint", "formula", "freeze")}
+    endpoints = {
+        name: f"/{name}/" for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze")
+    }
     suite = SimpleNamespace(slug="demo", title="Agreement, a demonstration", get_absolute_url="/suites/demo/")
     context = {
         "suite": suite,

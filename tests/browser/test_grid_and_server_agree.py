@@ -31,7 +31,7 @@ def test_undo_restores_every_earlier_state_and_redo_the_last(sequences):
     for seed, sequence in enumerate(sequences):
         assert sequence["problems"] == [], seed
     kinds = {op["op"] for sequence in sequences for edit in sequence["edits"] for op in edit["ops"]}
-    assert len(kinds) == 14  # every op of the contract was met
+    assert len(kinds) == 15  # every op of the contract was met
     assert sum(len(sequence["edits"]) for sequence in sequences) > 800
 
 
@@ -49,7 +49,7 @@ def to_document(data: dict[str, Any]) -> Any:
     return SuiteDocument(
         name="random",
         metric=data["metric"],
-        meta={},
+        meta={"factors": data["factors"]},
         region_names=tuple(data["regions"]),
         conditions=tuple(data["conditions"]),
         sentences=tuple(
@@ -69,6 +69,7 @@ def from_document(document: Any) -> dict[str, Any]:
         "conditions": list(document.conditions),
         "rows": [(s.item, s.condition, list(s.contents)) for s in document.sentences],
         "predictions": [(p.name, p.description, p.formula) for p in document.predictions],
+        "factors": document.meta.get("factors", []),
     }
 
 
@@ -78,4 +79,5 @@ def plain(data: dict[str, Any]) -> dict[str, Any]:
         "conditions": data["conditions"],
         "rows": [(r["item"], r["condition"], r["contents"]) for r in data["rows"]],
         "predictions": [(p["name"], p["description"], p["formula"]) for p in data["predictions"]],
+        "factors": data["factors"],
     }

@@ -20,6 +20,12 @@ function chance(seed) {
 const WORDS = ["", "The cat", "plays", "  two  blanks ", "ein Bär", "日本", "tab\tin", "line\nbreak", "no\u00a0break", "=1+1", "😀", '"quoted"', "-ly", "a\u0007bell", "\u2003wide\u2003"];
 const NAMES = ["NP", "Verb", "match", "mis match", "Bär", "x.y", " padded ", "match", "", "a%b"];
 
+/* A design of one factor; its first two conditions are in it. */
+function factorsOf(conditions, name) {
+  const [low, high] = conditions;
+  return [{ name, levels: ["low", "high"], conditions: { [low]: "low", ...(high ? { [high]: "high" } : {}) } }];
+}
+
 export function randomDocument(random) {
   const pick = (n) => Math.floor(random() * n);
   const regions = Array.from({ length: 1 + pick(4) }, (_, k) => `R${k + 1}`);
@@ -27,7 +33,7 @@ export function randomDocument(random) {
   const items = Array.from({ length: pick(5) }, (_, k) => k + 1);
   const rows = items.flatMap((item) => conditions.map((condition) => ({ item, condition, contents: regions.map((_, k) => `w${item}${condition[0]}${k}`) })));
   const formula = `(${1 + pick(regions.length)};%${conditions[0]}%) > ( 1 ; %${conditions.at(-1)}% )`;
-  return { regions, conditions, items, rows, predictions: [{ name: "one", description: "", formula }], metric: "sum", join: "space" };
+  return { regions, conditions, items, rows, predictions: [{ name: "one", description: "", formula }], factors: factorsOf(conditions, "f"), metric: "sum", join: "space" };
 }
 
 function action(doc, random) {
@@ -58,6 +64,8 @@ function action(doc, random) {
     () => commands.paste(doc, doc.nRows ? rect() : { top: 0, left: 0, bottom: 0, right: 0 }, block()),
     () => commands.setPredictions(doc, [...doc.predictions, { name: of(NAMES), description: of(WORDS), formula: `(1;%${of(doc.conditions)}%) < (${1 + pick(9)};%${of(NAMES)}%)` }], "add"),
     () => commands.setPredictions(doc, doc.predictions.slice(1), "remove"),
+    () => commands.setFactors(doc, random() < 0.3 ? [] : factorsOf(doc.conditions.slice(pick(doc.conditions.length)), of(["f", "g"])), "design"),
+    () => commands.addMissing(doc, doc.factors.length === 1 && !Object.values(doc.factors[0].conditions).includes("high") ? [{ name: "high", levels: ["high"] }] : []),
   ];
   const withRows = [
     () => commands.setCell(doc, pick(doc.nRows), pick(doc.regions.length), of(WORDS)),

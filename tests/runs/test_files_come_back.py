@@ -127,6 +127,6 @@ def test_a_number_alone_says_which_prediction_it_is():
 
 def test_a_title_of_any_letters_is_cited_without_an_error_in_tex():
     entry = bibtex(
-        key="k", title="a^n b^n {x} ~ 100%", author="A & B", year=2026, address="http://h/", note=""
+        key="k", title="a^n b^n {x} ~ 100%", authors=["A & B"], year=2026, address="http://h/", note=""
     )
     assert r"{a\textasciicircum{}n b\textasciicircum{}n x \textasciitilde{} 100\%}" in entry

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.urls import reverse
 
+from gym.lib.bibtex import bibtex
 from suites import services
+from suites.authors import read_authors
 from suites.formats import read_suite
-from suites.models import SuiteRevision
+from suites.models import Suite, SuiteRevision
 from suites.selectors import document_of, export_document
 from tests.factories import suite_json
 
@@ -38,10 +42,10 @@ def test_the_file_s_author_is_on_the_page_in_the_api_and_in_the_citation(client,
     suite = imported(people.alice)
     assert suite.author == NAMES
     page = client.get(suite.get_absolute_url()).content.decode()
-    assert f"<dt>Author</dt><dd>{NAMES}</dd>" in page
-    assert f"author = {{{{{NAMES}}}}}" in page
+    assert "<dt>Authors</dt><dd><div>Jennifer Hu</div><div>Jon Gauthier</div></dd>" in page
+    assert "author = {Jennifer Hu and Jon Gauthier}" in page
     bib = client.get(reverse("export-suite", args=[suite.slug, 1, "bib"])).content.decode()
-    assert f"author = {{{{{NAMES}}}}}" in bib
+    assert "author = {Jennifer Hu and Jon Gauthier}" in bib
     assert client.get(f"/api/v1/suites/{suite.slug}/").json()["author"] == NAMES
 
 
@@ -86,7 +90,7 @@ def test_an_import_and_an_export_lose_nothing(client, people, author):
     suite = imported(people.alice, author=author)
     assert downloaded(client, suite).get("author") == author
     if isinstance(author, list) and author != [1]:
-        assert suite.author == NAMES
+        assert suite.author == "Jennifer Hu\nJon Gauthier"
 
 
 def test_authors_are_searched(client, people):
@@ -144,3 +148,76 @@ def test_reviewers_of_an_unlisted_suite_do_not_read_the_author(client, people):
         assert "Roger Levy" not in answer.content.decode()
     client.force_login(people.alice)
     assert downloaded(client, suite)["author"] == NAMES
+
+
+AFFILIATED = "Hu, Jennifer (MIT, Brain and Cognitive Sciences)\nGauthier, Jon"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (NAMES, ["Jennifer Hu", "Jon Gauthier"]),
+        ("Hu, Jennifer and Gauthier, Jon", ["Hu, Jennifer", "Gauthier, Jon"]),
+        ("Hu, Jennifer", ["Hu, Jennifer"]),
+        (AFFILIATED, ["Hu, Jennifer", "Gauthier, Jon"]),
+        ("Jennifer Hu (MIT), Jon Gauthier (MIT); Roger Levy", ["Jennifer Hu", "Jon Gauthier", "Roger Levy"]),
+        ("Wilcox et al. 2018", ["Wilcox et al. 2018"]),
+        ("\n \n", []),
+    ],
+)
+def test_names_are_taken_apart_as_people_write_them(text, names):
+    assert [author.name for author in read_authors(text)] == names
+
+
+def test_affiliations_are_shown_exported_and_come_back(client, people):
+    suite = imported(people.alice)
+    services.edit_card(suite, actor=people.alice, author=AFFILIATED)
+    page = client.get(suite.get_absolute_url()).content.decode()
+    assert '<span class="note">MIT, Brain and Cognitive Sciences</span>' in page
+    assert "author = {Hu, Jennifer and Gauthier, Jon}" in page
+    assert downloaded(client, suite)["author"] == AFFILIATED.splitlines()
+    again = services.import_suite(export_document(suite.latest_frozen), actor=people.alice)
+    assert again.author == AFFILIATED
+
+
+def test_the_api_reads_and_writes_authors_as_a_list(client, people):
+    suite = imported(people.alice)
+    client.force_login(people.alice)
+    address = f"/api/v1/suites/{suite.slug}/"
+    authors = [{"name": "Jennifer Hu", "affiliation": "MIT"}, {"name": "Jon Gauthier", "affiliation": ""}]
+    answer = client.patch(address, {"authors": authors}, content_type="application/json")
+    assert answer.json()["authors"] == authors
+    assert answer.json()["author"] == "Jennifer Hu (MIT)\nJon Gauthier"
+    both = client.patch(address, {"authors": authors, "author": "A"}, content_type="application/json")
+    assert both.status_code == 400
+    odd = client.patch(address, {"authors": [{"name": "A (B"}]}, content_type="application/json")
+    assert odd.status_code == 400
+    client.logout()
+    services.set_visibility(suite, "unlisted", actor=people.alice)
+    assert client.get(f"/api/v1/suites/{suite.slug}/").json()["authors"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "cited"),
+    [
+        ("Jennifer Hu", "Jennifer Hu"),
+        ("Hu, Jennifer", "Hu, Jennifer"),
+        ("LMLab", "{LMLab}"),
+        ("Smith and Sons", "{Smith and Sons}"),
+        ("Anonymous (under review)", "{Anonymous (under review)}"),
+        ("A {B} Author", "A B Author"),
+    ],
+)
+def test_bibtex_takes_no_name_apart_that_is_one(name, cited):
+    entry = bibtex(key="k", title="t", authors=[name, "Jon Gauthier"], year=2026, address="h", note="")
+    assert f"author = {{{cited} and Jon Gauthier}}" in entry
+
+
+def test_authors_that_a_file_gave_as_a_list_have_a_line_each_after_the_migration(people):
+    migration = import_module("suites.migrations.0004_language_and_authors")
+    names = ["Hu, Jennifer", "van Dyke, Julie Ann"]
+    suite, typed = imported(people.alice, author=names), imported(people.alice, name="typed")
+    Suite.objects.filter(pk=suite.pk).update(author=", ".join(names))
+    migration.authors_by_line(apps, None)
+    assert Suite.objects.get(pk=suite.pk).author == "\n".join(names)
+    assert Suite.objects.get(pk=typed.pk).author == NAMES

@@ -67,7 +67,7 @@ def test_a_suite_from_nothing_opens_in_the_editor(signed_in, people):
         ({"conditions": ""}, "required"),
         ({"regions": ",".join(f"r{k}" for k in range(201))}, "at most 200"),
         ({"first": "a\nb\nc"}, "3 lines, but 2 conditions"),
-        ({"first": "a | b | c | d"}, "4 parts, but there are 2 regions"),
+        ({"first": "a\n\na | b | c | d"}, "Item 2, line 1 has 4 parts, but there are 2 regions"),
     ],
 )
 def test_a_guided_start_says_what_is_missing_and_keeps_what_was_typed(signed_in, fields, says):

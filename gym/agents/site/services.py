@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Count, ProtectedError, Q
-from django.utils.text import slugify
 
 from gym.accounts.models import User
+from gym.addresses import slug_from
 from gym.agents.core.assessor import can_be_named, samples_of
 from gym.agents.core.cases import READINGS, errors_in
 from gym.agents.core.driver import Options
@@ -61,7 +61,7 @@ def register_server(
         raise PermissionDenied("sign in to register an agent")
     _require_sense(kind, url, wraps, actor)
     with MODELS.growing(actor, new=True):
-        slug = slug or slugify(name)[:80] or "agent"
+        slug = slug or slug_from(name, "agent", 80)
         model = RegisteredModel(slug=slug, name=name, owner=actor, backend=AGENT, config={}, **card)
         model.full_clean(exclude=["facts", "config"])
         model.save()
@@ -159,7 +159,7 @@ def save_suite(
     new_judge = before is None or suite.judge_id != before.judge_id
     if suite.judge is not None and new_judge and not judges_for(actor).filter(pk=suite.judge.pk).exists():
         raise ValidationError({"judge": "You may not use this judge."})
-    suite.slug = suite.slug or slugify(suite.title)[:80] or "agent-tests"
+    suite.slug = suite.slug or slug_from(suite.title, "agent-tests", 80)
     suite.full_clean(exclude=["owner"])
     with AGENT_SUITES.growing(suite.owner, actor=actor, new=before is None):
         if before is None:

@@ -10,9 +10,9 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Q
-from django.utils.text import slugify
 
 from gym.accounts.models import User
+from gym.addresses import slug_from
 from gym.jobs import services as jobs
 from gym.lib.bounded import Limits, opened
 from gym.lmchallenge.core import corpus as corpora
@@ -111,7 +111,7 @@ def create_corpus(
 
 
 def _slug_of(wish: str) -> str:
-    base = slugify(wish)[:70] or "corpus"
+    base = slug_from(wish, "corpus")
     return f"{base}-corpus" if base in RESERVED else base
 
 

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.dispatch import receiver
 from django.utils import timezone
-from django.utils.text import slugify
 
 from gym.accounts.models import User
+from gym.addresses import slug_from
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
 from gym.propara.core.report import EVALUATOR, Report, digest, evaluate
@@ -144,7 +144,7 @@ def _add_version(answer_set: AnswerSet, read: Answers, note: str) -> AnswerSetVe
 
 
 def _slug_of(text: str) -> str:
-    base = slugify(text)[:70] or "answers"
+    base = slug_from(text, "answers")
     return f"{base}-answers" if base in RESERVED else base
 
 

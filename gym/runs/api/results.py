@@ -23,7 +23,7 @@ from gym.runs.models import PredictionResult, SuiteRun
 from gym.runs.read import report
 from gym.runs.read.presenters import FILTERS, filtered, in_order, item_orders, item_rows
 from gym.runs.read.selectors import run_at
-from gym.runs.tables.registry import FRAMES, rows_of
+from gym.runs.tables.registry import frame_for, rows_of
 from suites.selectors import document_of
 
 TABLES = {CSV: TEXT, NDJSON: TEXT}
@@ -36,7 +36,8 @@ def done(request: Request, key: str) -> SuiteRun:
 
 
 def _table(what: str, run: SuiteRun) -> Response:
-    return Response(Table(FRAMES[what].header, rows_of(FRAMES[what], [run])))
+    frame = frame_for(what, [run.revision])
+    return Response(Table(frame.header, rows_of(frame, [run])))
 
 
 class FormatQuery(Query):

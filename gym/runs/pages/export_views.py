@@ -27,7 +27,10 @@ from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.tables.registry import (
     FRAMES,
     Budget,
+    Frame,
     TooMuch,
+    designed,
+    frame_for,
     parquet_file,
     require_room,
     rows_at_least,
@@ -35,7 +38,7 @@ from gym.runs.tables.registry import (
 )
 from suites.models import SuiteRevision
 from suites.permissions import may_know_owner
-from suites.presenters import ANONYMOUS, author_name
+from suites.presenters import ANONYMOUS, authors_of
 from suites.selectors import document_of, export_document, revisions_for
 
 AS_CSV = "Take it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model= or ?run=."
@@ -75,11 +78,12 @@ def table_file(user: Any, what: str, form: str, given: dict[str, str], *, every:
         return run_table(finished_run(user, key[:24]), what, form)
     runs, stem = _runs(user, given, every)
     found = runs.iterator(chunk_size=100)
+    frame = frame_for(what, designed(runs))
     if form == "csv":
-        return _table(what, form, found, stem)
+        return _table(frame, what, form, found, stem)
     require_room(rows_at_least(what, runs), AS_CSV)
     with closing(found):  # a refusal would hold on to its cursor
-        return _table(what, form, found, stem)
+        return _table(frame, what, form, found, stem)
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
@@ -89,11 +93,10 @@ def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
         stem += "-pseudo-log-likelihood"
     if not run.has_all_tokens and what in {"regions", "tokens"}:
         stem += "-needed-tokens"
-    return _table(what, form, [run], stem)
+    return _table(frame_for(what, [run.revision]), what, form, [run], stem)
 
 
-def _table(what: str, form: str, runs: Iterable[SuiteRun], stem: str) -> HttpResponseBase:
-    frame = FRAMES[what]
+def _table(frame: Frame, what: str, form: str, runs: Iterable[SuiteRun], stem: str) -> HttpResponseBase:
     if form == "csv":
         return csv_stream(f"{stem}-{what}.csv", frame.header, rows_of(frame, runs))
     file = parquet_file(frame, Budget(AS_CSV).through(rows_of(frame, runs)))
@@ -223,8 +226,8 @@ def citation(revision: SuiteRevision, address: str, user: AnyUser) -> str:
     return bibtex(
         key=f"{suite.slug}-r{revision.number}",
         title=f"{suite.title}, revision {revision.number}",
-        author=author_name(suite, user)
-        or (suite.owner.author_name if may_know_owner(user, suite) else ANONYMOUS),
+        authors=[author.name for author in authors_of(suite, user)]
+        or [suite.owner.author_name if may_know_owner(user, suite) else ANONYMOUS],
         year=when.year,
         address=address,
         note=f"Test suite on LM Gym, frozen {when:%Y-%m-%d}, sha256 {revision.sha256}",

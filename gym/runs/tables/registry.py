@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import IO, Any
 
@@ -23,7 +24,9 @@ from gym.runs.core.rules import MARGINS, RULE_COUNTS
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.read import report
 from gym.runs.read.scores import margin_of
+from suites.formats.designs import KEY, column_of
 from suites.models import SuiteRevision
+from suites.selectors import design_of
 
 TEXT, WHOLE, REAL, YES_NO = "string", "int64", "float64", "bool"
 CONTEXT = (
@@ -153,6 +156,33 @@ FRAMES: dict[str, Frame] = {
         _scores,
     ),
 }  # fmt: skip
+
+
+def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
+    """The table of these revisions' runs. Where a row has a condition, it also has a column for each factor of their
+    designs, after the others: `factor_number`."""
+    frame = FRAMES[what]
+    if ("condition_name", TEXT) not in frame.columns:
+        return frame
+    factors = dict.fromkeys(column_of(factor.name) for row in revisions for factor in design_of(row))
+    if not factors:
+        return frame
+    columns = (*frame.columns, *((name, TEXT) for name in factors))
+    return Frame(columns, partial(_with_levels, frame, tuple(factors)))
+
+
+def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterator[Row]:
+    """None for factors of other suites, and for conditions outside the design."""
+    place = [name for name, _ in frame.columns].index("condition_name")
+    levels = {column_of(factor.name): factor.conditions for factor in design_of(run.revision)}
+    for row in frame.rows(run):
+        yield (*row, *(levels.get(name, {}).get(row[place]) for name in names))
+
+
+def designed(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
+    """The revisions of these runs that have a factorial design."""
+    rows = SuiteRevision.objects.filter(pk__in=runs.order_by().values("revision"), meta__has_key=KEY)
+    return rows.order_by("pk").only("meta", "condition_names").iterator(chunk_size=100)
 
 
 def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None]:

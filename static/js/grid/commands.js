@@ -1,7 +1,7 @@
 /* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion. */
 
 import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
-import { copyPredictions, printable, tidy } from "./model.js";
+import { copyFactors, copyPredictions, printable, tidy } from "./model.js";
 import { counted } from "./dom.js";
 
 const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
@@ -230,4 +230,24 @@ export function setPredictions(doc, predictions, label) {
     formula: printable(formula),
   }));
   return entry(label, [{ op: "set_predictions", predictions: clean, old: copyPredictions(doc.predictions) }]);
+}
+
+// --- design ------------------------------------------------------------------------------------------------------
+export function setFactors(doc, factors, label) {
+  return entry(label, [{ op: "set_factors", factors, old: copyFactors(doc.factors) }]);
+}
+
+/* A condition for every combination of levels that has none: `missing` is [{name, levels}]. */
+export function addMissing(doc, missing) {
+  const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
+  const factors = copyFactors(doc.factors);
+  const ops = [];
+  for (const { name: wanted, levels } of missing) {
+    const taken = [...doc.conditions, ...ops.map((op) => op.name)];
+    let name = wanted;
+    for (let k = 2; taken.includes(name); k += 1) name = `${wanted}_${k}`;
+    ops.push({ op: "insert_condition", at: doc.conditions.length + ops.length, name, rows });
+    factors.forEach((factor, k) => (factor.conditions[name] = levels[k]));
+  }
+  return entry(`added ${counted(ops.length, "condition")}`, [...ops, { op: "set_factors", factors, old: copyFactors(doc.factors) }]);
 }

@@ -2,6 +2,7 @@
 
 import { call, loadDraft } from "./api.js";
 import { announce, counted } from "./dom.js";
+import { DesignPanel } from "./design.js";
 import { Editor } from "./editor.js";
 import { LintPanel } from "./lint.js";
 import { attachMenus } from "./menus.js";
@@ -54,6 +55,7 @@ const editor = new Editor({
 const store = new LocalStore(root.dataset.suite, root.dataset.user);
 const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: readAnew });
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
+const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
 const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint });
 const preview = new Preview({
   url: endpoints.preview,
@@ -74,13 +76,14 @@ const preview = new Preview({
 // --- after a change ----------------------------------------------------------------------------------------------
 function changed(ops, scoresStand) {
   predictions.sync();
+  design.sync();
   showShape();
   find("undo").disabled = !editor.history.canUndo;
   find("redo").disabled = !editor.history.canRedo;
   if (!preview.on) return;
   const kinds = new Set(ops.map((op) => op.op));
   if (kinds.size === 1 && kinds.has("set_cells")) preview.changed(new Set(ops.flatMap((op) => op.cells.map(([item]) => item))));
-  else preview.everything({ forget: !scoresStand && !(kinds.size === 1 && kinds.has("set_predictions")) });
+  else preview.everything({ forget: !scoresStand && ![...kinds].every((kind) => kind === "set_predictions" || kind === "set_factors") });
 }
 
 function showShape() {

@@ -19,16 +19,18 @@ export function tidy(text) {
 }
 
 export const copyPredictions = (list) => list.map((one) => ({ ...one }));
+export const copyFactors = (list) => list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
 const samePredictions = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 export class GridDocument {
-  constructor({ regions = [], conditions = [], items = [], rows = [], predictions = [], metric = "sum", join = "space" } = {}) {
+  constructor({ regions = [], conditions = [], items = [], rows = [], predictions = [], factors = [], metric = "sum", join = "space" } = {}) {
     this.metric = metric;
     this.join = join;
     this.regions = [...regions];
     this.conditions = [...conditions];
     this.items = [...items];
     this.predictions = copyPredictions(predictions);
+    this.factors = copyFactors(factors);
     this.texts = new Map();
     this.addRows(rows);
   }
@@ -96,6 +98,7 @@ export class GridDocument {
       items: [...this.items],
       rows,
       predictions: copyPredictions(this.predictions),
+      factors: copyFactors(this.factors),
     };
   }
 }
@@ -215,7 +218,10 @@ const OPS = {
       doc.texts.get(item)?.delete(name);
     }
     doc.conditions.splice(at, 1);
-    return [{ op: "insert_condition", at, name, rows }];
+    const before = copyFactors(doc.factors);
+    for (const { conditions } of doc.factors) delete conditions[name];
+    const levels = before.some(({ conditions }) => Object.hasOwn(conditions, name));
+    return [{ op: "insert_condition", at, name, rows }, ...(levels ? [{ op: "set_factors", factors: before, old: copyFactors(doc.factors) }] : [])];
   },
 
   move_condition(doc, { name, to }) {
@@ -234,6 +240,9 @@ const OPS = {
       const row = rows.get(name);
       rows.delete(name);
       if (row) rows.set(to, row);
+    }
+    for (const factor of doc.factors) {
+      factor.conditions = Object.fromEntries(Object.entries(factor.conditions).map(([key, level]) => [key === name ? to : key, level]));
     }
     return [{ op: "rename_condition", name: to, to: name }];
   },
@@ -286,6 +295,12 @@ const OPS = {
     doc.predictions = copyPredictions(predictions);
     return [{ op: "set_predictions", predictions: old, old: copyPredictions(predictions) }];
   },
+
+  set_factors(doc, { factors }) {
+    const old = doc.factors;
+    doc.factors = copyFactors(factors);
+    return [{ op: "set_factors", factors: old, old: copyFactors(factors) }];
+  },
 };
 
 export const OP_NAMES = Object.keys(OPS);
@@ -316,6 +331,7 @@ export function refresh(doc, op) {
     return { ...op, cells };
   }
   if (op.op === "set_predictions") return { ...op, old: copyPredictions(doc.predictions) };
+  if (op.op === "set_factors") return { ...op, old: copyFactors(doc.factors) };
   return op;
 }
 
@@ -323,5 +339,6 @@ export function refresh(doc, op) {
 export function isIdle(op) {
   if (op.op === "set_cells") return op.cells.every(([, , , old, text]) => old === text);
   if (op.op === "set_predictions") return samePredictions(op.old, op.predictions);
+  if (op.op === "set_factors") return JSON.stringify(op.old) === JSON.stringify(op.factors);
   return false;
 }

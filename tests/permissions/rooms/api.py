@@ -98,6 +98,7 @@ ROWS: list[Row] = [
     ("POST", "api-formula-parse", [], SENDERS),
     ("POST", "api-formula-explain", [], SENDERS),
     ("POST", "api-formula-evaluate", [], SENDERS),
+    ("POST", "api-design-explain", [], SENDERS),
     # models
     ("GET", "api-models", [], OPEN),
     ("POST", "api-models", [], SENDERS),

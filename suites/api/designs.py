@@ -1,0 +1,119 @@
+"""Factorial designs: read one, hold it against conditions, say what it lets one predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gym.api.errors import FieldError, invalid
+from gym.api.operations import operation
+from gym.api.requests import Body
+from suites.api.formulas import FormulaView, RegionField
+from suites.api.request_bodies import FactorBody
+from suites.api.serializers import FactorSerializer
+from suites.effects import effects
+from suites.formats import MAX_CONDITIONS, MAX_REGIONS
+from suites.formats.designs import (
+    Design,
+    DesignError,
+    condition_name,
+    empty_cells,
+    named_after_levels,
+    outside,
+    read_factors,
+    read_lines,
+    written,
+)
+
+MOST = 20_000
+
+
+class DesignBody(Body):
+    """Factors as a list, or as `lines` that people type: `number: sing, plural`."""
+
+    factors = FactorBody(many=True, required=False)
+    lines = serializers.CharField(required=False, max_length=MOST, allow_blank=True)
+    conditions = serializers.ListField(child=serializers.CharField(max_length=200), max_length=MAX_CONDITIONS)
+    regions = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        min_length=1,
+        max_length=MAX_REGIONS,
+        help_text="names, in order",
+    )
+    region = RegionField(required=False, help_text='where effects are predicted: a number, or "*" (default)')
+
+
+class EmptyCellSerializer(serializers.Serializer):
+    name = serializers.CharField(help_text="what such a condition would be called")
+    levels = serializers.ListField(child=serializers.CharField())
+
+
+class OfferSerializer(serializers.Serializer):
+    direction = serializers.CharField(help_text="e.g. higher in mismatch than in match")
+    words = serializers.CharField()
+    formula = serializers.CharField()
+
+
+class EffectSerializer(serializers.Serializer):
+    kind = serializers.ChoiceField(["main", "simple", "interaction"])
+    name = serializers.CharField()
+    factors = serializers.ListField(child=serializers.CharField())
+    greater = OfferSerializer(allow_null=True, help_text="null, with a reason, where conditions are missing")
+    less = OfferSerializer(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+
+
+class DesignErrorSerializer(serializers.Serializer):
+    where = serializers.CharField(help_text="path in the body, e.g. $.factors[0].levels")
+    message = serializers.CharField()
+
+
+class DesignSerializer(serializers.Serializer):
+    """`errors`: what keeps the factors from being a design; then the lists are empty."""
+
+    ok = serializers.BooleanField()
+    errors = DesignErrorSerializer(many=True)
+    factors = FactorSerializer(many=True)
+    outside = serializers.ListField(child=serializers.CharField(), help_text="conditions without levels")
+    missing = EmptyCellSerializer(many=True, help_text="combinations of levels without a condition")
+    effects = EffectSerializer(many=True)
+
+
+class ExplainDesign(FormulaView):
+    @operation("Say what a factorial design lets one predict", takes=DesignBody, answers=DesignSerializer)
+    def post(self, request: Request) -> Response:
+        """Main effects, interactions and simple effects at a region, in words and as formulas; which conditions are
+        outside the design, and which combinations of levels have no condition. What is wrong with the factors is
+        answered, too, as 200."""
+        body = self.body()
+        region, names = body.get("region", "*"), body["regions"]
+        if region != "*" and region > len(names):
+            raise invalid(FieldError("$.region", f"There is no region {region}."))
+        design: Design = ()
+        errors = []
+        try:
+            design = _design(body)
+        except DesignError as error:
+            where = "$.lines" if "lines" in body else f"$.factors{error.where}"
+            errors = [{"where": where, "message": error.message}]
+        return self.answer(
+            {
+                "ok": not errors,
+                "errors": errors,
+                "factors": written(design),
+                "outside": outside(design, body["conditions"]),
+                "missing": [{"name": condition_name(cell), "levels": cell} for cell in empty_cells(design)],
+                "effects": effects(design, names, region),
+            }
+        )
+
+
+def _design(body: dict[str, Any]) -> Design:
+    if ("factors" in body) == ("lines" in body):
+        raise invalid(FieldError("$", "Give either factors or lines."))
+    if "lines" in body:
+        return named_after_levels(read_lines(body["lines"]), body["conditions"])
+    return read_factors(body["factors"], body["conditions"])
