@@ -228,7 +228,7 @@ def test_a_finding_leads_to_its_cells_one_after_the_other(make_sheet):
     assert sheet.active().startswith("Rest, item 3, match")
 
 
-def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):
+def test_a_finding_is_dismissed_with_a_reason_and_shown_again(make_sheet):
     sheet = make_sheet(agreement(), start=False)
     sheet.suite.findings = [finding()]
     sheet.open()
@@ -239,7 +239,7 @@ def test_a_finding_is_put_aside_with_a_reason_and_shown_again(make_sheet):
     page.get_by_text("nothing to point out").wait_for()
     assert sheet.suite.ignored == {("odd-empty", "item 2, region 3 (Rest)"): "by design"}
     assert "has-warning" not in (sheet.cell(3, 2).get_attribute("class") or "")
-    page.get_by_text("1 finding put aside").click()
+    page.get_by_text("1 finding dismissed").click()
     assert page.get_by_text("Dismissed: by design").is_visible()
     page.get_by_role("button", name="Show again").click()
     page.get_by_text("1 finding", exact=True).wait_for()
