@@ -271,7 +271,7 @@ def test_a_corpus_with_games_of_others_stays_and_stays_open(client, people):
     play(corpus, people.bob)
     client.force_login(people.alice)
     send(client, "lmc-corpus-delete", corpus.slug)
-    answer = send(client, "lmc-corpus-edit", corpus.slug, title="x", visibility="private")
+    answer = send(client, "lmc-corpus-edit", corpus.slug, title="x", visibility="private", confirmed="1")
     assert answer.status_code == 400
     assert Corpus.objects.get().visibility == "public"
 
