@@ -17,7 +17,6 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
 from gym.accounts.models import User
-from gym.addresses import SLUG_ERROR
 from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
 from models_registry.selectors import refused_of
@@ -251,7 +250,6 @@ class _CardFields(forms.ModelForm):
 class RegisterForm(SourceForm, _CardFields):
     class Meta(_CardFields.Meta):
         fields = ["slug", *_CardFields.Meta.fields]
-        error_messages = {"slug": {"invalid": SLUG_ERROR}}
 
     def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -113,7 +113,6 @@ class SuiteForm(forms.ModelForm):
         model = AgentSuite
         fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
         widgets = {"description": forms.Textarea(attrs={"rows": 2})}
-        error_messages = {"slug": {"invalid": SLUG_ERROR}}
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
