@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.test import RequestFactory
@@ -24,7 +25,8 @@ def clock(monkeypatch):
     class Clock:
         now = 1_800_000_000.0
 
-    monkeypatch.setattr("gym.accounts.throttle.time.time", lambda: Clock.now)
+    # Not time.time itself: REST framework keeps it for good if it is imported meanwhile.
+    monkeypatch.setattr("gym.accounts.throttle.time", SimpleNamespace(time=lambda: Clock.now))
     return Clock
 
 
