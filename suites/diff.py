@@ -80,9 +80,12 @@ class SuiteDiff:
         )
 
 
-def diff(old: SuiteDocument, new: SuiteDocument) -> SuiteDiff:
-    """Compare two documents. Items are matched by number, conditions by name, regions by name and order."""
+def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "")) -> SuiteDiff:
+    """Compare two documents, and the policies that join their regions. Items are matched by number, conditions by name,
+    regions by name and order."""
     found = SuiteDiff(about=_about(old, new), predictions=_predictions(old, new))
+    if joins[0] != joins[1]:
+        found.about.append(Changed("join policy", *joins))
     regions = pairs_of(old, new)
     conditions = _pairs(old.conditions, new.conditions, moves=True)
     found.regions = _names("region", old.region_names, new.region_names, regions)

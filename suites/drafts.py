@@ -258,7 +258,7 @@ def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCo
     rows = _rows(draft, ops, everything)
     predictions = list(draft.predictions.order_by("position"))
     before = document_from(draft, rows, predictions)
-    sheet = Sheet(before)
+    sheet = Sheet(before, draft.join_policy)
     conflicts = edit_sheet(sheet, ops)
     after = sheet.document()
     _write_rows(draft, rows, sheet.sentences(), moves=everything)
@@ -267,6 +267,8 @@ def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCo
     changes = {
         "region_names": list(after.region_names),
         "condition_names": list(after.conditions),
+        "metric": list(after.metric) if isinstance(after.metric, tuple) else after.metric,
+        "join_policy": sheet.join,
         "extra": after.extra,
         "meta": after.meta,
         # Both documents hold the same part of the draft, so the difference is that of the whole.

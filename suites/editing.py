@@ -21,6 +21,7 @@ from suites.formats.documents import (
     SentenceDoc,
     SuiteDocument,
 )
+from suites.regions import JOIN_POLICIES, METRICS
 
 Op = Mapping[str, Any]
 MAX_FORMULA_CHARACTERS = 10_000
@@ -107,10 +108,13 @@ class Row:
 
 
 class Sheet:
-    """Items x conditions x regions and the predictions, with every move checked before it is made."""
+    """Items x conditions x regions and the predictions, with every move checked before it is made. `join` is the
+    draft's join policy, which documents do not hold."""
 
-    def __init__(self, document: SuiteDocument) -> None:
+    def __init__(self, document: SuiteDocument, join: str = "space") -> None:
         self.base = document
+        self.metric = document.metric
+        self.join = join
         self.regions = list(document.region_names)
         self.conditions = list(document.conditions)
         self.predictions = list(document.predictions)
@@ -151,6 +155,7 @@ class Sheet:
             meta = designs.in_meta(meta, self.design)
         return replace(
             self.base,
+            metric=self.metric,
             meta=meta,
             region_names=tuple(self.regions),
             conditions=tuple(self.conditions),
@@ -513,6 +518,27 @@ def _set_factors(sheet: Sheet, op: Op) -> None:
     sheet.design = new
 
 
+def read_scoring(value: Mapping[str, Any]) -> tuple[str | tuple[str, ...], str]:
+    """`{metric, join}`: a metric, a list of metrics or “all”, and a join policy."""
+    given, join = value.get("metric"), value.get("join")
+    metric: Any = tuple(given) if isinstance(given, list) else given
+    names = metric if isinstance(metric, tuple) else (metric,)
+    known = all(isinstance(name, str) and name in METRICS for name in names)
+    if metric != "all" and not (known and names and len(set(names)) == len(names)):
+        raise EditError("", f"“metric” must be one of {', '.join(METRICS)}, a list of them, or “all”")
+    if join not in JOIN_POLICIES:
+        raise EditError("", f"“join” must be one of {', '.join(JOIN_POLICIES)}")
+    return metric, str(join)
+
+
+def _set_scoring(sheet: Sheet, op: Op) -> None:
+    new, now = read_scoring(op), (sheet.metric, sheet.join)
+    old = now if op.get("old") is None else read_scoring(mapping_of(op, "old"))
+    if old != now and new != now:
+        raise EditError("", "the scoring is not the one that this edit replaces")
+    sheet.metric, sheet.join = new
+
+
 _OPS: dict[str, Callable[[Sheet, Any], list[CellConflict] | None]] = {
     "set_cells": _set_cells,
     "insert_items": _insert_items,
@@ -529,8 +555,9 @@ _OPS: dict[str, Callable[[Sheet, Any], list[CellConflict] | None]] = {
     "rename_region": _rename_region,
     "set_predictions": _set_predictions,
     "set_factors": _set_factors,
+    "set_scoring": _set_scoring,
 }
-STRUCTURAL = frozenset(_OPS) - {"set_cells", "set_predictions", "set_factors"}
+STRUCTURAL = frozenset(_OPS) - {"set_cells", "set_predictions", "set_factors", "set_scoring"}
 """Ops that add, remove, rename or move items, conditions or regions; the others compare what they replace."""
 
 

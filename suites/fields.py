@@ -9,6 +9,46 @@ from django.core.exceptions import ValidationError
 from django.utils.html import format_html, format_html_join
 
 from suites.languages import LANGUAGES, tag_of
+from suites.models import JoinPolicy
+from suites.regions import METRICS
+
+METRIC_NAMES = {
+    "sum": "sum of its tokens",
+    "mean": "mean of its tokens",
+    "median": "median of its tokens",
+    "range": "range of its tokens (highest less lowest)",
+    "max": "highest of its tokens",
+    "min": "lowest of its tokens",
+    "all": "all of these (runs begin with the sum)",
+}
+
+
+def metric_name(metric: str | list[str] | tuple[str, ...]) -> str:
+    """A suite's metric in words; of several the first is the one that runs begin with."""
+    return METRIC_NAMES[metric] if isinstance(metric, str) else ", ".join(metric)
+
+
+def metric_field(unset: str = "") -> forms.ChoiceField:
+    """What predictions compare. `unset` names what holds where nothing is chosen; else it is the sum."""
+    choices = [(name, METRIC_NAMES[name]) for name in METRICS]
+    return forms.ChoiceField(
+        choices=[("", unset), *choices] if unset else choices,
+        initial="" if unset else "sum",
+        required=False,
+        label="Value of a region",
+        help_text="Made of the surprisals of its tokens; predictions compare it.",
+    )
+
+
+def join_field(required: bool = False) -> forms.ChoiceField:
+    """The suite's join policy."""
+    return forms.ChoiceField(
+        choices=JoinPolicy.choices,
+        initial=JoinPolicy.SPACE,
+        required=required,
+        label="How regions are joined",
+        help_text="What stands between two regions when the sentence is put together for a model.",
+    )
 
 
 class LanguageInput(forms.TextInput):

@@ -17,7 +17,7 @@ from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read
 from suites.blueprints import BLUEPRINTS, guided
 from suites.editing import EditError
 from suites.editing import clean_name as clean_part
-from suites.fields import LanguageField
+from suites.fields import LanguageField, join_field, metric_field
 from suites.formats import (
     MAX_BYTES,
     MAX_CELLS,
@@ -31,7 +31,7 @@ from suites.formats import (
 from suites.formats.designs import Design
 from suites.imports import MAX_TOTAL, GivenFile, Wishes, unpacked
 from suites.intake import take_in
-from suites.models import JoinPolicy, Suite, SuiteRevision
+from suites.models import Suite, SuiteRevision
 from suites.presenters import DesignTable, design_table
 from suites.readings import Reading
 from suites.selectors import document_of, pairable, revisions_for, why_address_stays
@@ -53,12 +53,8 @@ class DocumentForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
-    join_policy = forms.ChoiceField(
-        choices=JoinPolicy.choices,
-        initial=JoinPolicy.SPACE,
-        label="How regions are joined",
-        help_text="What stands between two regions when the sentence is put together for a model.",
-    )
+    metric = metric_field("As the file says; a table keeps the suite’s")
+    join_policy = join_field(required=True)
 
     def __init__(self, *args: Any, newest: SuiteRevision | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -129,12 +125,8 @@ class ImportForm(forms.Form):
         help_text="Of the sentences: a name or a BCP 47 tag. Empty: as the file says, or not stated."
     )
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
-    join_policy = forms.ChoiceField(
-        choices=JoinPolicy.choices,
-        initial=JoinPolicy.SPACE,
-        label="How regions are joined",
-        help_text="What stands between two regions when the sentence is put together for a model.",
-    )
+    metric = metric_field("As the file says, else the sum")
+    join_policy = join_field(required=True)
     again = forms.BooleanField(
         required=False, label="Make a new suite also of a file that says the same as a suite that is here"
     )
@@ -168,6 +160,7 @@ class ImportForm(forms.Form):
             visibility=given["visibility"],
             tags=tuple(given["tags"]),
             join_policy=given["join_policy"],
+            metric=given["metric"],
             title=given["title"],
             again=given["again"],
             language=given["language"],
@@ -327,6 +320,8 @@ class GuidedForm(forms.Form):
         help_text="One line per condition, regions separated by |, e.g. The woman | plays | all day. An empty line "
         "begins the next item.",
     )
+    metric = metric_field()
+    join_policy = join_field()
 
     def clean_factors(self) -> Design:
         try:
@@ -420,6 +415,8 @@ class TemplateForm(forms.Form):
         widget=forms.RadioSelect,
         label="Template",
     )
+    metric = metric_field()
+    join_policy = join_field()
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -455,6 +452,8 @@ class PasteForm(_ReadingForm):
     )
     name = named()
     language = LanguageField()
+    metric = metric_field()
+    join_policy = join_field()
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -476,6 +475,8 @@ class FileForm(_ReadingForm):
     language = LanguageField(
         help_text="Of the sentences: a name or a BCP 47 tag. Empty: as the file says, or not stated."
     )
+    metric = metric_field("As the file says, else the sum")
+    join_policy = join_field()
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

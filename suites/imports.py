@@ -57,6 +57,7 @@ class Wishes:
     visibility: str = Visibility.PRIVATE
     tags: tuple[str, ...] = ()
     join_policy: str = "space"
+    metric: str = ""
     title: str = ""
     again: bool = False
     version: str = ""
@@ -170,6 +171,8 @@ def _settle(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     """The document becomes a suite, or the draft it was meant for, unless it is there already."""
     wishes, target = Wishes(**row.batch.options), row.batch.target
     row.data = b""
+    if target is None:
+        document = services.with_metric(document, wishes.metric)
     there = None if wishes.again or target else says_the_same(document, actor)
     if there is not None:
         row.state, row.suite = ImportedFile.State.THERE, there.suite
@@ -211,7 +214,7 @@ def _replaced(suite: Suite, document: SuiteDocument, wishes: Wishes, actor: User
     newest = suite.revisions.order_by("-number").first()
     if newest and document.is_table:
         document = inherit(document, document_of(newest))
-    services.replace_draft(suite, document, actor=actor, join_policy=wishes.join_policy)
+    services.replace_draft(suite, document, actor=actor, join_policy=wishes.join_policy, metric=wishes.metric)
     return suite
 
 

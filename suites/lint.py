@@ -41,11 +41,15 @@ CODES = {
     "no-predictions": "nothing to score",
 }
 
+SETTINGS = {"straddle-risk": "join"}
+"""Findings that another setting of the suite may answer: how its regions are joined."""
+
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
-def lint(doc: SuiteDocument) -> list[Finding]:
-    """All findings, errors first, then warnings, then remarks; in each group in the order of `CODES`.
+def lint(doc: SuiteDocument, join: str = "space") -> list[Finding]:
+    """All findings of a document whose regions are joined by this policy: errors first, then warnings, then remarks; in
+    each group in the order of `CODES`.
 
     Never raises for a document that a reader of `suites.formats` has made. Deterministic.
     """
@@ -63,7 +67,7 @@ def lint(doc: SuiteDocument) -> list[Finding]:
         *texts.check_words(design),
         *texts.check_wording(design),
         *texts.check_repeats(design),
-        *texts.check_joins(design),
+        *texts.check_joins(design, join),
         *texts.check_characters(design),
         *texts.check_blanks(design),
         *texts.check_sizes(design),

@@ -21,7 +21,7 @@ from gym.sharing.selectors import worked_on_by
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from suites.formats.designs import Design, factors_in
 from suites.languages import tag_of
-from suites.lint import lint
+from suites.lint import SETTINGS, lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
 
@@ -224,27 +224,35 @@ def export_document(revision: SuiteRevision, *, names_author: bool = True) -> Su
 KEEP_FINDINGS = 3600
 
 
-def lint_rows(document: SuiteDocument) -> list[dict[str, Any]]:
+def lint_rows(document: SuiteDocument, join: str) -> list[dict[str, Any]]:
     """The linter's findings as JSON."""
-    return [
-        {**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in lint(document)
-    ]
+    found = lint(document, join)
+    return [{**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in found]
 
 
 def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
-    """What the linter finds, each with the reason (`ignored`) for which it was put aside, if it was.
+    """What the linter finds, each with the reason (`ignored`) for which it was put aside, if it was, and the `setting`
+    that may answer it, if one may.
 
     A frozen revision keeps its findings; a draft's are remembered as long as it says the same.
     """
     rows = revision.findings
     if not revision.is_frozen:
         document = document_of(revision)
-        key = f"findings-{sha256(write_json(document).encode('utf-8', 'surrogatepass')).hexdigest()}"
-        rows = cache.get_or_set(key, lambda: lint_rows(document), KEEP_FINDINGS)
+        digest = sha256(write_json(document).encode("utf-8", "surrogatepass")).hexdigest()
+        key, join = f"findings-{revision.join_policy}-{digest}", revision.join_policy
+        rows = cache.get_or_set(key, lambda: lint_rows(document, join), KEEP_FINDINGS)
     if not rows:
         return []
     reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
-    return [{**row, "ignored": reasons.get((row["code"], row["where"][:500]), "")} for row in rows]
+    return [
+        {
+            **row,
+            "ignored": reasons.get((row["code"], row["where"][:500]), ""),
+            "setting": SETTINGS.get(row["code"], ""),
+        }
+        for row in rows
+    ]
 
 
 class SuiteFilter(Filters):

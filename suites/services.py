@@ -50,10 +50,12 @@ def import_suite(
     visibility: str = Visibility.PRIVATE,
     tags: Iterable[str] = (),
     join_policy: str = "space",
+    metric: str = "",
     language: str = "",
 ) -> Suite:
     """A new suite with one draft revision holding the document. Its slug is the document's name, made unique; its
-    language that of the file where none is given. Raises OverQuota, as everything here that makes suites grow."""
+    language and metric those of the file where none are given. Raises OverQuota, as everything here that makes suites
+    grow."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     meta = document.meta
@@ -69,12 +71,17 @@ def import_suite(
             ),
         )
         set_tags(suite, [*tags, *_meta_tags(meta)])
-        _write_revision(suite, document, number=1, actor=actor, join_policy=join_policy)
+        _write_revision(suite, with_metric(document, metric), number=1, actor=actor, join_policy=join_policy)
     return suite
 
 
+def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
+    """The document with this metric, or its own where none is given."""
+    return replace(document, metric=metric) if metric else document
+
+
 def replace_draft(
-    suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None
+    suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
     """Put the document into the suite's draft; a draft is opened when there is none. Frozen revisions stay."""
     permissions.require_edit(actor, suite)
@@ -91,7 +98,8 @@ def replace_draft(
         if draft:
             draft.delete()
         version = drafts.note_replacement(suite, actor=actor)
-        return _write_revision(suite, document, number=number, actor=actor, join_policy=policy, edits=version)
+        scored = with_metric(document, metric)
+        return _write_revision(suite, scored, number=number, actor=actor, join_policy=policy, edits=version)
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
@@ -128,7 +136,7 @@ def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
             raise ValidationError(obstacles)
         draft.state = SuiteRevision.State.FROZEN
         draft.sha256 = document.sha256()
-        draft.findings = lint_rows(document)
+        draft.findings = lint_rows(document, draft.join_policy)
         draft.note = note
         draft.frozen_at = timezone.now()
         draft.save()

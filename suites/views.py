@@ -30,6 +30,7 @@ from models_registry.selectors import runnable_by
 from suites import drafts, imports, permissions, services
 from suites.blueprints import BLUEPRINTS
 from suites.exports import FORMS, file_content, file_name
+from suites.fields import METRIC_NAMES
 from suites.formats import SuiteDocument
 from suites.forms import (
     ChooseSuiteForm,
@@ -42,7 +43,7 @@ from suites.forms import (
     SuiteForm,
     TemplateForm,
 )
-from suites.models import Sentence, Suite, SuiteRevision
+from suites.models import JoinPolicy, Sentence, Suite, SuiteRevision
 from suites.presenters import critical_regions
 from suites.selectors import (
     document_of,
@@ -105,7 +106,11 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
     elif request.method == "POST" and form.is_valid():
         try:
             draft = services.replace_draft(
-                suite, form.document, actor=request.user, join_policy=form.cleaned_data["join_policy"]
+                suite,
+                form.document,
+                actor=request.user,
+                join_policy=form.cleaned_data["join_policy"],
+                metric=form.cleaned_data["metric"],
             )
         except OverQuota as error:
             form.add_error(None, error)
@@ -113,7 +118,8 @@ def suite_upload(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
             return redirect(draft)
     if form.asks is not None:
-        wishes = imports.Wishes(join_policy=form.cleaned_data["join_policy"], version=version)
+        given = form.cleaned_data
+        wishes = imports.Wishes(join_policy=given["join_policy"], metric=given["metric"], version=version)
         return redirect(imports.import_files([form.asks], wishes, actor=request.user, target=suite))
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
@@ -199,8 +205,12 @@ def suite_new(request: HttpRequest) -> HttpResponse:
     if step == "cross" and way == "guided":
         form = form.crossed()
     elif request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
+        given = form.cleaned_data
         wishes = imports.Wishes(
-            title=form.cleaned_data.get("name", ""), language=form.cleaned_data.get("language", "")
+            title=given.get("name", ""),
+            language=given.get("language", ""),
+            join_policy=given.get("join_policy") or "space",
+            metric=given.get("metric", ""),
         )
         return redirect(imports.import_files([form.asks], wishes, actor=request.user))
     elif request.method == "POST" and form.is_valid() and step != "look":
@@ -243,7 +253,12 @@ def _create(request: HttpRequest, way: str, form: Any) -> Suite:
         title = given["name"] or f"{source.title[:190]} copy"
         return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
     return services.import_suite(
-        given["document"], actor=request.user, title=given["name"], language=given["language"]
+        given["document"],
+        actor=request.user,
+        title=given["name"],
+        language=given["language"],
+        join_policy=given["join_policy"] or "space",
+        metric=given["metric"],
     )
 
 
@@ -282,7 +297,8 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
 def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
     """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
     suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze},
-    models [{slug, name, parameters}] (small ones first), may_freeze."""
+    models [{slug, name, parameters}] (small ones first), metrics {name: words},
+    joins [(name, words)], may_freeze."""
     suite = editable(request, slug)
     if request.method == "POST":
         services.open_draft(suite, actor=request.user)
@@ -307,6 +323,8 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
             "freeze": reverse("suite-freeze", args=[slug]),
         },
         "models": list(models.values("slug", "name", "parameters")),
+        "metrics": METRIC_NAMES,
+        "joins": JoinPolicy.choices,
         "may_freeze": True,
     }
     return render(request, "suites/editor.html", context)

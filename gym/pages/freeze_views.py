@@ -19,8 +19,10 @@ from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from suites import services
 from suites.diff import diff
+from suites.fields import metric_name
+from suites.formats import SuiteDocument
 from suites.forms import FreezeForm
-from suites.models import Suite
+from suites.models import Suite, SuiteRevision
 from suites.presenters import document_for
 from suites.selectors import document_of, findings_of, revisions_for, visible_to
 from suites.sheets import shape
@@ -48,7 +50,8 @@ class FreezeAndRunForm(FreezeForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
     """GET: what freezing would do. POST: do it, and queue runs on the models chosen.
-    Context: suite, draft, form, previous, diff, cells, more_cells, obstacles, findings, shape."""
+    Context: suite, draft, form, previous, diff, cells, more_cells, obstacles, findings, shape,
+    metric."""
     suite = editable(request, slug)
     form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST":
@@ -72,7 +75,9 @@ def suite_freeze(request: HttpRequest, slug: str) -> HttpResponse:
         "obstacles": services.what_stops_freezing(document),
         "findings": [one for one in findings if not one["ignored"] and one["severity"] != "info"],
         "shape": shape(document),
-        **(_diff_context(document_of(previous), document) if previous else {}),
+        "may_edit": True,
+        "metric": metric_name(draft.metric),
+        **(_diff_context((previous, document_of(previous)), (draft, document)) if previous else {}),
     }
     return render(request, "suites/freeze.html", context)
 
@@ -115,13 +120,16 @@ def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
         "new": new,
         "revisions": revisions,
         "on_both": on_both(request.user, suite, old.number, new.number),
-        **_diff_context(document_for(old, request.user), document_for(new, request.user)),
+        **_diff_context(*((row, document_for(row, request.user)) for row in (old, new))),
     }
     return render(request, "suites/diff.html", context)
 
 
-def _diff_context(old: Any, new: Any) -> dict[str, Any]:
-    found = diff(old, new)
+def _diff_context(
+    before: tuple[SuiteRevision, SuiteDocument], after: tuple[SuiteRevision, SuiteDocument]
+) -> dict[str, Any]:
+    (old_row, old), (new_row, new) = before, after
+    found = diff(old, new, (old_row.join_policy, new_row.join_policy))
     return {
         "diff": found,
         "cells": found.cells[:SHOWN_CELLS],

@@ -86,8 +86,11 @@ def _regions_of(design: Design, cells: list[Cell]) -> str:
     return ", ".join(design.region(number) for number in numbers)
 
 
-def check_joins(design: Design) -> Iterator[Finding]:
-    """Region borders at which a blank is not natural: clitics, hyphens, punctuation, Chinese and the like."""
+def check_joins(design: Design, join: str) -> Iterator[Finding]:
+    """Region borders at which the policy puts a blank that is not natural: before clitics, hyphens, punctuation, in
+    Chinese and the like."""
+    if join == "none":
+        return
     clitics: dict[int, list[Cell]] = defaultdict(list)
     marks: dict[int, list[Cell]] = defaultdict(list)
     unspaced: list[Cell] = []
@@ -99,7 +102,8 @@ def check_joins(design: Design) -> Iterator[Finding]:
                 if _CLITIC.match(content):
                     clitics[number].append(cell)
                 elif content[0] in _PUNCTUATION:
-                    marks[number].append(cell)
+                    if join == "space" or content[0] not in ATTACHED:
+                        marks[number].append(cell)
                 elif _is_unspaced(before[-1]) and _is_unspaced(content[0]):
                     unspaced.append(cell)
             before = content or before
@@ -109,9 +113,7 @@ def check_joins(design: Design) -> Iterator[Finding]:
         message = (
             f"begins with a clitic or hyphen in {len(cells)} of {total} sentences, such as {quoted(example)}"
         )
-        hint = (
-            "With the join policy “space” models read it as a word of its own; join it to the region before."
-        )
+        hint = f"With the join policy “{join}” models read it as a word of its own; join it to the region before."
         yield Finding("straddle-risk", "warning", design.region(number), message, hint, tuple(cells))
     for number, cells in marks.items():
         example = design.table[cells[0][:2]].contents[number - 1]
@@ -122,12 +124,12 @@ def check_joins(design: Design) -> Iterator[Finding]:
         natural = all(mark in ATTACHED for mark in found)
         spelled = " or ".join(f"“ {mark}”" for mark in found)
         remedy = "“natural” leaves the blank out" if natural else "join it to the region before"
-        hint = f"With the join policy “space” models read {spelled}; {remedy}."
+        hint = f"With the join policy “{join}” models read {spelled}; {remedy}."
         yield Finding("straddle-risk", "info", design.region(number), message, hint, tuple(cells))
     if unspaced:
         number = len({cell[:2] for cell in unspaced})
         message = f"{number} of {total} sentences are in a script without blanks between words"
-        hint = "Use the join policy “none”; “space” would put blanks between the regions."
+        hint = f"Use the join policy “none”; “{join}” puts blanks between the regions."
         yield Finding("straddle-risk", "warning", "suite", message, hint, tuple(unspaced))
 
 

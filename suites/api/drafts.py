@@ -94,7 +94,11 @@ class Draft(SuiteView):
             if document.is_table and newest is not None:
                 document = inherit(document, document_of(newest))
             draft = services.replace_draft(
-                suite, document, actor=request.user, join_policy=body.get("join_policy")
+                suite,
+                document,
+                actor=request.user,
+                join_policy=body.get("join_policy"),
+                metric=body.get("metric", ""),
             )
         draft.suite = suite
         return shown(draft)

@@ -18,7 +18,7 @@ from gym.api.permissions import TokenScope
 from gym.api.requests import Body
 from gym.lib.bounded import Refused
 from gym.sharing.models import Visibility
-from suites.api.request_bodies import language_field
+from suites.api.request_bodies import language_field, metric_choice
 from suites.forms import given_file
 from suites.imports import MAX_FILES, Wishes, import_files, unpacked
 from suites.models import ImportedFile, JoinPolicy, SuiteImport
@@ -36,6 +36,7 @@ class SuiteFilesBody(Body):
     visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
     tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
     join_policy = serializers.ChoiceField(JoinPolicy.choices, default=JoinPolicy.SPACE)
+    metric = metric_choice()
     language = language_field(default="")
     again = serializers.BooleanField(
         default=False, help_text="make a new suite also of a file that says the same as one that is there"
@@ -94,6 +95,7 @@ class SuiteImports(ApiView):
             visibility=body["visibility"],
             tags=tuple(body.get("tags", ())),
             join_policy=body["join_policy"],
+            metric=body.get("metric", ""),
             again=body["again"],
             language=body["language"],
         )

@@ -28,6 +28,7 @@ from suites.formulas import FormulaError
 from suites.intake import ENCODINGS, take_in
 from suites.models import FrozenRevision, JoinPolicy, Suite
 from suites.readings import ROLES, Answers
+from suites.regions import METRICS
 from suites.services import NothingToFreeze
 from suites.signals import InUse
 
@@ -137,6 +138,12 @@ def answers_in(body: dict[str, Any]) -> Answers:
     return Answers(**{name: body[name] for name in AnswersBody().fields if name in body})
 
 
+def metric_choice() -> serializers.ChoiceField:
+    return serializers.ChoiceField(
+        [*METRICS, "all"], required=False, help_text="value of a region; default: as the document says"
+    )
+
+
 class DocumentBody(AnswersBody):
     """A suite: as a JSON `document`, or as the `text` of a file in any format that the import page reads."""
 
@@ -149,6 +156,7 @@ class DocumentBody(AnswersBody):
     )
     filename = serializers.CharField(required=False, max_length=200, help_text="tells the format of `text`")
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
+    metric = metric_choice()
 
 
 class DocumentFile(AnswersBody):
@@ -156,6 +164,7 @@ class DocumentFile(AnswersBody):
 
     file = serializers.FileField()
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
+    metric = metric_choice()
 
 
 class NewSuite(DocumentBody, CardBody):

@@ -167,6 +167,7 @@ class FindingSerializer(serializers.Serializer):
     hint = serializers.CharField()
     cells = serializers.ListField(child=serializers.JSONField(), help_text="[item, condition, region]")
     ignored = serializers.CharField()
+    setting = serializers.CharField(help_text="the setting of the suite that may answer it: join, or empty")
 
 
 class LintSerializer(serializers.Serializer):

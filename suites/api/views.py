@@ -83,6 +83,7 @@ class SuiteList(SuiteView, ListView):
                 visibility=body.get("visibility", Visibility.PRIVATE),
                 tags=body.get("tags", ()),
                 join_policy=body.get("join_policy", "space"),
+                metric=body.get("metric", ""),
             )
             if card:
                 services.edit_card(suite, actor=request.user, **card)
@@ -196,5 +197,6 @@ class Diff(SuiteView):
     def get(self, request: Request, slug: str, a: int, b: int) -> Response:
         """What changed from revision `a` to revision `b`."""
         suite = self.get_object()
-        old, new = (document_for(self.revision_of(suite, number), request.user) for number in (a, b))
-        return self.answer(diff(old, new))
+        revisions = [self.revision_of(suite, number) for number in (a, b)]
+        old, new = (document_for(revision, request.user) for revision in revisions)
+        return self.answer(diff(old, new, (revisions[0].join_policy, revisions[1].join_policy)))

@@ -23,6 +23,8 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
+from suites.fields import METRIC_NAMES
+from suites.models import JoinPolicy
 from tests.browser.grid_suite import Doc, Suite, agreement, big
 
 __all__ = ["Doc", "Sheet", "Suite", "agreement", "big"]
@@ -42,6 +44,8 @@ def render(card: Doc) -> str:
         "endpoints": endpoints,
         "card": card,
         "models": [SimpleNamespace(slug="letters", name="Letters"), SimpleNamespace(slug="b", name="Other")],
+        "metrics": METRIC_NAMES,
+        "joins": JoinPolicy.choices,
         "may_freeze": True,
         "csrf_token": "token",
         "user": SimpleNamespace(

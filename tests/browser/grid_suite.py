@@ -136,7 +136,7 @@ class Suite:
 
     def _count(self, ops: Sequence[dict[str, Any]]) -> None:
         self.version += 1
-        if {op["op"] for op in ops} - {"set_cells", "set_predictions"}:
+        if {op["op"] for op in ops} - {"set_cells", "set_predictions", "set_scoring"}:
             self.structure = self.version
 
     def _try(self, edit: dict[str, Any]) -> list[dict[str, Any]]:
@@ -300,5 +300,6 @@ OPS: dict[str, Callable[[Suite, Doc], Any]] = {
     "delete_region": lambda s, op: _regions(s, lambda v, _: v.pop(op["region"] - 1)),
     "move_region": lambda s, op: _regions(s, lambda v, _: _move(v, op["region"] - 1, op["to"] - 1)),
     "rename_region": lambda s, op: s.doc["regions"].__setitem__(op["region"] - 1, op["to"]),
+    "set_scoring": lambda s, op: s.doc.update(metric=op["metric"], join=op["join"]),
     "set_predictions": lambda s, op: s.doc.__setitem__("predictions", copy.deepcopy(op["predictions"])),
 }

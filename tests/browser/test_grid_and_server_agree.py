@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.suites.edits import apply
+from suites.editing import Sheet, edit_sheet
 
 SEEDS = range(40)
 STEPS = 45
@@ -31,15 +31,18 @@ def test_undo_restores_every_earlier_state_and_redo_the_last(sequences):
     for seed, sequence in enumerate(sequences):
         assert sequence["problems"] == [], seed
     kinds = {op["op"] for sequence in sequences for edit in sequence["edits"] for op in edit["ops"]}
-    assert len(kinds) == 15  # every op of the contract was met
+    assert len(kinds) == 16  # every op of the contract was met
     assert sum(len(sequence["edits"]) for sequence in sequences) > 800
 
 
 def test_the_server_makes_the_same_document_of_the_same_ops(sequences):
     for seed, sequence in enumerate(sequences):
-        document = to_document(sequence["start"])
+        document, join = to_document(sequence["start"]), sequence["start"]["join"]
         for step, edit in enumerate(sequence["edits"]):
-            document = apply(document, edit["ops"])
+            sheet = Sheet(document, join)
+            assert edit_sheet(sheet, edit["ops"]) == []
+            document, join = sheet.document(), sheet.join
+            assert join == edit["after"]["join"]
             assert from_document(document) == plain(edit["after"]), (seed, step, edit["label"], edit["ops"])
 
 
@@ -70,6 +73,7 @@ def from_document(document: Any) -> dict[str, Any]:
         "rows": [(s.item, s.condition, list(s.contents)) for s in document.sentences],
         "predictions": [(p.name, p.description, p.formula) for p in document.predictions],
         "factors": document.meta.get("factors", []),
+        "metric": document.metric,
     }
 
 
@@ -80,4 +84,5 @@ def plain(data: dict[str, Any]) -> dict[str, Any]:
         "rows": [(r["item"], r["condition"], r["contents"]) for r in data["rows"]],
         "predictions": [(p["name"], p["description"], p["formula"]) for p in data["predictions"]],
         "factors": data["factors"],
+        "metric": tuple(data["metric"]) if isinstance(data["metric"], list) else data["metric"],
     }

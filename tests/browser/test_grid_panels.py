@@ -275,3 +275,28 @@ def test_it_can_be_used_at_twice_the_size(make_sheet):
     sheet.click(0, 0)
     sheet.press("Control+End")
     assert sheet.cell(7, 2).is_visible()
+
+
+# ---- scoring ----
+
+
+def test_the_scoring_is_set_undone_and_previewed_beside_the_sheet(sheet):
+    page = sheet.page
+    page.get_by_label("How regions are joined").select_option("natural")
+    page.get_by_label("Value of a region").select_option("mean")
+    doc = sheet.settle()
+    assert (doc["metric"], doc["join"]) == ("mean", "natural")
+    page.locator("[data-undo]").click()
+    doc = sheet.settle()
+    assert (doc["metric"], doc["join"]) == ("sum", "natural")
+    assert page.get_by_label("Value of a region").input_value() == "sum"
+    page.get_by_label("Live preview").check()
+    page.get_by_text("up to date").wait_for()
+    assert (sheet.suite.previews[-1]["metric"], sheet.suite.previews[-1]["join"]) == ("sum", "natural")
+
+
+def test_advice_about_joins_leads_to_the_field(sheet):
+    sheet.suite.findings = [{**finding(), "code": "straddle-risk", "setting": "join"}]
+    sheet.page.reload()
+    sheet.page.get_by_role("button", name="Set how regions are joined").click()
+    assert sheet.page.evaluate("document.activeElement.id") == "scoring-join"

@@ -65,6 +65,7 @@ function action(doc, random) {
     () => commands.setPredictions(doc, [...doc.predictions, { name: of(NAMES), description: of(WORDS), formula: `(1;%${of(doc.conditions)}%) < (${1 + pick(9)};%${of(NAMES)}%)` }], "add"),
     () => commands.setPredictions(doc, doc.predictions.slice(1), "remove"),
     () => commands.setFactors(doc, random() < 0.3 ? [] : factorsOf(doc.conditions.slice(pick(doc.conditions.length)), of(["f", "g"])), "design"),
+    () => commands.setScoring(doc, random() < 0.5 ? { metric: of(["sum", "mean", ["sum", "max"]]) } : { join: of(["space", "natural", "none"]) }),
     () => commands.addMissing(doc, doc.factors.length === 1 && !Object.values(doc.factors[0].conditions).includes("high") ? [{ name: "high", levels: ["high"] }] : []),
   ];
   const withRows = [

@@ -35,6 +35,7 @@ from suites.formats import (
 )
 from suites.formats.documents import MAX_ITEM_NUMBER
 from suites.models import SuiteRevision
+from suites.regions import JOIN_POLICIES, METRICS
 from suites.selectors import document_of
 
 MAX_ROWS = 2_000
@@ -90,6 +91,8 @@ class PreviewBody(Body):
         required=False,
         help_text="formulas beside `sentences`; default: the draft's",
     )
+    metric = serializers.ChoiceField(METRICS, required=False, help_text="default: the draft's")
+    join = serializers.ChoiceField(JOIN_POLICIES, required=False, help_text="default: the draft's")
 
 
 class PreviewRowSerializer(serializers.Serializer):
@@ -155,7 +158,9 @@ class Preview(SuiteView):
                     "$.items", f"{len(kept):,} sentences; at most {MAX_ROWS:,} at a time. Name fewer items."
                 )
             )
-        policy = ScoringPolicy(join=draft.join_policy, metric=metric_of(document))
+        policy = ScoringPolicy(
+            join=body.get("join", draft.join_policy), metric=body.get("metric", metric_of(document))
+        )
         found = preview(suite.pk, replace(document, sentences=kept), items, model, policy, actor=request.user)
         if isinstance(found, Waiting):
             place = reverse("api-job", args=[found.job], request=request)

@@ -1,7 +1,7 @@
 /* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion. */
 
 import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
-import { copyFactors, copyPredictions, printable, tidy } from "./model.js";
+import { copyFactors, copyPredictions, printable, scoringOf, tidy } from "./model.js";
 import { counted } from "./dom.js";
 
 const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
@@ -230,6 +230,11 @@ export function setPredictions(doc, predictions, label) {
     formula: printable(formula),
   }));
   return entry(label, [{ op: "set_predictions", predictions: clean, old: copyPredictions(doc.predictions) }]);
+}
+
+// --- scoring -----------------------------------------------------------------------------------------------------
+export function setScoring(doc, { metric = doc.metric, join = doc.join }) {
+  return entry("changed the scoring", [{ op: "set_scoring", metric, join, old: scoringOf(doc) }]);
 }
 
 // --- design ------------------------------------------------------------------------------------------------------

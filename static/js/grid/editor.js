@@ -14,6 +14,7 @@ import { CONDITION, HEAD, ITEM, Selection } from "./selection.js";
 import { GridView } from "./view.js";
 
 const TEXTS_ONLY = new Set(["set_cells"]);
+const BESIDE = new Set(["set_predictions", "set_factors", "set_scoring"]); // not in the sheet
 const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "move_item", "rename_region", "move_condition", "set_factors"]);
 
 export class Editor {
@@ -120,7 +121,7 @@ export class Editor {
   show(ops) {
     if (ops.some((op) => op.op === "set_predictions")) this.lookAtFormulas();
     if (ops.every((op) => TEXTS_ONLY.has(op.op))) this.showCells(ops);
-    else if (ops.every((op) => op.op === "set_predictions" || op.op === "set_factors") && !this.sheet.overlay.on) {
+    else if (ops.every((op) => BESIDE.has(op.op)) && !this.sheet.overlay.on) {
       this.view.repaintAll();
       this.view.place(this.view.hasFocus);
     } else {

@@ -8,8 +8,9 @@ const WEIGHT = { error: 3, warning: 2, info: 1 };
 const DRAWING = { error: "cross", warning: "alert", info: "info" };
 
 export class LintPanel {
-  constructor({ list, aside, count }, editor, { url }) {
-    Object.assign(this, { list, aside, count, editor, url });
+  /* settings: name -> [words, what leads to it] */
+  constructor({ list, aside, count }, editor, { url, settings = {} }) {
+    Object.assign(this, { list, aside, count, editor, url, settings });
     this.findings = [];
     this.visited = new Map();
     this.later = debounce(700, () => this.ask());
@@ -53,7 +54,7 @@ export class LintPanel {
   }
 
   row(finding) {
-    const { severity, where, message, hint, cells = [], ignored } = finding;
+    const { severity, where, message, hint, cells = [], ignored, setting } = finding;
     const words = h("p", {}, h("span", { class: "visually-hidden", text: `${severity}: ` }), message);
     const body = h("div", {}, words);
     const place = cells.length
@@ -61,6 +62,10 @@ export class LintPanel {
       : h("span", { class: "where", text: where });
     body.append(h("p", { class: "finding-line" }, place, cells.length > 1 ? h("span", { class: "note", text: counted(cells.length, "cell") }) : null));
     if (hint) body.append(h("p", { class: "hint", text: hint }));
+    if (this.settings[setting]) {
+      const [text, onclick] = this.settings[setting];
+      body.append(h("p", { class: "finding-line" }, h("button", { type: "button", class: "finding-go", onclick, text })));
+    }
     body.append(ignored ? this.kept(finding) : this.ignoring(finding));
     return h("li", { class: `problem-${severity}` }, icon(DRAWING[severity] ?? "info"), body);
   }

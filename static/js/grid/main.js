@@ -10,6 +10,7 @@ import { openMerge, takeMine } from "./merge.js";
 import { drawPlot } from "./plot.js";
 import { PredictionsPanel } from "./predictions.js";
 import { Preview } from "./preview.js";
+import { ScoringPanel } from "./scoring.js";
 import { SaveQueue, bodyOf, conflictsOf, together, undone } from "./save.js";
 import { LocalStore } from "./store.js";
 
@@ -56,7 +57,8 @@ const store = new LocalStore(root.dataset.suite, root.dataset.user);
 const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: readAnew });
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
-const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint });
+const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
+const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } });
 const preview = new Preview({
   url: endpoints.preview,
   getDoc: () => editor.doc,
@@ -77,6 +79,7 @@ const preview = new Preview({
 function changed(ops, scoresStand) {
   predictions.sync();
   design.sync();
+  scoring.sync();
   showShape();
   find("undo").disabled = !editor.history.canUndo;
   find("redo").disabled = !editor.history.canRedo;

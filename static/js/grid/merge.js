@@ -1,6 +1,6 @@
 /* Two people, one draft: what did not fit is shown with both values; nothing of either is lost. */
 
-import { refresh } from "./model.js";
+import { refresh, scoringOf } from "./model.js";
 import { h } from "./dom.js";
 
 /* The number of the region that a conflict is about, as the draft is now; 0 when it, its item or its condition is gone. */
@@ -10,21 +10,27 @@ function regionOf(doc, { item, condition, region, name }) {
   return doc.cell(item, condition, found) === undefined ? 0 : found;
 }
 
-const theirsOf = (doc, one) => (one.what === "predictions" ? doc.predictions : doc.cell(one.item, one.condition, regionOf(doc, one)));
+function theirsOf(doc, one) {
+  if (one.what === "predictions") return doc.predictions;
+  return one.what === "scoring" ? scoringOf(doc) : doc.cell(one.item, one.condition, regionOf(doc, one));
+}
 
 /* The op that puts "yours" in place of what stands now. */
 export function takeMine(doc, one) {
   if (one.what === "cell") return refresh(doc, { op: "set_cells", cells: [[one.item, one.condition, regionOf(doc, one), "", one.yours]] });
+  if (one.what === "scoring") return refresh(doc, { op: "set_scoring", ...one.yours });
   return refresh(doc, { op: "set_predictions", predictions: one.yours });
 }
 
 const asText = (value) => {
   if (Array.isArray(value)) return value.map((one) => `${one.name ? `${one.name}: ` : ""}${one.formula}`).join("\n") || "no predictions";
+  if (value?.metric) return `${[value.metric].flat().join(", ")}; joined: ${value.join}`;
   return value === "" || value === undefined || value === null ? "∅" : String(value);
 };
 
 function whereOf(one) {
   if (one.what === "predictions") return "Predictions";
+  if (one.what === "scoring") return "Scoring";
   return `Item ${one.item}, ${one.condition}, ${one.name ?? `region ${one.region}`}`;
 }
 

@@ -19,6 +19,7 @@ export function tidy(text) {
 }
 
 export const copyPredictions = (list) => list.map((one) => ({ ...one }));
+export const scoringOf = ({ metric, join }) => ({ metric, join });
 export const copyFactors = (list) => list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
 const samePredictions = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -301,6 +302,12 @@ const OPS = {
     doc.factors = copyFactors(factors);
     return [{ op: "set_factors", factors: old, old: copyFactors(factors) }];
   },
+
+  set_scoring(doc, { metric, join }) {
+    const old = scoringOf(doc);
+    Object.assign(doc, { metric, join });
+    return [{ op: "set_scoring", ...old, old: { metric, join } }];
+  },
 };
 
 export const OP_NAMES = Object.keys(OPS);
@@ -332,6 +339,7 @@ export function refresh(doc, op) {
   }
   if (op.op === "set_predictions") return { ...op, old: copyPredictions(doc.predictions) };
   if (op.op === "set_factors") return { ...op, old: copyFactors(doc.factors) };
+  if (op.op === "set_scoring") return { ...op, old: scoringOf(doc) };
   return op;
 }
 
@@ -340,5 +348,6 @@ export function isIdle(op) {
   if (op.op === "set_cells") return op.cells.every(([, , , old, text]) => old === text);
   if (op.op === "set_predictions") return samePredictions(op.old, op.predictions);
   if (op.op === "set_factors") return JSON.stringify(op.old) === JSON.stringify(op.factors);
+  if (op.op === "set_scoring") return JSON.stringify(scoringOf(op.old)) === JSON.stringify(scoringOf(op));
   return false;
 }

@@ -9,6 +9,9 @@ const ROWS_AT_ONCE = 96;
 const WORDS_NAMED = 5;
 const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // places in OUTCOMES of dom.js
 
+/* A run begins with the first of several metrics, and with the sum of all of them. */
+const firstOf = (metric) => (metric === "all" ? "sum" : [metric].flat()[0]);
+
 export class Preview {
   /* hooks: onResult(items), onState(text, look), visibleItems() */
   constructor({ url, getDoc, onResult, onState, visibleItems = () => [] }) {
@@ -95,7 +98,7 @@ export class Preview {
     this.controller?.abort();
     this.controller = controller;
     const sentences = items.flatMap((item) => doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })));
-    const body = { model: this.model, sentences, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula) };
+    const body = { model: this.model, sentences, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula), metric: firstOf(doc.metric), join: doc.join };
     this.onState("scoring …", "busy");
     try {
       const data = await this._wait(body, controller.signal);

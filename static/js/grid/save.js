@@ -5,6 +5,7 @@
    is read anew. */
 
 import { call } from "./api.js";
+import { scoringOf } from "./model.js";
 
 const DEBOUNCE = 500;
 const LONGEST_WAIT = 1000;
@@ -19,6 +20,7 @@ export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
   return ops.flatMap((op) => {
     if (op.op === "set_cells") return op.cells.map(([item, condition, region, old, yours]) => ({ what: "cell", item, condition, region, name: regions[region - 1], old, yours, by }));
     if (op.op === "set_predictions") return [{ what: "predictions", old: op.old, yours: op.predictions, by }];
+    if (op.op === "set_scoring") return [{ what: "scoring", old: op.old, yours: scoringOf(op), by }];
     return [{ what: "edit", message, ops: [op], by }];
   });
 }
