@@ -179,6 +179,7 @@ GYM_QUOTA_CORPORA = env.quota("GYM_QUOTA_CORPORA", "100, 1 GB")
 GYM_QUOTA_GAMES = env.quota("GYM_QUOTA_GAMES", "500, 2 GB")
 GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
 GYM_EXPORT_MAX_ROWS = env.number("GYM_EXPORT_MAX_ROWS", 1_000_000)
+GYM_KEPT_ZIPS_MB = env.number("GYM_KEPT_ZIPS_MB", 1_000)
 
 # --- the way out -----------------------------------------------------------------------------------------------
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")

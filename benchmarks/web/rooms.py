@@ -104,6 +104,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
         "suite-list (searched)": ([], {"q": "suite", "tag": "circuit-0", "sort": "items"}),
         "collection-list": ([], {}),
         "collection-detail": (["paper"], {}),
+        "collection-zip": (["paper"], {}),
         "collection-people": (["in-the-making"], {}),
         "model-people": ([models[0].slug], {}),
         "compare (3 models)": ([], pages),

@@ -7,6 +7,7 @@ from typing import Any
 import django_filters
 from django.db.models import Count, QuerySet
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import path
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -19,7 +20,7 @@ from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Body, Query
-from gym.collections import services, views
+from gym.collections import services, views, zips
 from gym.collections.models import Collection
 from gym.runs.core.other_programs import Refused
 from gym.runs.core.rules import EACH, RULES, rule_of
@@ -30,6 +31,7 @@ from gym.sharing.api import people_api
 from suites.models import SuiteRevision
 
 MAX_REVISION = 2**31 - 1
+RETRY_SECONDS = 2
 
 
 @answers(Refused)
@@ -282,15 +284,30 @@ class CollectionFile(CollectionView):
             "application/x-bibtex": TEXT,
             "application/zip": BINARY,
         },
-        also=[413],
+        also=[202, 413, 422],
     )
-    def get(self, request: Request, slug: str, form: str) -> HttpResponse:
+    def get(self, request: Request, slug: str, form: str) -> HttpResponseBase:
         """`form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv, long.csv, md, tex, json.
-        413 for a zip of too many rows."""
+        A worker makes the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs) until it is there, 422 if
+        that failed, 413 for too many rows. It is kept for a week, or until results change."""
         collection = self.get_object()
+        if form == "zip":
+            return self.zip_or_wait(collection)
         options = Options(rule=rule_of(self.query["rule"]))
         response: HttpResponse = views.file_of(request, collection, form, options)  # type: ignore[arg-type]
         return response
+
+    def zip_or_wait(self, collection: Collection) -> HttpResponseBase:
+        request: Any = self.request
+        zip_ = zips.ask(collection, views.address_of(request, collection), actor=request.user)
+        if zip_.is_done:
+            return views.zip_response(zip_)
+        job = zip_.job
+        if job is None or not job.is_active:
+            raise ApiProblem(422, job.error if job and job.error else "The job was cancelled.", "not-made")
+        found = {"state": job.state, "done": job.done, "total": job.total, "unit": job.unit}
+        headers = {"Location": request.build_absolute_uri(), "Retry-After": str(RETRY_SECONDS)}
+        return Response(found, status=202, headers=headers)
 
 
 class RunMissing(ApiView):

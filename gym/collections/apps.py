@@ -9,4 +9,5 @@ class CollectionsConfig(AppConfig):
         from gym.collections import (  # noqa: F401
             deletion_guard,  # listens for runs and suites about to be deleted
             quotas,  # registers what collections count as
+            zips,  # registers the handler of its jobs
         )

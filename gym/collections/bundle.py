@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
 from gym import __version__
@@ -25,9 +25,11 @@ def bundle(
     runs: Iterable[SuiteRun],
     boards: Sequence[Board],
     budget: Budget,
+    tell: Callable[[int], None],
 ) -> IO[bytes]:
     """A temporary zip file. `runs` are in it run by run, `boards` once per scoring rule; `facts` open the manifest.
-    Tables are written piece by piece; raises TooMuch when `budget` is spent."""
+    Tables are written piece by piece; raises TooMuch when `budget` is spent. `tell` is called before each table with
+    the number of runs that are written."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  the response closes it
     entries: list[dict[str, Any]] = []
     with closed_on_error(file), zipfile.ZipFile(file, "w") as archive:
@@ -37,9 +39,10 @@ def bundle(
         for board in boards:
             path = f"leaderboard-{board.options.rule.key}.csv"
             entries.append(add_to_zip(archive, path, [csv_text(LONG_HEADER, long_rows(board))]))
-        for run in runs:
+        for done, run in enumerate(runs):
             stem = f"runs/{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
             for name in FRAMES:
+                tell(done)
                 frame = frame_for(name, [run.revision])
                 rows = budget.through(rows_of(frame, [run]))
                 entries.append(add_to_zip(archive, f"{stem}-{name}.csv", csv_pieces(frame.header, rows)))

@@ -6,7 +6,9 @@ from django.conf import settings
 from django.contrib.contenttypes.fields import GenericRelation
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
+from gym.jobs.models import HasJob
 from gym.sharing.models import Collaborator, Invitation
 from suites.models import SuiteRevision
 
@@ -58,3 +60,49 @@ class CollectionEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.collection_id}: {self.revision_id}"
+
+
+class CollectionZip(HasJob, models.Model):
+    """One zip of a collection, made by a job. It holds what its reader may see; without a reader, what everybody may
+    see."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="zips")
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    job = models.OneToOneField(
+        "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="collection_zip"
+    )
+    address = models.URLField(max_length=500, help_text="of the collection, as the zip says it")
+    fingerprint = models.CharField(max_length=64, blank=True, help_text="of all that went into it")
+    revisions = models.JSONField(default=list, help_text="their primary keys")
+    runs = models.JSONField(default=list, help_text="their primary keys")
+    size = models.PositiveBigIntegerField(default=0, help_text="bytes")
+    created = models.DateTimeField(default=timezone.now)
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created"]
+
+    def __str__(self) -> str:
+        return f"zip of {self.collection_id}"
+
+    @property
+    def filename(self) -> str:
+        """The day tells it from a zip of the same list with other results."""
+        return f"{self.collection.slug}-collection-{self.completed_at:%Y-%m-%d}.zip"
+
+
+class ZipPiece(models.Model):
+    """Some bytes of a zip. They are kept in the database because workers may be other machines than web servers."""
+
+    zip = models.ForeignKey(CollectionZip, on_delete=models.CASCADE, related_name="pieces")
+    position = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering = ["zip_id", "position"]
+        constraints = [models.UniqueConstraint(fields=["zip", "position"], name="zip_piece_once")]
+
+    def __str__(self) -> str:
+        return f"{self.zip_id}: {self.position}"

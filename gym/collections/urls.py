@@ -11,6 +11,7 @@ urlpatterns = [
     path("collections/<slug:slug>/edit/", views.collection_edit, name="collection-edit"),
     path("collections/<slug:slug>/publish/", views.collection_publish, name="collection-publish"),
     path("collections/<slug:slug>/delete/", views.collection_delete, name="collection-delete"),
+    path("collections/<slug:slug>/zip/", views.collection_zip, name="collection-zip"),
     path(
         "collections/<slug:slug>/run-missing/",
         views.collection_run_missing,

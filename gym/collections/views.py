@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
 from django.contrib import messages
@@ -10,34 +9,28 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.collections import services
-from gym.collections.bundle import bundle
+from gym.accounts.errors import TooManyJobs
+from gym.collections import services, zips
 from gym.collections.forms import CollectionForm
-from gym.collections.models import Collection
+from gym.collections.models import Collection, CollectionZip
 from gym.collections.picker import read_picker
-from gym.downloads import download, file_download
+from gym.downloads import download, stream
+from gym.jobs.pages import progress_of, show_error
 from gym.lib.bibtex import bibtex
-from gym.runs.core.rules import RULES
 from gym.runs.pages.export_views import too_much
 from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
 from gym.runs.read.leaderboard.build import Board, leaderboard
 from gym.runs.read.leaderboard.model import Options, read_options
-from gym.runs.read.selectors import newest_done
-from gym.runs.read.selectors import visible_to as visible_runs
-from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
+from gym.runs.tables.registry import TooMuch
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
 from suites.models import SuiteRevision
 
 ROOM = Room("collection", "api-collection", "collection-list", "Collections", services.visible_collections)
-
-BY_SUITE = (
-    "Take the tables suite by suite as CSV, which has no limit: /exports/tokens.csv?suite=NAME and so on."
-)
 
 MOST_TOLD = 10
 """Suites that a message names after they were added."""
@@ -165,23 +158,56 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponse:
-    """zip (everything), bib, and the forms of a leaderboard."""
-    try:
-        return file_of(request, _visible(request, slug), form, read_options(request.GET))
-    except TooMuch as error:
-        return too_much(request, error)
+def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
+    """zip (everything; its page where it is not made), bib, and the forms of a leaderboard."""
+    collection = _visible(request, slug)
+    if form == "zip":
+        made = zips.current(collection, request.user)
+        return zip_response(made) if made else redirect("collection-zip", slug)
+    return file_of(request, collection, form, read_options(request.GET))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET: context: collection, zip (CollectionZip or None), job, state, position, is_current. POST has it made, and
+    leads to the file where it is there."""
+    collection = _visible(request, slug)
+    if request.method == "POST":
+        try:
+            zip_ = zips.ask(collection, address_of(request, collection), actor=request.user, again=True)
+        except TooMuch as error:
+            return too_much(request, error)
+        except TooManyJobs as error:
+            show_error(request, error)
+            return redirect(collection)
+        return (
+            redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
+        )
+    found = zips.current(collection, request.user) or zips.newest(collection, request.user)
+    is_current = found is not None and found.is_done and zips.is_current(found, request.user)
+    context = {"collection": collection, "zip": found, "is_current": is_current}
+    context |= progress_of(found.job, found.state) if found else {"job": None, "state": ""}
+    return render(request, "collections/collection_zip.html", context)
+
+
+def zip_response(made: CollectionZip) -> HttpResponseBase:
+    response = stream(zips.pieces(made), made.filename, "application/zip")
+    response["Content-Type"] = "application/zip"
+    response["Content-Length"] = str(made.size)
+    return response
+
+
+def address_of(request: HttpRequest, collection: Collection) -> str:
+    return request.build_absolute_uri(collection.get_absolute_url())
 
 
 def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
-    """zip, bib, or a form of the leaderboard under these options. Raises TooMuch."""
+    """bib, or a form of the leaderboard under these options."""
     slug = collection.slug
     if form == "bib":
         return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")
-    if form == "zip":
-        return file_download(bundle_of(request, collection), f"{slug}.zip", "application/zip")
     board = board_of(request, collection, options)
-    address = request.build_absolute_uri(f"{collection.get_absolute_url()}?{board.options.query()}")
+    address = f"{address_of(request, collection)}?{board.options.query()}"
     return board_file(board, form, address, slug)
 
 
@@ -198,23 +224,6 @@ def board_of(request: HttpRequest, collection: Collection, options: Options) -> 
     return leaderboard(request.user, options, services.revisions_of(collection, request.user))
 
 
-def bundle_of(request: HttpRequest, collection: Collection) -> Any:
-    revisions = services.revisions_of(collection, request.user)
-    runs = newest_done(visible_runs(request.user).filter(revision__in=revisions)).order_by("pk")
-    require_room(sum(rows_at_least(what, runs) for what in FRAMES), BY_SUITE)
-    facts = {
-        "collection": collection.slug,
-        "title": collection.title,
-        "address": request.build_absolute_uri(collection.get_absolute_url()),
-        "published": collection.published_at.isoformat() if collection.published_at else None,
-        "n_suites_of_list": collection.entries.count(),
-        "sha256_of_list": collection.sha256 or services.digest(revisions),
-    }
-    boards = [leaderboard(request.user, Options(rule=rule), revisions) for rule in RULES.values()]
-    with closing(runs.defer("region_summary").prefetch_related("scores").iterator(chunk_size=100)) as some:
-        return bundle(facts, revisions, some, boards, Budget(BY_SUITE))
-
-
 def citation_of(request: HttpRequest, collection: Collection) -> str:
     when = collection.published_at or collection.created
     return bibtex(
@@ -222,7 +231,7 @@ def citation_of(request: HttpRequest, collection: Collection) -> str:
         title=collection.title,
         authors=[collection.owner.author_name],
         year=when.year,
-        address=request.build_absolute_uri(reverse("collection-detail", args=[collection.slug])),
+        address=address_of(request, collection),
         note=f"Collection of test suites on LM Gym, sha256 {collection.sha256 or 'not published yet'}",
     )
 

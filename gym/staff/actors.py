@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from gym.collections.models import CollectionEntry
+from gym.collections.zips import drop_old as drop_old_zips
 from gym.jobs.context import JobContext
 from gym.jobs.models import FINAL_STATES, Job, State
 from gym.jobs.registry import handler
@@ -33,7 +34,7 @@ def doctor(context: JobContext) -> None:
 
 @handler(TIDY)
 def tidy_storage(context: JobContext) -> None:
-    """Bring the score cache back to its budget and drop the plans of finished runs."""
+    """Bring the score cache back to its budget; drop the plans of finished runs and old zips of collections."""
 
     def tell(done: int, total: int) -> None:
         context.check()
@@ -41,6 +42,7 @@ def tidy_storage(context: JobContext) -> None:
 
     trimmed = trim(tell=tell)
     chunks = drop_spent_chunks()
+    drop_old_zips()
     context.log(
         f"{trimmed.removed} scored sentences taken away, {trimmed.left} left; {chunks} plans of finished runs dropped."
     )
@@ -54,7 +56,7 @@ BATCH = 200
 SHOWN = 20
 _REASONS = (
     "suite_run", "agent_run", "agent_naming", "propara_submission", "lmc_game", "lmc_guess", "score_request",
-    "checked_models", "result_upload",
+    "checked_models", "result_upload", "collection_zip",
 )  # fmt: skip
 """What may point to a job. A failed or cancelled one says there why there is no result, and stays."""
 

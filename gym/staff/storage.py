@@ -13,6 +13,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models import Model
 
+from gym.collections.models import CollectionZip, ZipPiece
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from gym.runs.models import PredictionResult, RunChunk, RunScore, ScoreCache, SentenceScore, SuiteRun
@@ -28,6 +29,7 @@ PARTS: dict[str, tuple[type[Model], ...]] = {
     "Runs": (SuiteRun, SentenceScore, PredictionResult, RunScore),
     "Plans of runs": (RunChunk,),
     "Jobs": (Job,),
+    "Zips of collections": (CollectionZip, ZipPiece),
     "Corpora and logs of games": (Corpus, Game, LogChunk),
 }
 

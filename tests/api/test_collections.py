@@ -66,6 +66,10 @@ def test_a_collection_is_made_filled_run_published_and_exported(client, send, pe
     assert table.startswith("rule,")
     assert "\r\nall," in table
     assert "@misc" in send("get", "collections/paper/files/bib/", who="").content.decode()
+    waiting = send("get", "collections/paper/files/zip/", who="")
+    assert (ok(waiting, 202)["state"], ok(waiting, 202)["total"]) == ("queued", 2)
+    assert waiting["Retry-After"] == "2"
+    run_pending()
     packed = send("get", "collections/paper/files/zip/", who="")
     with zipfile.ZipFile(io.BytesIO(packed.getvalue())) as archive:
         assert "suites/first-r1.json" in archive.namelist()

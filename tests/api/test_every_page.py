@@ -102,6 +102,7 @@ BY_OPERATIONS: dict[str, str] = {
     "collection-publish": "collections_publish_create",
     "collection-delete": "collections_destroy",
     "collection-download": "collections_files_retrieve",
+    "collection-zip": "collections_files_retrieve",
     "collection-run-missing": "leaderboard_run_missing_create",
     "queue": "queue_retrieve jobs_list runs_list",
     # agents

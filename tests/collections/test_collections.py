@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from gym.collections.models import Collection
 from gym.collections.services import add_revision, change_collection, make_collection, publish_collection
+from gym.jobs.testing import run_pending
 from gym.pages.account_deletion import delete_account
 from suites import services as suites
 from suites.formats import read_suite
@@ -186,6 +187,8 @@ def test_a_published_collection_outlives_its_owners_account(world, people):
 
 def test_the_zip_holds_everything_and_the_hash_of_every_file(client, world, people):
     made = collection(people, world["a"], world["b"])
+    client.post(reverse("collection-zip", args=["paper"]))
+    run_pending()
     response = client.get(reverse("collection-download", args=["paper", "zip"]))
     archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
     manifest = json.loads(archive.read("manifest.json"))

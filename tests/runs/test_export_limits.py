@@ -106,14 +106,23 @@ def test_a_zip_beyond_the_limit_is_refused_with_a_hint(client, people, runs, set
     client.force_login(people.alice)
     address = reverse("collection-download", args=["paper", "zip"])
     n = sum(rows_in(what, runs) for what in TABLES)
-    for most in (10, n - 1):  # told beforehand, and found while writing
-        settings.GYM_EXPORT_MAX_ROWS = most
-        page = client.get(address)
-        assert page.status_code == 413
-        assert "suite by suite as CSV" in page.content.decode()
-        answer = client.get("/api/v1/collections/paper/files/zip/")
-        assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
+    ask, api = reverse("collection-zip", args=["paper"]), "/api/v1/collections/paper/files/zip/"
+    settings.GYM_EXPORT_MAX_ROWS = 10  # told beforehand
+    page = client.post(ask)
+    assert page.status_code == 413
+    assert "suite by suite as CSV" in page.content.decode()
+    answer = client.get(api)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
+    settings.GYM_EXPORT_MAX_ROWS = n - 1  # found while writing
+    client.post(ask)
+    run_pending()
+    assert "suite by suite as CSV" in client.get(ask).content.decode()
+    answer = client.get(api)
+    assert (answer.status_code, answer.json()["code"]) == (422, "not-made")
+    assert "suite by suite as CSV" in answer.json()["detail"]
     settings.GYM_EXPORT_MAX_ROWS = n
+    client.post(ask)
+    run_pending()
     archive = zipfile.ZipFile(io.BytesIO(content_of(client.get(address))))
     manifest = json.loads(archive.read("manifest.json"))
     assert {row["path"]: row["bytes"] for row in manifest["files"]} == {

@@ -1,0 +1,232 @@
+"""The zip of a collection: asked for, made by a job, kept for a while.
+
+A reader gets what the reader may see. Where that is what everybody may see, all get the same zip. It is made again
+when results, suites or words have changed; a zip that holds something the reader may see no more is never given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import IO, Any
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.db.models import QuerySet, Sum
+from django.utils import timezone
+
+from gym.accounts.models import AnyUser
+from gym.collections import services
+from gym.collections.bundle import bundle
+from gym.collections.models import Collection, CollectionZip, ZipPiece
+from gym.jobs import rights
+from gym.jobs import services as jobs
+from gym.jobs.context import JobContext
+from gym.jobs.errors import PermanentFailure
+from gym.jobs.models import State
+from gym.jobs.registry import handler
+from gym.runs.core.rules import RULES
+from gym.runs.models import SuiteRun
+from gym.runs.read.leaderboard.build import leaderboard
+from gym.runs.read.leaderboard.model import Options
+from gym.runs.read.selectors import newest_done
+from gym.runs.read.selectors import visible_to as visible_runs
+from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
+from suites.models import SuiteRevision
+
+KIND = "collection_zip"
+KEEP = timedelta(days=7)
+KEEP_FAILED = timedelta(minutes=10)
+"""How long a failure is told before a new request tries again by itself."""
+NEW_ENOUGH = timedelta(minutes=5)
+"""A zip younger than this is given although newer results are there: runs may arrive every second."""
+STILL_READ = timedelta(hours=1)
+"""An older zip of the same reader stays this long: somebody may be at reading it."""
+PIECE = 1024 * 1024
+MEGABYTE = 1_000_000
+BY_SUITE = (
+    "Take the tables suite by suite as CSV, which has no limit: /exports/tokens.csv?suite=NAME and so on."
+)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What goes into the zip of a collection for somebody."""
+
+    revisions: list[SuiteRevision]
+    runs: QuerySet[SuiteRun]
+    run_ids: list[int]
+    fingerprint: str
+
+
+def contents(collection: Collection, user: AnyUser) -> Contents:
+    revisions = services.revisions_of(collection, user)
+    runs = newest_done(visible_runs(user).filter(revision__in=revisions)).order_by("pk")
+    run_ids = list(runs.values_list("pk", flat=True))
+    titles = [(row.pk, row.suite.slug, row.suite.title) for row in revisions]
+    words = (collection.title, collection.published_at, collection.sha256, collection.entries.count())
+    digest = sha256(repr((words, titles, run_ids)).encode()).hexdigest()
+    return Contents(revisions, runs, run_ids, digest)
+
+
+def newest(collection: Collection, user: AnyUser) -> CollectionZip | None:
+    """The zip that was made last for this reader, or is being made."""
+    return _rows(collection, _reader(collection, user, contents(collection, user))).first()
+
+
+def current(collection: Collection, user: AnyUser) -> CollectionZip | None:
+    """A finished zip that this reader may have now."""
+    held = contents(collection, user)
+    found = _rows(collection, _reader(collection, user, held)).exclude(completed_at=None).first()
+    return found if found is not None and _fits(found, held) else None
+
+
+def is_current(zip_: CollectionZip, user: AnyUser) -> bool:
+    return _fits(zip_, contents(zip_.collection, user))
+
+
+def ask(collection: Collection, address: str, *, actor: AnyUser, again: bool = False) -> CollectionZip:
+    """The zip of this reader: there, being made, or queued now. Failed, it is tried again after a while, or at once
+    with `again`. Raises TooMuch and TooManyJobs. Whoever may see the collection may ask."""
+    held = contents(collection, actor)
+    reader = _reader(collection, actor, held)
+    with transaction.atomic():
+        Collection.objects.select_for_update().get(pk=collection.pk)
+        rows = _rows(collection, reader)
+        for found in rows:
+            if found.is_done and _fits(found, held):
+                return found
+        last = rows.first()
+        if last is not None and last.completed_at is None and last.job is not None:
+            failed_now = last.job.state == State.FAILED and timezone.now() - last.created < KEEP_FAILED
+            if last.job.is_active or (failed_now and not again):
+                return last
+        require_room(sum(rows_at_least(what, held.runs) for what in FRAMES), BY_SUITE)
+        drop_old()
+        rows.exclude(completed_at__gt=timezone.now() - STILL_READ).delete()
+        zip_ = CollectionZip.objects.create(collection=collection, reader=reader, address=address)
+        zip_.job = jobs.enqueue(
+            KIND,
+            {"zip": zip_.pk},
+            owner=actor if actor.is_authenticated else None,
+            title=f"Zip of {collection.title}",
+            total=len(held.run_ids),
+        )
+        zip_.save(update_fields=["job"])
+    return zip_
+
+
+def pieces(zip_: CollectionZip) -> Iterator[bytes]:
+    """The file. Each piece is a query of its own, so that no cursor stays open while a slow client reads."""
+    for position in range(-(-zip_.size // PIECE)):
+        yield bytes(ZipPiece.objects.get(zip=zip_, position=position).data)
+
+
+def drop_old(reserve: int = 0) -> None:
+    """Delete zips that are older than KEEP, and the oldest until `reserve` bytes have room in GYM_KEPT_ZIPS_MB."""
+    CollectionZip.objects.filter(created__lt=timezone.now() - KEEP).delete()
+    done = CollectionZip.objects.exclude(completed_at=None)
+    over = (done.aggregate(n=Sum("size"))["n"] or 0) + reserve - settings.GYM_KEPT_ZIPS_MB * MEGABYTE
+    for pk, size in list(done.order_by("completed_at").values_list("pk", "size")):
+        if over <= 0:
+            break
+        CollectionZip.objects.filter(pk=pk).delete()
+        over -= size
+
+
+@handler(KIND, seconds=4 * 3600)
+def make(context: JobContext) -> None:
+    rows = CollectionZip.objects.select_related("collection", "reader")
+    zip_ = rows.filter(pk=context.payload["zip"]).first()
+    if zip_ is None:
+        raise PermanentFailure("The zip was deleted.")
+    collection, user = zip_.collection, zip_.reader or AnonymousUser()
+    visible = services.visible_collections
+    rights.require(
+        context, {"this collection": lambda person: visible(person).filter(pk=collection.pk).exists()}
+    )
+    if not visible(user).filter(pk=collection.pk).exists():
+        raise PermanentFailure("The collection is not public any more.")
+    held = contents(collection, user)
+
+    def tell(done: int) -> None:
+        context.check()
+        context.progress(done, len(held.run_ids), "runs")
+
+    try:
+        file = _bundle(zip_, user, held, tell)
+    except TooMuch as error:
+        raise PermanentFailure(f"{error} {error.hint}") from error
+    with closing(file):
+        size = file.seek(0, 2)
+        if size > settings.GYM_KEPT_ZIPS_MB * MEGABYTE:
+            raise PermanentFailure(
+                f"The zip would have {size // MEGABYTE:,} MB; this site keeps at most "
+                f"{settings.GYM_KEPT_ZIPS_MB:,} MB. {BY_SUITE}"
+            )
+        file.seek(0)
+        with context.transaction():
+            zip_.pieces.all().delete()  # of an attempt that ended early
+            drop_old(reserve=size)
+        position = 0
+        while data := file.read(PIECE):
+            context.check()
+            with context.transaction():
+                ZipPiece.objects.create(zip=zip_, position=position, data=data)
+            position += 1
+    with context.finish():
+        CollectionZip.objects.filter(pk=zip_.pk).update(
+            fingerprint=held.fingerprint,
+            revisions=[row.pk for row in held.revisions],
+            runs=held.run_ids,
+            size=size,
+            completed_at=timezone.now(),
+        )
+
+
+def _bundle(zip_: CollectionZip, user: AnyUser, held: Contents, tell: Any) -> IO[bytes]:
+    collection = zip_.collection
+    facts = {
+        "collection": collection.slug,
+        "title": collection.title,
+        "address": zip_.address,
+        "published": collection.published_at.isoformat() if collection.published_at else None,
+        "n_suites_of_list": collection.entries.count(),
+        "sha256_of_list": collection.sha256 or services.digest(held.revisions),
+    }
+    boards = [leaderboard(user, Options(rule=rule), held.revisions) for rule in RULES.values()]
+    runs = SuiteRun.objects.filter(pk__in=held.run_ids).select_related("revision__suite", "model")
+    return bundle(facts, held.revisions, _one_by_one(runs, held.run_ids), boards, Budget(BY_SUITE), tell)
+
+
+def _one_by_one(runs: QuerySet[SuiteRun], ids: list[int]) -> Iterator[SuiteRun]:
+    """In their order, without an open cursor: progress is written meanwhile. Runs deleted meanwhile are left out."""
+    rows = runs.defer("region_summary").prefetch_related("scores")
+    for pk in ids:
+        yield from rows.filter(pk=pk)
+
+
+def _rows(collection: Collection, reader: Any) -> QuerySet[CollectionZip]:
+    rows = CollectionZip.objects.filter(collection=collection, reader=reader)
+    return rows.select_related("job", "collection").order_by("-created", "-pk")
+
+
+def _reader(collection: Collection, user: AnyUser, held: Contents) -> AnyUser | None:
+    """None where this user sees no more than everybody."""
+    if not user.is_authenticated:
+        return None
+    if not collection.is_published:
+        return user
+    return None if contents(collection, AnonymousUser()).fingerprint == held.fingerprint else user
+
+
+def _fits(zip_: CollectionZip, held: Contents) -> bool:
+    if zip_.fingerprint == held.fingerprint:
+        return True
+    if zip_.completed_at is None or timezone.now() - zip_.completed_at > NEW_ENOUGH:
+        return False
+    now = {row.pk for row in held.revisions}
+    return now.issuperset(zip_.revisions) and set(held.run_ids).issuperset(zip_.runs)
