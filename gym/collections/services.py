@@ -44,9 +44,13 @@ def visible_collections(user: AnyUser) -> QuerySet[Collection]:
 def revisions_of(collection: Collection, user: AnyUser) -> list[SuiteRevision]:
     """The collection's revisions whose suites are in this user's lists, in its order, with suite and tags. A list never
     tells the address of somebody else's unlisted suite."""
+    rows = listed_revisions(collection, user).select_related("suite__owner")
+    return list(rows.prefetch_related("suite__tags"))
+
+
+def listed_revisions(collection: Collection, user: AnyUser) -> QuerySet[SuiteRevision]:
     rows = SuiteRevision.objects.filter(collection_entries__collection=collection, suite__in=listed_for(user))
-    ordered = rows.select_related("suite__owner").order_by("collection_entries__position")
-    return list(ordered.prefetch_related("suite__tags"))
+    return rows.order_by("collection_entries__position")
 
 
 def hidden_revisions(collection: Collection, user: AnyUser) -> dict[int, SuiteRevision]:

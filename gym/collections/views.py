@@ -183,8 +183,7 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
         return (
             redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
         )
-    found = zips.current(collection, request.user) or zips.newest(collection, request.user)
-    is_current = found is not None and found.is_done and zips.is_current(found, request.user)
+    found, is_current = zips.seen(collection, request.user)
     context = {"collection": collection, "zip": found, "is_current": is_current}
     context |= progress_of(found.job, found.state) if found else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)

@@ -35,7 +35,6 @@ from gym.runs.read.leaderboard.model import Options
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
-from suites.models import SuiteRevision
 
 KIND = "collection_zip"
 KEEP = timedelta(days=7)
@@ -56,36 +55,38 @@ BY_SUITE = (
 class Contents:
     """What goes into the zip of a collection for somebody."""
 
-    revisions: list[SuiteRevision]
+    revision_ids: list[int]
     runs: QuerySet[SuiteRun]
     run_ids: list[int]
     fingerprint: str
 
 
 def contents(collection: Collection, user: AnyUser) -> Contents:
-    revisions = services.revisions_of(collection, user)
-    runs = newest_done(visible_runs(user).filter(revision__in=revisions)).order_by("pk")
+    listed = list(
+        services.listed_revisions(collection, user).values_list("pk", "suite__slug", "suite__title")
+    )
+    revision_ids = [pk for pk, _, _ in listed]
+    runs = newest_done(visible_runs(user).filter(revision__in=revision_ids)).order_by("pk")
     run_ids = list(runs.values_list("pk", flat=True))
-    titles = [(row.pk, row.suite.slug, row.suite.title) for row in revisions]
-    words = (collection.title, collection.published_at, collection.sha256, collection.entries.count())
-    digest = sha256(repr((words, titles, run_ids)).encode()).hexdigest()
-    return Contents(revisions, runs, run_ids, digest)
+    words = (collection.title, collection.published_at, collection.sha256)
+    digest = sha256(repr((words, listed, run_ids)).encode()).hexdigest()
+    return Contents(revision_ids, runs, run_ids, digest)
 
 
-def newest(collection: Collection, user: AnyUser) -> CollectionZip | None:
-    """The zip that was made last for this reader, or is being made."""
-    return _rows(collection, _reader(collection, user, contents(collection, user))).first()
+def seen(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, bool]:
+    """The zip that this reader may have now, and True; else the one that is being made or was made last."""
+    held = contents(collection, user)
+    rows = list(_rows(collection, _reader(collection, user, held)))
+    for found in rows:
+        if found.is_done and _fits(found, held):
+            return found, True
+    return (rows[0] if rows else None), False
 
 
 def current(collection: Collection, user: AnyUser) -> CollectionZip | None:
     """A finished zip that this reader may have now."""
-    held = contents(collection, user)
-    found = _rows(collection, _reader(collection, user, held)).exclude(completed_at=None).first()
-    return found if found is not None and _fits(found, held) else None
-
-
-def is_current(zip_: CollectionZip, user: AnyUser) -> bool:
-    return _fits(zip_, contents(zip_.collection, user))
+    found, is_current = seen(collection, user)
+    return found if is_current else None
 
 
 def ask(collection: Collection, address: str, *, actor: AnyUser, again: bool = False) -> CollectionZip:
@@ -180,7 +181,7 @@ def make(context: JobContext) -> None:
     with context.finish():
         CollectionZip.objects.filter(pk=zip_.pk).update(
             fingerprint=held.fingerprint,
-            revisions=[row.pk for row in held.revisions],
+            revisions=held.revision_ids,
             runs=held.run_ids,
             size=size,
             completed_at=timezone.now(),
@@ -189,17 +190,18 @@ def make(context: JobContext) -> None:
 
 def _bundle(zip_: CollectionZip, user: AnyUser, held: Contents, tell: Any) -> IO[bytes]:
     collection = zip_.collection
+    revisions = [row for row in services.revisions_of(collection, user) if row.pk in held.revision_ids]
     facts = {
         "collection": collection.slug,
         "title": collection.title,
         "address": zip_.address,
         "published": collection.published_at.isoformat() if collection.published_at else None,
         "n_suites_of_list": collection.entries.count(),
-        "sha256_of_list": collection.sha256 or services.digest(held.revisions),
+        "sha256_of_list": collection.sha256 or services.digest(revisions),
     }
-    boards = [leaderboard(user, Options(rule=rule), held.revisions) for rule in RULES.values()]
+    boards = [leaderboard(user, Options(rule=rule), revisions) for rule in RULES.values()]
     runs = SuiteRun.objects.filter(pk__in=held.run_ids).select_related("revision__suite", "model")
-    return bundle(facts, held.revisions, _one_by_one(runs, held.run_ids), boards, Budget(BY_SUITE), tell)
+    return bundle(facts, revisions, _one_by_one(runs, held.run_ids), boards, Budget(BY_SUITE), tell)
 
 
 def _one_by_one(runs: QuerySet[SuiteRun], ids: list[int]) -> Iterator[SuiteRun]:
@@ -228,5 +230,4 @@ def _fits(zip_: CollectionZip, held: Contents) -> bool:
         return True
     if zip_.completed_at is None or timezone.now() - zip_.completed_at > NEW_ENOUGH:
         return False
-    now = {row.pk for row in held.revisions}
-    return now.issuperset(zip_.revisions) and set(held.run_ids).issuperset(zip_.runs)
+    return set(held.revision_ids).issuperset(zip_.revisions) and set(held.run_ids).issuperset(zip_.runs)
