@@ -53,11 +53,11 @@ def test_the_page_asks_shows_progress_and_gives_the_file(client, paper):
         reverse("collection-download", args=["paper", "zip"]),
     )
     assert client.get(file).url == page
-    assert "Make the zip" in client.get(page).content.decode()
+    assert "Create the zip" in client.get(page).content.decode()
     assert client.post(page).url == page
     waiting = client.get(page).content.decode()
     assert 'hx-get="/collections/paper/zip/"' in waiting
-    assert "Make the zip" not in waiting
+    assert "Create the zip" not in waiting
     run_pending()
     there = client.get(file)
     day = timezone.now().strftime("%Y-%m-%d")
