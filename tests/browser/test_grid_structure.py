@@ -111,6 +111,8 @@ def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):
     sheet.click(2, 1)
     sheet.press("Shift+F10")
     focused = "document.activeElement.textContent"
+    assert sheet.page.evaluate(focused) == "CutCtrl+X"
+    sheet.press(*["ArrowDown"] * 4)
     assert sheet.page.evaluate(focused) == "Add below"
     sheet.press("ArrowDown", "ArrowDown")
     assert sheet.page.evaluate(focused) == "Duplicate"
@@ -140,3 +142,39 @@ def test_a_suite_can_be_emptied_and_begun_anew(sheet):
     doc = sheet.settle()
     assert doc["items"] == [1]
     assert doc["rows"][0]["contents"] == ["A cat", "", ""]
+
+
+def test_an_item_is_added_under_the_last_row(sheet):
+    sheet.page.get_by_role("button", name="Add an item below").click()
+    sheet.type("The man")
+    sheet.press("Enter")
+    doc = sheet.settle()
+    assert doc["items"] == [1, 2, 3, 4, 5]
+    assert doc["rows"][8]["contents"] == ["The man", "", ""]
+
+
+def test_a_selection_is_cut_from_the_menu_and_has_one_outline(sheet):
+    sheet.click(0, 0)
+    sheet.press("Shift+ArrowRight", "Shift+ArrowDown")
+    edges = [sheet.cell(r, c).get_attribute("data-edges") for r in (0, 1) for c in (0, 1)]
+    assert edges == ["top left", "top right", "bottom left", "right bottom"]
+    sheet.press("Shift+F10")
+    sheet.page.get_by_role("button", name="Cut Ctrl+X").click()
+    assert [row["contents"] for row in sheet.settle()["rows"][:2]] == [["", "", "guitar"]] * 2
+
+
+def test_results_stay_in_sight_only_where_they_hide_no_cell(make_sheet):
+    for width, stick in ((1400, True), (390, False)):
+        sheet = make_sheet(context={"viewport": {"width": width, "height": 800}})
+        sheet.page.get_by_label("Live preview").check()
+        sheet.page.get_by_text("up to date").wait_for()
+        assert ("results-stick" in sheet.page.locator("[data-grid]").get_attribute("class")) == stick
+
+
+def test_the_preview_begins_with_the_model_used_last(sheet):
+    sheet.page.get_by_label("Model of the preview").select_option("b")
+    sheet.page.get_by_label("Live preview").check()
+    sheet.page.get_by_text("up to date").wait_for()
+    sheet.page.reload()
+    sheet.page.wait_for_selector("[data-ready=yes]")
+    assert sheet.page.get_by_label("Model of the preview").input_value() == "b"

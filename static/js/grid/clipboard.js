@@ -4,7 +4,7 @@ import * as commands from "./commands.js";
 import { announce } from "./dom.js";
 import { tidy } from "./model.js";
 import { readSheet, pasteSheet } from "./sheet.js";
-import { MOST_ROWS, readClipboard, writeHtml, writeTsv } from "./tsv.js";
+import { MOST_ROWS, parseTsv, readClipboard, writeHtml, writeTsv } from "./tsv.js";
 
 export function attachClipboard(editor) {
   const { input } = editor.view;
@@ -47,6 +47,23 @@ export function attachClipboard(editor) {
     if (!block) announce("the clipboard holds no text");
     else pasteBlock(editor, block, event.clipboardData.getData("text/plain"));
   });
+}
+
+/* The same from a menu. Copying and cutting go by the events above; reading the clipboard is up to the browser. */
+export function clipboardCommand(editor, kind) {
+  editor.view.place(true);
+  document.execCommand(kind);
+}
+
+export async function pasteFromMenu(editor) {
+  try {
+    const text = await navigator.clipboard.readText();
+    if (!editor.mayEdit()) return;
+    if (text === "") announce("the clipboard holds no text");
+    else pasteBlock(editor, parseTsv(text), text);
+  } catch {
+    editor.say("The browser does not let this page read the clipboard. Press Ctrl+V (on a Mac ⌘V) to paste.", "");
+  }
 }
 
 /* A line break in a text field is a blank. */

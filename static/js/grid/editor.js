@@ -37,6 +37,7 @@ export class Editor {
     this.keyboard = new Keyboard(this);
     this.menu = new ContextMenu(this, menu);
     this.history = new History(this.doc, { onEdit: (ops) => this.hooks.onEdit?.(ops) });
+    this.view.add.addEventListener("click", () => this.addItem());
     attachClipboard(this);
     attachPointer(this);
   }
@@ -214,6 +215,14 @@ export class Editor {
     if (!rect || this.selection.r === HEAD || this.selection.c < 0) announce("use the menu to delete items, conditions or regions");
     else this.perform(commands.clear(this.doc, rect));
     return true;
+  }
+
+  /* A new item under the last row, with its first text to be typed. */
+  addItem() {
+    if (!this.keyboard.commit()) return;
+    const r = this.doc.nRows;
+    this.perform(commands.insertItem(this.doc, this.doc.items.length), { r, c: 0 });
+    this.view.place(true);
   }
 
   fillDown() {

@@ -138,12 +138,22 @@ function drawResults() {
 
 const CHOICE = "lmgym-preview-model";
 
-/* The model that was looked at last is the one to begin with. */
-function rememberModel(choice) {
+/* The model that this person looked at last in this suite, else anywhere, is the one to begin with. */
+const choiceKeys = () => [`${CHOICE}:${root.dataset.user}:${root.dataset.suite}`, `${CHOICE}:${root.dataset.user}`];
+
+function recallModel(choice) {
   try {
-    const last = localStorage.getItem(CHOICE);
-    if ([...choice.options].some((one) => one.value === last)) choice.value = last;
-    choice.addEventListener("change", () => localStorage.setItem(CHOICE, choice.value));
+    const known = new Set([...choice.options].map((one) => one.value));
+    const last = choiceKeys().map((key) => localStorage.getItem(key)).find((one) => known.has(one));
+    if (last) choice.value = last;
+  } catch {
+    /* storage is forbidden */
+  }
+}
+
+function rememberModel(model) {
+  try {
+    for (const key of choiceKeys()) localStorage.setItem(key, model);
   } catch {
     /* storage is forbidden */
   }
@@ -152,8 +162,10 @@ function rememberModel(choice) {
 function switchPreview() {
   const on = find("preview-switch").checked;
   const model = find("preview-model").value;
-  if (on && model) preview.start(model);
-  else preview.stop();
+  if (on && model) {
+    rememberModel(model);
+    preview.start(model);
+  } else preview.stop();
   find("plot-part").hidden = !preview.on;
   find("preview-scale").hidden = !preview.on;
   editor.setOverlay({ on: preview.on, bitsOf: (...at) => preview.bitsOf(...at), outcomeOf: (...at) => preview.outcomeOf(...at) });
@@ -174,7 +186,7 @@ function attach() {
   find("save-resolve").addEventListener("click", showMerge);
   find("help").addEventListener("click", () => find("help-dialog").showModal());
   find("preview-switch")?.addEventListener("change", switchPreview);
-  if (find("preview-model")) rememberModel(find("preview-model"));
+  if (find("preview-model")) recallModel(find("preview-model"));
   find("preview-model")?.addEventListener("change", switchPreview);
   find("freeze")?.addEventListener("click", async (event) => {
     event.preventDefault();

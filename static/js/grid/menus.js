@@ -1,6 +1,7 @@
 /* What can be done with the item, the condition and the region at hand: menus of the toolbar, and the same as one
    menu at the cell (right click, Shift+F10 or the menu key). */
 
+import { clipboardCommand, pasteFromMenu } from "./clipboard.js";
 import * as commands from "./commands.js";
 import { h } from "./dom.js";
 import { CONDITION, HEAD, ITEM } from "./selection.js";
@@ -67,6 +68,19 @@ export function menuGroups(editor) {
   return groups;
 }
 
+function clipboardGroup(editor) {
+  return {
+    id: "clipboard",
+    title: "Cells",
+    actions: [
+      ["Cut", () => clipboardCommand(editor, "cut"), "Ctrl+X"],
+      ["Copy", () => clipboardCommand(editor, "copy"), "Ctrl+C"],
+      ["Paste", () => pasteFromMenu(editor), "Ctrl+V"],
+      ["Fill down", () => editor.fillDown(), "Ctrl+D"],
+    ],
+  };
+}
+
 function buttons(editor, group, close) {
   return group.actions.map(([label, run, keys = "", look = ""]) =>
     h(
@@ -131,7 +145,7 @@ export class ContextMenu {
   open(x, y) {
     const close = () => this.close();
     this.box.replaceChildren(
-      ...menuGroups(this.editor).map((group) => h("div", { class: "menu-group", role: "group", "aria-label": group.title }, h("p", { class: "menu-title", text: group.title }), ...buttons(this.editor, group, close))),
+      ...[clipboardGroup(this.editor), ...menuGroups(this.editor)].map((group) => h("div", { class: "menu-group", role: "group", "aria-label": group.title }, h("p", { class: "menu-title", text: group.title }), ...buttons(this.editor, group, close))),
     );
     this.box.hidden = false;
     const { width, height } = this.box.getBoundingClientRect();

@@ -2,13 +2,18 @@
    padding. The active cell holds the one input of the grid: typing, composing and clipboard events land there. */
 
 import { cellLabel, paintCell, paintHead } from "./cells.js";
-import { h } from "./dom.js";
+import { h, icon } from "./dom.js";
 import { HEAD, ITEM, CONDITION } from "./selection.js";
 
 const OVERSCAN = 8;
 const NARROWEST = 4.5;
 const WIDEST = 22;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
+
+/* The sides of a cell that are sides of the whole rectangle: one outline is drawn around it. */
+function edgesOf({ top, right, bottom, left }, r, c) {
+  return [r === top && "top", c === right && "right", r === bottom && "bottom", c === left && "left"].filter(Boolean).join(" ");
+}
 
 export class GridView {
   constructor(box, sheet) {
@@ -40,9 +45,14 @@ export class GridView {
     );
     this.table.setAttribute("aria-label", sheet.title ?? "Sentences");
     this.empty = h("p", { class: "grid-empty", hidden: true, text: "No items yet. Add the first one from the Item menu, or paste a sheet here." });
-    box.replaceChildren(this.table, this.empty);
+    this.add = h("button", { type: "button", class: "btn btn-quiet btn-s grid-add" }, icon("plus"), "Item");
+    this.add.setAttribute("aria-label", "Add an item below");
+    box.replaceChildren(this.table, this.empty, this.add);
     box.addEventListener("scroll", () => this.onScroll(), { passive: true });
-    new ResizeObserver(() => this.render()).observe(box);
+    new ResizeObserver(() => {
+      this._makeRoom();
+      this.render();
+    }).observe(box);
   }
 
   get doc() {
@@ -84,6 +94,7 @@ export class GridView {
     for (const tr of this.rows.values()) tr.remove();
     this.rows.clear();
     this.last = -1;
+    this._makeRoom();
     this.render(true);
     this.place(hold);
     this.holding = false;
@@ -128,6 +139,15 @@ export class GridView {
     if (k >= 0 && this.extras.length <= 4) cell.style.right = `${after * RESULT}rem`;
   }
 
+  /* Results that stay in sight must leave room for the widest region: no cell can then be hidden behind them. */
+  _makeRoom() {
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const left = this.headRow.cells[2]?.offsetLeft ?? 0;
+    const room = this.box.clientWidth - left - this.extras.length * RESULT * rem;
+    const stick = this.extras.length > 0 && this.extras.length <= 4 && room >= Math.max(0, ...this.widths) * rem;
+    this.box.classList.toggle("results-stick", stick);
+  }
+
   _textWidth(text) {
     return text.length < 4 ? 0 : this.pen.measureText(text).width;
   }
@@ -142,6 +162,7 @@ export class GridView {
     this.colgroup.children[region + 2].style.width = `${wanted}rem`;
     const rest = Number.parseFloat(this.table.style.getPropertyValue("--w-rest"));
     this.table.style.setProperty("--w-rest", `${rest + more}rem`);
+    this._makeRoom();
   }
 
   // --- rows in sight ---------------------------------------------------------------------------------------------
@@ -294,12 +315,16 @@ export class GridView {
   _paintSelection() {
     const { selection, doc } = this.sheet;
     const rect = selection.isRange || selection.r === HEAD || selection.c < 0 ? selection.rect(doc.nRows, doc.regions.length) : null;
+    this.box.classList.toggle("has-range", Boolean(rect && selection.isRange));
     for (const [r, tr] of this.rows) {
       const inside = rect && r >= rect.top && r <= rect.bottom;
       for (const cell of tr.cells) {
         const { c } = cell.grid;
         const chosen = (inside && c >= rect.left && c <= rect.right) || (r === selection.r && c === selection.c);
-        cell.classList.toggle("is-selected", Boolean(inside && chosen && selection.isRange));
+        const selected = Boolean(inside && chosen && selection.isRange && c >= 0);
+        cell.classList.toggle("is-selected", selected);
+        if (selected) cell.dataset.edges = edgesOf(rect, r, c);
+        else delete cell.dataset.edges;
         if (chosen) cell.setAttribute("aria-selected", "true");
         else cell.removeAttribute("aria-selected");
       }
@@ -329,7 +354,7 @@ export class GridView {
     if (left - stuck < this.box.scrollLeft) this.box.scrollLeft = Math.max(0, left - stuck);
     else {
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-      const results = c < this.doc.regions.length && this.headRow.lastChild.style.right && window.innerWidth >= 48 * rem;
+      const results = c < this.doc.regions.length && this.box.classList.contains("results-stick");
       const room = this.box.clientWidth - (results ? this.extras.length * RESULT * rem : 0);
       if (left + cell.offsetWidth > this.box.scrollLeft + room) this.box.scrollLeft = left + cell.offsetWidth - room + 2;
     }
