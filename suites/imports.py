@@ -52,7 +52,8 @@ class GivenFile:
 @dataclass(frozen=True)
 class Wishes:
     """What holds for all suites of an import. `again`: also of files whose content is here already.
-    `version`: of the draft that a file replaces, as the person saw it."""
+    `version`: of the draft that a file replaces, as the person saw it. `freeze`, `models`: what gym.pages does with the
+    suites then; files that ask first get it when they are answered."""
 
     visibility: str = Visibility.PRIVATE
     tags: tuple[str, ...] = ()
@@ -62,6 +63,8 @@ class Wishes:
     again: bool = False
     version: str = ""
     language: str = ""
+    freeze: bool = False
+    models: tuple[str, ...] = ()
 
 
 def unpacked(files: Iterable[GivenFile]) -> list[GivenFile]:

@@ -61,7 +61,7 @@ def operation(
 
     answers   serializer class (or JSON schema) of the success; None = no body. many: a page of them
     takes     a `Body` class, or {media type: Body class}; query: a `Query` class for parameters beside filters
-    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: it may not be done yet
+    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: not done yet; 200: there already
     media     further media types of the success, {media type: TEXT, BINARY or another schema}
     waits     the method waits for a worker, so its work and its answer cannot be one transaction
     """
@@ -101,6 +101,8 @@ def _responses(known: Operation) -> dict[Any, Any]:
     if known.answers is not None:
         kind = known.answers(many=True) if known.many else known.answers
         found[known.status, JSON] = OpenApiResponse(kind, description=known.summary)
+        if 200 in known.also:
+            found[200, JSON] = OpenApiResponse(kind, description="It is there already.")
         if 202 in known.also:
             found[202, JSON] = OpenApiResponse(kind, description="Not done yet; ask at Location.")
     for media, schema in known.media.items():

@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     bring.add_argument("--title", default="")
     bring.add_argument("--visibility", default="private", choices=["private", "unlisted", "public"])
     bring.add_argument("--freeze", action="store_true", help="at once, so that models can be run on it")
+    bring.add_argument("--again", action="store_true", help="also where a suite says the same already")
     bring.set_defaults(act=commands.bring)
     return top
 

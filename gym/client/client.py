@@ -47,8 +47,10 @@ class Client:
     def suite(self, slug: str) -> Suite:
         return Suite.of(self.get(f"suites/{quote(slug)}/"))
 
-    def import_suite(self, name: str, data: bytes, **card: str) -> Suite:
-        """A new suite of yours with a draft, from a file in any format of the import page."""
+    def import_suite(self, name: str, data: bytes, *, again: bool = False, **card: str) -> Suite:
+        """A new suite of yours with a draft, from a file in any format of the import page. An ApiError with the code
+        "there" names the suite that says the same, unless `again`."""
+        card |= {"again": "true"} if again else {}
         return Suite.of(self.transport.send("POST", "suites/", body=card, file=(name, data)).json())
 
     def put_draft(self, slug: str, name: str, data: bytes) -> int:
@@ -94,8 +96,10 @@ class Client:
         *,
         revision: int | None = None,
         policy: Mapping[str, Any] | None = None,
+        again: bool = False,
     ) -> Run:
-        body: dict[str, Any] = {"suite": suite, "model": model}
+        """The run that is there where the same one is, unless `again`."""
+        body: dict[str, Any] = {"suite": suite, "model": model} | ({"again": True} if again else {})
         body |= {"revision": revision} if revision is not None else {}
         body |= {"policy": dict(policy)} if policy else {}
         return Run.of(self.post("runs/", body))

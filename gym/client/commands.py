@@ -82,7 +82,14 @@ def _target(client: Client, given: Namespace) -> tuple[str, int | None]:
             raise ValueError(f"There is no file {given.suite}.")
         return given.suite, None
     if given.into is None:
-        suite = client.import_suite(path.name, path.read_bytes(), **_title(given.title))
+        try:
+            suite = client.import_suite(path.name, path.read_bytes(), **_title(given.title))
+        except ApiError as error:
+            slug, number = error.there
+            if error.code != "there":
+                raise
+            note(f"{slug} r{number} says the same as the file")
+            return slug, number if number in client.suite(slug).revisions else client.freeze(slug)
         note(f"imported as {suite.slug}")
         return suite.slug, client.freeze(suite.slug)
     before = _suite_for(client, given.into)
@@ -210,7 +217,11 @@ def export(client: Client, given: Namespace) -> int:
 
 def bring(client: Client, given: Namespace) -> int:
     suite = client.import_suite(
-        given.file.name, given.file.read_bytes(), visibility=given.visibility, **_title(given.title)
+        given.file.name,
+        given.file.read_bytes(),
+        again=given.again,
+        visibility=given.visibility,
+        **_title(given.title),
     )
     revision = client.freeze(suite.slug) if given.freeze else None
     if given.json:

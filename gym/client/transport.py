@@ -30,6 +30,7 @@ class ApiError(Exception):
         self.status = status
         self.code = str(problem.get("code", ""))
         self.detail = str(problem.get("detail", "")) or f"The server answered {status}."
+        self.there = str(problem.get("suite", "")), problem.get("revision")  # of the code "there"
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
         super().__init__(self.detail)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -18,7 +20,7 @@ from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.forms import ImportForm
-from suites.imports import answer, import_files, keep_said, known_names, reading_of, suites_of
+from suites.imports import Wishes, answer, import_files, keep_said, known_names, reading_of, suites_of
 from suites.models import ImportedFile, SuiteImport
 from suites.readings import Answers
 from suites.several import Said, freeze_each
@@ -45,9 +47,9 @@ class ImportAndRunForm(ImportForm):
         offered.choices = [(model.slug, offered.label_from_instance(model)) for model in offered.queryset]
         self.has_models = bool(offered.choices)
 
-    @property
-    def freezes(self) -> bool:
-        return bool(self.cleaned_data["freeze"] or self.cleaned_data["models"])
+    def wishes(self) -> Wishes:
+        models = tuple(model.slug for model in self.cleaned_data["models"])
+        return replace(super().wishes(), freeze=self.cleaned_data["freeze"] or bool(models), models=models)
 
 
 @login_required
@@ -57,44 +59,49 @@ def suite_import(request: HttpRequest) -> HttpResponse:
     form = ImportAndRunForm(request.POST or None, request.FILES or None, user=request.user)
     problems: list[Any] = []
     if request.method == "POST" and form.is_valid():
-        batch = import_files(form.cleaned_data["files"], form.wishes(), actor=request.user)
+        wishes = form.wishes()
+        batch = import_files(form.cleaned_data["files"], wishes, actor=request.user)
         only = batch.files.get() if len(form.cleaned_data["files"]) == 1 else None
         if only is not None and only.state == ImportedFile.State.REFUSED:
             batch.delete()
             problems = only.report["problems"]
             form.add_error(None, only.report["text"])
-        elif only is not None and only.state == ImportedFile.State.MADE and not form.freezes:
+        elif only is not None and only.state == ImportedFile.State.MADE and not wishes.freeze:
             suite = only.suite
             batch.delete()
             messages.success(request, f"Imported as a draft: {only.report['text']}")
             return redirect(suite)
         else:
-            if form.freezes:
-                _go_on(batch, form, request.user)
+            _go_on(batch, list(batch.files.all()), request.user)
             return redirect(batch)
     status = 400 if request.method == "POST" else 200
     return render(request, "suites/import.html", {"form": form, "problems": problems}, status=status)
 
 
-def _go_on(batch: SuiteImport, form: ImportAndRunForm, actor: Any) -> None:
-    """Freeze what was imported and run the chosen models on it, and on what was here already."""
-    suites = suites_of(batch)
-    made = set(batch.files.filter(state=ImportedFile.State.MADE).values_list("suite_id", flat=True))
+def _go_on(batch: SuiteImport, rows: Sequence[ImportedFile], actor: Any) -> None:
+    """Where it was asked for: freeze what these files became and run the chosen models on it, and on what was here
+    already."""
+    wishes = Wishes(**batch.options)
+    if not wishes.freeze:
+        return
+    made = {row.suite_id for row in rows if row.state == ImportedFile.State.MADE}
+    ours = {row.suite_id for row in rows}
+    suites = [suite for suite in suites_of(batch) if suite.pk in ours]
     said: list[Said] = freeze_each([suite for suite in suites if suite.pk in made], actor=actor)
-    models = list(form.cleaned_data["models"])
-    if models:
+    if models := list(runnable_by(actor).filter(slug__in=wishes.models)):
         said += queue_each(suites, models, actor=actor)
-    rows: dict[int, list[dict[str, Any]]] = {}
+    told: dict[int, list[dict[str, Any]]] = {}
     for one in said:
-        rows.setdefault(one.suite.pk, []).append(one.row())
-    keep_said(batch, rows)
+        told.setdefault(one.suite.pk, []).append(one.row())
+    keep_said(batch, told)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_report(request: HttpRequest, key: str) -> HttpResponse:
     """What became of each file; POST (`file`: its position) answers what one asks. Context: batch, rows [(ImportedFile,
-    AnswersForm or None)], summary (sentence), suites (of the files), what (their number)."""
+    AnswersForm or None)], summary (sentence), suites (of the files), what (their number),
+    wishes."""
     batch = get_object_or_404(SuiteImport.objects.select_related("target"), key=key, owner=request.user)
     files = list(batch.files.select_related("suite"))
     forms_by_file = {
@@ -109,6 +116,7 @@ def import_report(request: HttpRequest, key: str) -> HttpResponse:
         form = forms_by_file[row.pk] = _answers_form(row, batch, request.POST)
         if form.is_valid():
             answer(row, form.answers(), actor=request.user)
+            _go_on(batch, [row], request.user)
             return _answered(request, batch, row, only=len(files) == 1)
         status = 400
     by_state = Counter(row.state for row in files)
@@ -120,6 +128,7 @@ def import_report(request: HttpRequest, key: str) -> HttpResponse:
         "summary": f"{count(len(files), 'file')}: {', '.join(parts)}.",
         "suites": suites,
         "what": count(len(suites), "suite"),
+        "wishes": Wishes(**batch.options),
     }
     return render(request, "suites/import_report.html", context, status=status)
 
@@ -133,8 +142,13 @@ def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> An
 
 
 def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, only: bool) -> HttpResponse:
-    """The only file of an import opens what it became."""
-    if not only or row.state != ImportedFile.State.MADE or row.suite is None:
+    """The only file of an import opens the draft that it became."""
+    if (
+        Wishes(**batch.options).freeze
+        or not only
+        or row.state != ImportedFile.State.MADE
+        or row.suite is None
+    ):
         return redirect(batch)
     suite = row.suite
     messages.success(request, f"{suite.title} is a draft now: {row.report['text']}")

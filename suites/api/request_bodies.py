@@ -167,12 +167,17 @@ class DocumentFile(AnswersBody):
     metric = metric_choice()
 
 
+def again_field(what: str) -> serializers.BooleanField:
+    return serializers.BooleanField(default=False, help_text=f"make {what} also where the same one is there")
+
+
 class NewSuite(DocumentBody, CardBody):
     """A new suite: a document or text, the name of a design in `template`, or `region_names` and `factors`, whose
     crossing makes the conditions; and, if one likes, its card. `factors` beside a document replace those in its meta
     block."""
 
     template = serializers.ChoiceField(sorted(BLUEPRINTS), required=False)
+    again = again_field("a suite")
     factors = FactorBody(many=True, required=False)
     region_names = serializers.ListField(
         child=serializers.CharField(max_length=200),
@@ -184,7 +189,7 @@ class NewSuite(DocumentBody, CardBody):
 
 
 class NewSuiteFile(DocumentFile, CardBody):
-    pass
+    again = again_field("a suite")
 
 
 class CopyBody(Body):

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import ListView, ObjectView, get_or_404
-from gym.api.errors import FieldError, invalid
+from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
@@ -30,6 +30,8 @@ from suites.api.serializers import (
     TagSerializer,
 )
 from suites.diff import diff
+from suites.formats import SuiteDocument
+from suites.imports import says_the_same
 from suites.models import Suite, SuiteRevision, Tag
 from suites.presenters import document_for
 from suites.selectors import SuiteFilter, listed_for, revisions_for, visible_to, with_shape
@@ -70,9 +72,12 @@ class SuiteList(SuiteView, ListView):
     @operation("Create a suite", takes=BODIES, answers=SuiteDetailSerializer, status=201)
     def post(self, request: Request) -> Response:
         """A new suite of yours with a draft that holds the document. Any format of the import page will do: JSON as
-        `document`, other files as `text` or as a multipart `file`; or a `template` to begin with."""
+        `document`, other files as `text` or as a multipart `file`; or a `template` to begin with. 409 names the suite
+        in your lists that says the same, in `suite` and `revision`; `again` makes a new one all the same."""
         body = self.body()
         document = document_in(body)
+        if not body["again"] and any(name in body for name in ("document", "text", "file")):
+            _refuse_the_same(request, document)
         names = (*services.CARD[1:], "slug", "without_modifier")
         card = {name: body[name] for name in names if name in body}
         with transaction.atomic():
@@ -88,6 +93,14 @@ class SuiteList(SuiteView, ListView):
             if card:
                 services.edit_card(suite, actor=request.user, **card)
         return self.again(suite, "api-suite")
+
+
+def _refuse_the_same(request: Request, document: SuiteDocument) -> None:
+    there = says_the_same(document, request.user)
+    if there is not None:
+        more = {"suite": there.suite.slug, "revision": there.number}
+        text = f"“{there.suite.slug}” r{there.number} says the same. Send again: true to make a new suite."
+        raise ApiProblem(409, text, "there", more=more)
 
 
 class SuiteDetail(SuiteView):

@@ -77,3 +77,18 @@ def test_a_form_with_a_file_says_the_same(client, people):
     assert draft.sentences.first().contents == ["die Tür"]
     refused = client.post("/api/v1/suites/", sent | {"file": file("x.csv", b"a"), "rows.A": "item"})
     assert "rows.A" in refused.content.decode()
+
+
+def test_a_single_suite_that_is_there_is_offered_unless_a_new_one_is_wanted(client, people):
+    there = make_suite(people.bob, name="there", items=5)
+    client.force_login(people.alice)
+    refused = client.post("/api/v1/suites/", {"file": file("t.json", suite_bytes(name="t", items=5))})
+    assert (refused.status_code, refused.json()["code"]) == (409, "there")
+    assert (refused.json()["suite"], refused.json()["revision"]) == (there.slug, 1)
+    text = {"text": suite_bytes(name="t", items=5).decode()}
+    assert client.post("/api/v1/suites/", text, content_type="application/json").status_code == 409
+    made = client.post("/api/v1/suites/", text | {"again": True}, content_type="application/json")
+    assert (made.status_code, made.json()["slug"]) == (201, "t")
+    for _ in range(2):  # a beginning is no copy of another one
+        begun = {"template": "agreement"}
+        assert client.post("/api/v1/suites/", begun, content_type="application/json").status_code == 201

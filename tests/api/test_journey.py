@@ -163,6 +163,10 @@ def test_a_batch_says_what_became_of_each_cell(send, people, world):
     assert "No file" in by_cell["public-suite", "broken"]["error"]
     assert by_cell["nothing", "open-model"]["error"] == "There is no such suite."
     assert len(send("get", "runs/?state=queued").json()["results"]) == 2
+    once_more = ok(send("post", "runs/batch/", body), 201)
+    there = {cell["run"] for cell in once_more["cells"] if cell["there"]}
+    assert (once_more["queued"], there) == (0, {cell["run"] for cell in batch["cells"]} - {None})
+    assert ok(send("post", "runs/batch/", body | {"again": True}), 201)["queued"] == 2
 
 
 def test_a_run_is_cancelled_and_tried_again(send, world):

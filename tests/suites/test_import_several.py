@@ -106,6 +106,21 @@ def test_files_are_frozen_and_run_at_once_also_on_what_is_here(signed_in, people
     assert page.count("Queued 2 runs: M1, M2.") == 2
 
 
+def test_what_was_ticked_holds_also_for_a_file_that_had_to_be_asked_about(signed_in, people):
+    make_model(people.alice, slug="m")
+    sheet = SimpleUploadedFile("sheet.csv", b"Nr,Bedingung,Verb\n1,x,go\n1,y,goes\n")
+    page = bring(signed_in, sheet, models=["m"])
+    assert "the models you ticked are run on it" in page.content.decode()
+    assert not SuiteRun.objects.exists()
+    batch = SuiteImport.objects.get()
+    [(_, form)] = page.context["rows"]
+    answers = {name: form[name].value() for name in form.fields}
+    report = signed_in.post(batch.get_absolute_url(), {"file": 0, **answers}, follow=True)
+    assert "Queued 1 run" in report.content.decode()
+    run = SuiteRun.objects.get()
+    assert (run.model.slug, run.revision.is_frozen) == ("m", True)
+
+
 def test_a_limit_that_is_reached_is_said_for_each_suite_and_keeps_what_was_done(signed_in, people, settings):
     settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
     make_model(people.alice, slug="m1")

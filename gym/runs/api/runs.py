@@ -26,6 +26,7 @@ from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
 from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
+from gym.runs.work.several import same_run
 from gym.sharing.api import DeletionQuery
 from models_registry.engine import ScoringPolicy
 from models_registry.engine.policy import (
@@ -37,6 +38,7 @@ from models_registry.engine.policy import (
 )
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
+from suites.api.request_bodies import again_field
 from suites.models import Suite, SuiteRevision
 from suites.selectors import revisions_for
 from suites.selectors import visible_to as visible_suites
@@ -64,6 +66,7 @@ class RunBody(Body):
     )
     model = serializers.SlugField(max_length=80)
     policy = PolicyBody(required=False)
+    again = again_field("a run")
 
 
 class BatchBody(Body):
@@ -74,6 +77,7 @@ class BatchBody(Body):
         child=serializers.SlugField(max_length=80), min_length=1, max_length=MAX_CELLS
     )
     policy = PolicyBody(required=False)
+    again = again_field("runs")
     all_or_nothing = serializers.BooleanField(
         default=False, help_text="queue nothing when any cell is refused"
     )
@@ -107,22 +111,25 @@ class RunList(ListView):
             RunSerializer,
         )
 
-    @operation("Queue a run", takes=RunBody, answers=RunSerializer, status=201)
+    @operation("Queue a run", takes=RunBody, answers=RunSerializer, status=201, also=[200])
     def post(self, request: Request) -> Response:
-        """One model on one frozen revision. Ask the run until its state is done, failed or cancelled."""
+        """One model on one frozen revision. Ask the run until its state is done, failed or cancelled. 200 is the same
+        run, done or under way, that is there already; `again` makes a new one all the same."""
         body = self.body()
         suite = get_or_404(visible_suites(request.user), slug=body["suite"])
         model = get_or_404(visible_models(request.user), slug=body["model"])
         revision = _revision(request, suite, body.get("revision"))
         try:
             policy = _policy(revision, body.get("policy", {}))
-            run = services.queue_run(revision, model, policy, actor=request.user)
+            there = None if body["again"] else same_run(revision, model, policy, user=request.user)
+            run = there or services.queue_run(revision, model, policy, actor=request.user)
         except OverQuota:
             raise
         except ValidationError as error:
             raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error
         place = reverse("api-run", args=[run.key], request=request)
-        return Response(shown(request, run), status=201, headers={"Location": place})
+        found = get_or_404(with_results(run_at(request.user, run.key))) if there else run
+        return Response(shown(request, found), status=200 if there else 201, headers={"Location": place})
 
 
 def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevision:
@@ -153,15 +160,16 @@ class RunBatch(ApiView):
 
     @operation("Queue models on suites", takes=BatchBody, answers=BatchSerializer, status=201)
     def post(self, request: Request) -> Response:
-        """Every model on the newest frozen revision of every suite. Each cell says what became of it; with
-        `all_or_nothing` one refused cell refuses them all (409)."""
+        """Every model on the newest frozen revision of every suite. Each cell says what became of it: `there` marks
+        a run that is not queued because it is there already, unless `again`. With `all_or_nothing` one refused cell
+        refuses them all (409)."""
         body = self.body()
         suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
         if len(suites) * len(models) > MAX_CELLS:
             message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs at a time."
             raise invalid(FieldError("$", message))
         with transaction.atomic():
-            cells = _queue(request, suites, models, body.get("policy", {}))
+            cells = _queue(request, suites, models, body.get("policy", {}), again=body["again"])
             refused = [cell for cell in cells if cell["error"]]
             if refused and body["all_or_nothing"]:
                 field_errors = [
@@ -174,13 +182,13 @@ class RunBatch(ApiView):
                     "refused",
                     field_errors,
                 )
-        queued = len(cells) - len(refused)
+        queued = len([cell for cell in cells if cell["run"] and not cell["there"]])
         data = {"queued": queued, "refused": len(refused), "cells": cells}
         return Response(data, status=201, headers={"Location": reverse("api-runs", request=request)})
 
 
 def _queue(
-    request: Request, suites: list[str], models: list[str], changes: dict[str, Any]
+    request: Request, suites: list[str], models: list[str], changes: dict[str, Any], *, again: bool
 ) -> list[dict[str, Any]]:
     found = {suite.slug: suite for suite in visible_suites(request.user).filter(slug__in=suites)}
     frozen = SuiteRevision.objects.filter(suite__in=found.values(), state=SuiteRevision.State.FROZEN)
@@ -191,7 +199,7 @@ def _queue(
         revision = newest.get(found[suite].pk) if suite in found else None
         policy = _policy(revision, changes) if revision else None
         for model in models:
-            run, error = None, None
+            run, error, there = None, None, None
             if suite not in found:
                 error = "There is no such suite."
             elif revision is None:
@@ -199,8 +207,14 @@ def _queue(
             elif model not in known:
                 error = "There is no such model."
             else:
-                run, error = _cell(revision, known[model], policy, request.user)
-            cells.append({"suite": suite, "model": model, "run": run and run.key, "error": error})
+                if policy is not None and not again:
+                    there = same_run(revision, known[model], policy, user=request.user)
+                if there is None:
+                    run, error = _cell(revision, known[model], policy, request.user)
+            key = (there or run) and (there or run).key  # type: ignore[union-attr]
+            cells.append(
+                {"suite": suite, "model": model, "run": key, "there": there is not None, "error": error}
+            )
     return cells
 
 

@@ -106,6 +106,7 @@ class CellSerializer(serializers.Serializer):
     suite = serializers.CharField()
     model = serializers.CharField()
     run = serializers.CharField(allow_null=True, help_text="id of the run")
+    there = serializers.BooleanField(help_text="the same run is there already, and none was queued")
     error = serializers.CharField(allow_null=True)
 
 
