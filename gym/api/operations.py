@@ -61,7 +61,7 @@ def operation(
 
     answers   serializer class (or JSON schema) of the success; None = no body. many: a page of them
     takes     a `Body` class, or {media type: Body class}; query: a `Query` class for parameters beside filters
-    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: not done yet; 200: there already
+    also      statuses beside those that every operation may answer, e.g. [412, 428]; 202: not done; 200: there already
     media     further media types of the success, {media type: TEXT, BINARY or another schema}
     waits     the method waits for a worker, so its work and its answer cannot be one transaction
     """
