@@ -82,16 +82,10 @@ def _target(client: Client, given: Namespace) -> tuple[str, int | None]:
             raise ValueError(f"There is no file {given.suite}.")
         return given.suite, None
     if given.into is None:
-        try:
-            suite = client.import_suite(path.name, path.read_bytes(), **_title(given.title))
-        except ApiError as error:
-            slug, number = error.there
-            if error.code != "there":
-                raise
-            note(f"{slug} r{number} says the same as the file")
-            return slug, number if number in client.suite(slug).revisions else client.freeze(slug)
-        note(f"imported as {suite.slug}")
-        return suite.slug, client.freeze(suite.slug)
+        slug, number = _imported(client, path, **_title(given.title))
+        if number is None:
+            note(f"imported as {slug}")
+        return slug, number or client.freeze(slug)
     before = _suite_for(client, given.into)
     if before.has_draft:
         raise ValueError(f"{given.into} has a draft that somebody works on. Freeze or discard it first.")
@@ -102,6 +96,18 @@ def _target(client: Client, given: Namespace) -> tuple[str, int | None]:
         note(f"{given.into}: the file says the same as r{newest}")
         return given.into, newest
     return given.into, client.freeze(given.into, f"from {path.name}")
+
+
+def _imported(client: Client, path: Path, **card: Any) -> tuple[str, int | None]:
+    """A new suite; or the one that says the same, with its revision where that is frozen."""
+    try:
+        return client.import_suite(path.name, path.read_bytes(), **card).slug, None
+    except ApiError as error:
+        if error.code != "there":
+            raise
+        slug, number = error.there
+    note(f"{slug} r{number} says the same as the file")
+    return slug, number if number in client.suite(slug).revisions else None
 
 
 def _title(title: str) -> dict[str, str]:
@@ -216,16 +222,13 @@ def export(client: Client, given: Namespace) -> int:
 
 
 def bring(client: Client, given: Namespace) -> int:
-    suite = client.import_suite(
-        given.file.name,
-        given.file.read_bytes(),
-        again=given.again,
-        visibility=given.visibility,
-        **_title(given.title),
+    slug, revision = _imported(
+        client, given.file, again=given.again, visibility=given.visibility, **_title(given.title)
     )
-    revision = client.freeze(suite.slug) if given.freeze else None
+    if given.freeze and revision is None:
+        revision = client.freeze(slug)
     if given.json:
-        say_json(client.suite(suite.slug).raw)
+        say_json(client.suite(slug).raw)
     else:
-        say(f"{suite.slug} r{revision}" if revision else suite.slug)
+        say(f"{slug} r{revision}" if revision else slug)
     return 0

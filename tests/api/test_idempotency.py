@@ -14,7 +14,7 @@ from gym.runs.work.services import queue_run
 from suites.models import Suite
 from tests.factories import suite_bytes
 
-ASKED = {"suite": "public-suite", "model": "open-model"}
+ASKED = {"suite": "public-suite", "model": "open-model", "again": True}
 
 
 def ask(send, body=ASKED, key="k", who="alice"):

@@ -153,6 +153,7 @@ def test_a_model_is_registered_edited_and_approved(send, people):
 def test_a_batch_says_what_became_of_each_cell(send, people, world):
     make_model(people.alice, slug="broken", status="broken", status_reason="No file")
     body = {"suites": ["public-suite", "private-suite", "nothing"], "models": ["open-model", "broken"]}
+    body["policy"] = {"eos": True}  # nobody has run them so
     refused = send("post", "runs/batch/", body | {"all_or_nothing": True})
     assert (refused.status_code, refused.json()["code"]) == (409, "refused")
     assert send("get", "runs/?state=queued").json()["results"] == []
@@ -170,7 +171,7 @@ def test_a_batch_says_what_became_of_each_cell(send, people, world):
 
 
 def test_a_run_is_cancelled_and_tried_again(send, world):
-    run = ok(send("post", "runs/", {"suite": "public-suite", "model": "open-model"}), 201)
+    run = ok(send("post", "runs/", {"suite": "public-suite", "model": "open-model", "again": True}), 201)
     address = f"runs/{run['id']}/"
     assert ok(send("post", f"{address}cancel/"))["state"] == "cancelled"
     assert ok(send("post", f"{address}cancel/"))["state"] == "cancelled"  # again: nothing more happens

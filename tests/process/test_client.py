@@ -66,14 +66,14 @@ def test_a_file_is_authored_frozen_run_and_read(site, gym, tmp_path):
 
 
 def test_a_low_rate_is_exit_status_1(site, tmp_path):
-    path = suite_file(tmp_path, name="low")
+    path = suite_file(tmp_path, name="low", items=2)
     assert cli(site, "run", path, "--model", "demo-gpt2", "--fail-under", "0.5")[0] == 1
     assert cli(site, "run", "low", "--model", "demo-gpt2")[0] == 0
 
 
 def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
     path = suite_file(tmp_path, name="again")
-    assert cli(site, "import", path, "--freeze") == (0, "again r1\n", "")
+    assert cli(site, "import", path, "--freeze", "--again") == (0, "again r1\n", "")
     _, _, err = cli(site, "run", path, "--into", "again", "--model", "demo-gpt2")
     assert "says the same as r1" in err
     assert gym.suite("again").revisions == [1]
@@ -81,6 +81,13 @@ def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
     status, out, _ = cli(site, "run", path, "--into", "again", "--model", "demo-gpt2")
     assert (status, "on again r2" in out) == (0, True)
     assert not gym.suite("again").has_draft
+
+
+def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):
+    path = suite_file(tmp_path, name="twice", items=5)
+    assert cli(site, "import", path, "--freeze")[:2] == (0, "twice r1\n")
+    status, out, err = cli(site, "import", path, "--freeze")
+    assert (status, out, "twice r1 says the same as the file" in err) == (0, "twice r1\n", True)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +134,7 @@ def test_scores_are_bits_by_token(site, gym):
 
 def test_what_is_exported_is_what_was_imported(site, gym, tmp_path):
     path = suite_file(tmp_path, name="round-trip")
-    cli(site, "import", path, "--freeze")
+    cli(site, "import", path, "--freeze", "--again")
     assert json.loads(gym.export("round-trip")) == json.loads(Path(path).read_bytes())
     target = tmp_path / "out.csv"
     assert cli(site, "export", "round-trip", "--format", "csv", "-o", str(target))[0] == 0

@@ -123,7 +123,7 @@ def test_staff_is_exempt_and_zero_means_no_limit(people, queue, settings):
 def test_the_api_answers_429_with_a_time_or_400(client, people, queue, settings):
     run = queue(people.charlie)
     client.force_login(people.charlie)
-    asked = {"suite": run.revision.suite.slug, "model": run.model.slug}
+    asked = {"suite": run.revision.suite.slug, "model": run.model.slug, "again": True}
 
     def post():
         return client.post("/api/v1/runs/", asked, content_type="application/json")

@@ -231,7 +231,7 @@ def test_form_and_api_take_the_policy(client, people, calls, revision, model):
         "metric": "sum", "tokens": "needed",
     }  # fmt: skip
     client.post(reverse("run-start"), given)
-    body = {"suite": revision.suite.slug, "model": "uniform", "policy": {"tokens": "needed"}}
+    body = {"suite": revision.suite.slug, "model": "uniform", "policy": {"tokens": "needed"}, "again": True}
     answer = client.post("/api/v1/runs/", json.dumps(body), content_type="application/json")
     assert answer.json()["policy"]["tokens"] == "needed"
     assert [run.policy["tokens"] for run in SuiteRun.objects.all()] == ["needed"] * 2

@@ -51,9 +51,9 @@ GUIDED = {"name": "More", "conditions": "match\nmismatch", "regions": "Subject\n
             {"name": "More", "visibility": "private", "revision": SuiteRevision.objects.get().pk},
         ),
         lambda client: client.post(
-            "/api/v1/suites/", {"document": suite_json()}, content_type="application/json"
+            "/api/v1/suites/", {"document": suite_json(items=4)}, content_type="application/json"
         ),
-        lambda client: client.post("/api/v1/suites/", {"file": upload()}),
+        lambda client: client.post("/api/v1/suites/", {"file": upload(), "again": True}),
         lambda client: client.post(
             "/api/v1/suites/agreement/copy/", {"title": "More"}, content_type="application/json"
         ),
@@ -180,6 +180,6 @@ def test_an_edit_by_the_owners_collaborator_is_refused_without_saying_how_much_t
 
 def test_a_suite_whose_card_is_too_long_is_not_made_at_all(client, suite, people, settings):
     settings.GYM_QUOTA_SUITES = (0, SUITES.kept_by(people.alice).bytes + 5_000)
-    body = {"document": suite_json(name="more"), "description": "x" * 9_000}
+    body = {"document": suite_json(name="more"), "again": True, "description": "x" * 9_000}
     assert client.post("/api/v1/suites/", body, content_type="application/json").status_code == 400
     assert Suite.objects.count() == 1
