@@ -45,7 +45,7 @@ KINDS = [
     Kind(
         lambda owner: make_set(owner, slug="cited"),
         "/propara/cited/", "/propara/cited/edit/", "/propara/cited/delete/", "/api/v1/propara/answer-sets/cited/",
-        "This answer set is not public any more",
+        "This set of reference answers is not public any more",
     ),
 ]  # fmt: skip
 

@@ -32,6 +32,10 @@ FORMER = {
     "not told": "not reported",
     "numbers are made": "How scores are computed",
     "has signed in": "is running",
+    "answer set": "reference answers",
+    "answer sets": "reference answers",
+    "Answer set": "Reference answers",
+    "Answer sets": "Reference answers",
 }
 
 

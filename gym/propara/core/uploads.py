@@ -277,7 +277,7 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
         if not isinstance(pid, int) or isinstance(pid, bool):
             problems.append(Problem(file, line, 0, "json", f"Object {number} has no whole process_id."))
         elif pid not in grids:
-            hint = "Answers must be about the processes of this answer set."
+            hint = "Answers must be about the processes of these reference answers."
             problems.append(Problem(file, line, 0, "json", f"Object {number}: no process {pid}.", hint))
         else:
             key = _answer_key(item)
@@ -395,7 +395,7 @@ def _sentences(text: str, problems: list[Problem]) -> Sentences:
 def _beyond_limits(grids: Grids) -> list[Problem]:
     found: list[Problem] = []
     if len(grids) > MAX_PROCESSES:
-        message = f"{len(grids):,} processes; an answer set holds at most {MAX_PROCESSES:,}."
+        message = f"{len(grids):,} processes; reference answers hold at most {MAX_PROCESSES:,}."
         found.append(Problem("answers", 0, 0, "too-large", message))
     for pid, grid in grids.items():
         if not 0 <= pid < MAX_ID:

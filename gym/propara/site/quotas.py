@@ -7,8 +7,8 @@ from gym.propara.models import AnswerSet, AnswerSetVersion, GeneratedProcess, Su
 
 ANSWER_SETS = register(
     "answer_sets",
-    "answer set",
-    "answer sets",
+    "set of reference answers",
+    "sets of reference answers",
     Part(AnswerSet, size=stored("description", "reference")),
     Part(
         AnswerSetVersion,

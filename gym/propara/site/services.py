@@ -62,7 +62,7 @@ def create_answer_set(
     """An answer set with its first version. `about`: description, licence, reference. Raises ProParaError with all
     problems of the files, and OverQuota."""
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to make an answer set")
+        raise PermissionDenied("sign in to add reference answers")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = read_answers(answers, sentences)

@@ -247,7 +247,7 @@ def version_of(request: HttpRequest, slug: str, number: int = 0) -> AnswerSetVer
     rows = selectors.versions_for(request.user).filter(answer_set__slug=slug).order_by("-number")
     version = (rows.filter(number=number) if number else rows).first()
     if version is None:
-        raise Http404("There is no such answer set.")
+        raise Http404("There are no such reference answers.")
     return version
 
 

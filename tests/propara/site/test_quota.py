@@ -27,7 +27,7 @@ def test_one_more_is_refused(client, light, settings, name):
     settings.GYM_QUOTA_ANSWER_SETS = (1, 0)
     answer = client.post(reverse(name), given(title="More", visibility="private"))
     assert answer.status_code == 400
-    assert "You keep 1 answer set, and 1 is the limit" in answer.content.decode()
+    assert "You keep 1 set of reference answers, and 1 is the limit" in answer.content.decode()
     assert (AnswerSet.objects.count(), AnswerSetVersion.objects.count()) == (1, 1)
 
 
@@ -36,5 +36,5 @@ def test_a_version_counts_with_its_bytes(client, light, people, settings, name):
     settings.GYM_QUOTA_ANSWER_SETS = (0, ANSWER_SETS.kept_by(people.alice).bytes)
     answer = client.post(reverse(name, args=["light"]), given(note="again"))
     assert answer.status_code == 400
-    assert "Your answer sets take up" in answer.content.decode()
+    assert "Your sets of reference answers take up" in answer.content.decode()
     assert AnswerSetVersion.objects.count() == 1

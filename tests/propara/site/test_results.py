@@ -296,7 +296,7 @@ def test_deleting_an_account_keeps_what_others_rely_on(client, people):
     assert [row.slug for row in said.deleted_answer_sets] == ["gone"]
     assert said.deleted_submissions.count() == 2
     client.force_login(people.alice)
-    assert "Answer set" in client.get(reverse("account-delete")).content.decode()
+    assert "Reference answers" in client.get(reverse("account-delete")).content.decode()
     delete_account(people.alice)
     kept.answer_set.refresh_from_db()
     assert kept.answer_set.owner.username == FORMER_MEMBER
