@@ -46,7 +46,8 @@ KINDS = (
     ),
     Kind(
         re.compile(r"^(api/v1/propara/answer-sets|propara)/<slug:slug>/"),
-        "propara.FormerSetAddress", "set of reference answers", "a set of reference answers", "propara-list", "ProPara", "submissions",
+        "propara.FormerSetAddress", "set of reference answers", "a set of reference answers",
+        "propara-list", "ProPara", "submissions",
     ),
 )  # fmt: skip
 
