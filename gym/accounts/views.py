@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -26,6 +27,7 @@ from gym.accounts import mail, throttle, tokens
 from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
 from gym.accounts.models import ApiToken, User
 from gym.accounts.throttle import TooManyTries, client_address
+from gym.accounts.ways_back import asked_for, is_door
 
 View = Callable[..., HttpResponse]
 form_page = require_http_methods(["GET", "HEAD", "POST"])
@@ -48,6 +50,11 @@ class SignIn(auth.LoginView):
     """Every try costs one from the address and one from the account, whether or not there is such an account."""
 
     redirect_authenticated_user = True
+
+    def get_redirect_url(self) -> str:
+        """`next`, on this site only, and never this page again."""
+        address: str = super().get_redirect_url()
+        return "" if is_door(address) else address
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.taken = (
@@ -80,9 +87,11 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 @form_page
 @throttled
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Context: form. 403 with a page that says so when GYM_SIGN_UP is off."""
+    """Context: form, next. 403 with a page that says so when GYM_SIGN_UP is off. A new account goes on to where
+    somebody was going, as one that signs in does."""
+    onwards = SignIn(request=request).get_success_url()
     if request.user.is_authenticated:
-        return redirect("profile")
+        return redirect(onwards)
     if not settings.GYM_SIGN_UP:
         return render(request, "accounts/sign_up_closed.html", status=403)
     form = SignUpForm(request.POST or None)
@@ -96,14 +105,16 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         else:
             login(request, user)
             messages.success(request, f"Welcome, {user.username}.")
-            return redirect("profile")
-    return render(request, "accounts/sign_up.html", {"form": form}, status=form_status(request))
+            return redirect(onwards)
+    context = {"form": form, "next": asked_for(request)}
+    return render(request, "accounts/sign_up.html", context, status=form_status(request))
 
 
 @form_page
 @throttled
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Ask for a link. The answer is the same whether or not an account has the address. Context: form."""
+    """Ask for a link. The answer is the same whether or not an account has the address. Context: form, next."""
+    onwards = asked_for(request)
     form = ResetForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         email = form.cleaned_data["email"]
@@ -112,8 +123,10 @@ def password_reset(request: HttpRequest) -> HttpResponse:
             (throttle.reset_by_email(), throttle.account_key(email)),
         )
         mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure())
-        return redirect("password-reset-sent")
-    return render(request, "accounts/password_reset.html", {"form": form}, status=form_status(request))
+        query = f"?{urlencode({'next': onwards})}" if onwards else ""
+        return redirect(reverse("password-reset-sent") + query)
+    context = {"form": form, "next": onwards}
+    return render(request, "accounts/password_reset.html", context, status=form_status(request))
 
 
 @require_safe

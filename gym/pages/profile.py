@@ -1,4 +1,4 @@
-"""What is mine, how much of my allowances is used, and leaving: the pages of an account that look into every room."""
+"""How much of my allowances is used, and leaving: the pages of an account that look into every room."""
 
 from __future__ import annotations
 
@@ -23,15 +23,6 @@ from gym.accounts.views import form_page, form_status, throttled, with_password
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import active_limit
 from gym.pages import account_deletion
-from gym.runs.core.rules import RULES, rule_of
-from gym.runs.models import SuiteRun
-from gym.runs.read.selectors import known_runs
-from gym.sharing.models import Collaborator, Invitation
-from gym.sharing.selectors import invitations_of, shares_of
-from models_registry.models import RegisteredModel
-from suites.models import Suite
-
-SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -43,39 +34,14 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Profile:
-    """At most SHOWN of each; `more_…` says that there are others."""
-
-    suites: list[Suite]
-    more_suites: bool
-    invitations: list[Invitation]
-    shares: list[Collaborator]
-    models: list[RegisteredModel]
-    more_models: bool
-    runs: list[SuiteRun]
-    n_runs: int
     tokens: QuerySet[ApiToken]
     allowances: list[Allowance]
     kept: list[quotas.Use]
 
 
 def profile_of(user: User) -> Profile:
-    suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
-    models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
-    runs = known_runs(user).filter(owner=user).prefetch_related("scores")
     used, kept = use_of(user)
-    return Profile(
-        suites=suites[:SHOWN],
-        more_suites=len(suites) > SHOWN,
-        invitations=invitations_of(user),
-        shares=shares_of(user),
-        models=models[:SHOWN],
-        more_models=len(models) > SHOWN,
-        runs=list(runs[:SHOWN]),
-        n_runs=next(use.kept.number for use in kept if use.kind.key == "runs"),
-        tokens=live_tokens(user),
-        allowances=used,
-        kept=kept,
-    )
+    return Profile(tokens=live_tokens(user), allowances=used, kept=kept)
 
 
 def use_of(user: User) -> tuple[list[Allowance], list[quotas.Use]]:
@@ -105,10 +71,8 @@ def used_columns() -> dict[str, Any]:
 @login_required
 @require_safe
 def profile(request: HttpRequest) -> HttpResponse:
-    """Context: profile (selectors.Profile)."""
-    rule = rule_of(request.GET.get("rule", ""))
-    context = {"profile": profile_of(request.user), "rule": rule, "rules": list(RULES.values())}
-    return render(request, "accounts/profile.html", context)
+    """Context: profile (Profile)."""
+    return render(request, "accounts/profile.html", {"profile": profile_of(request.user)})
 
 
 @login_required

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -12,10 +12,10 @@ from django.views.decorators.http import require_safe
 from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
 from gym.jobs.selectors import note_silence, queue_summary, waited_for, workers
+from gym.pages.own_things import own_things
 from gym.runs.core.rules import RULES, rule_of
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
-from gym.sharing.selectors import invitations_of
 
 if TYPE_CHECKING:
     from gym.runs.models import SuiteRun
@@ -26,19 +26,18 @@ MOST_SUITES, MOST_MODELS = 25, 12
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: table (HomeTable), rule, rules, active_runs (queued or running, newest first),
-    invitations (open ones of who reads)."""
+    """The front page, and for somebody signed in their own things.
+
+    Context: rule, rules; signed in: own (OwnThings); else table (HomeTable), active_runs (queued or running, newest
+    first)."""
     rule = rule_of(request.GET.get("rule", ""))
+    context: dict[str, Any] = {"rule": rule, "rules": list(RULES.values())}
+    if request.user.is_authenticated:
+        return render(request, "own_home.html", context | {"own": own_things(request.user)})
     active = list(under_way(listed_runs(request.user))[:10])
     note_silence(run.job for run in active)
-    context = {
-        "table": home_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS),
-        "rule": rule,
-        "rules": list(RULES.values()),
-        "active_runs": active,
-        "invitations": invitations_of(request.user),
-    }
-    return render(request, "home.html", context)
+    table = home_table(request.user, rule, most_suites=MOST_SUITES, most_models=MOST_MODELS)
+    return render(request, "home.html", context | {"table": table, "active_runs": active})
 
 
 @require_safe

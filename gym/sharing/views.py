@@ -199,7 +199,7 @@ def invitation_decline(request: HttpRequest, pk: int) -> HttpResponse:
     row = _mine(request, pk)
     invitations.decline(row, actor=request.user)
     messages.success(request, f"You declined the invitation of {row.inviter.display_name}.")
-    return redirect("profile")
+    return redirect("home")
 
 
 def _mine(request: HttpRequest, pk: int) -> Invitation:

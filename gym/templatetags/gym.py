@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.core.paginator import Page
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from gym.accounts.ways_back import page_to_return_to
 from gym.lib.charts import regions
 from gym.lib.charts.colour_steps import HEAT_EDGES, heat, rate_step
 from gym.lib.charts.svg import Markup
@@ -60,6 +63,14 @@ for _filter in (
     surprisal,
 ):
     register.filter(_filter)
+
+
+@register.simple_tag(takes_context=True)
+def way_in(context: template.Context, name: str) -> str:
+    """Address of the page to sign in or up at ("login", "sign-up"), which leads back to the page that links to it."""
+    request = context.get("request")
+    back = page_to_return_to(request) if request is not None else ""
+    return reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
 
 
 @register.filter

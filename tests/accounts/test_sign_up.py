@@ -14,9 +14,9 @@ def sign_up(client, **changes):
     return client.post(SIGN_UP, GOOD | changes)
 
 
-def test_whoever_signs_up_is_signed_in_and_sees_the_profile(client, db):
+def test_whoever_signs_up_is_signed_in_and_comes_home(client, db):
     response = sign_up(client)
-    assert (response.status_code, response.url) == (302, "/accounts/profile/")
+    assert (response.status_code, response.url) == (302, "/")
     erin = User.objects.get(username="erin")
     assert client.session["_auth_user_id"] == str(erin.pk)
     assert (erin.is_staff, erin.is_superuser) == (False, False)

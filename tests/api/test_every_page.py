@@ -204,7 +204,8 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-search": "lmc_games_search_retrieve",
     "lmc-download": "lmc_games_files_retrieve",
     # accounts
-    "profile": "me_retrieve invitations_list",
+    "home": "suites_list runs_list models_list invitations_list",
+    "profile": "me_retrieve",
     "invitation-accept": "invitations_accept_create",
     "invitation-decline": "invitations_destroy",
     # staff
@@ -217,7 +218,6 @@ BY_OPERATIONS: dict[str, str] = {
     "staff-clean-up": "staff_clean_up_retrieve staff_clean_up_create",
 }
 WITHOUT: dict[str, str] = {
-    "home": LINKS,
     "about": LINKS,
     "matrix": "an old address that leads to the leaderboard",
     "propara-compare-pick": "chooses two submissions of propara_submissions_list",

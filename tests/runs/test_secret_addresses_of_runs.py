@@ -130,7 +130,7 @@ def test_what_a_stranger_made_himself_does_not_tell_the_new_address(client, peop
     upload = upload_of(people, run)
     uploaded = upload.runs.get()
     client.force_login(people.charlie)
-    pages = [reverse("profile"), reverse("run-list") + "?mine", upload.get_absolute_url()]
+    pages = [reverse("home"), reverse("run-list") + "?mine", upload.get_absolute_url()]
     pages += ["/api/v1/jobs/", f"/api/v1/jobs/{run.job_id}/", "/api/v1/runs/", "/api/v1/uploads/"]
     pages += [f"/api/v1/uploads/{upload.key}/"]
 

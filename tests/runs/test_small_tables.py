@@ -36,7 +36,7 @@ def test_every_rule_gives_its_rate_on_every_page(client, run, people, rule):
     for name, arguments in (
         ("suite-list", []),
         ("run-list", []),
-        ("profile", []),
+        ("home", []),
         ("suite-detail", ["s"]),
         ("model-detail", ["m"]),
         ("leaderboard", []),

@@ -14,7 +14,7 @@ from tests.permissions.test_every_url import ROWS
 from tests.security.hostile import BREAKS_OUT, MARK, POLYGLOT, SAFE, furnish, plant
 
 SHOWN = {
-    "home", "queue", "suite-list", "suite-edit", "suite-detail", "suite-revision", "suite-items", "model-list",
+    "queue", "suite-list", "suite-edit", "suite-detail", "suite-revision", "suite-items", "model-list",
     "model-detail", "model-edit", "model-correct", "leaderboard", "run-list", "run-detail", "run-item", "suite-upload",
     "suite-people", "propara-list", "propara-set", "agent-home", "agent-suite", "agent-server", "collection-list",
     "collection-detail",
@@ -87,6 +87,16 @@ def test_no_page_of_the_site_lets_it_out(client, people):
                 kept = "attachment" in response.get("Content-Disposition", "")
                 assert kept or response["Content-Type"] in data, address
     assert shown >= SHOWN
+
+
+@pytest.mark.parametrize("who", ["alice", "nobody"])
+def test_neither_home_of_its_owner_nor_front_page_lets_it_out(client, people, who):
+    plant(people)
+    if who == "alice":
+        client.force_login(people.alice)
+    html = client.get("/").content.decode()
+    assert_harmless(html, "home")
+    assert MARK in html
 
 
 def test_the_string_is_there_escaped(client, people):

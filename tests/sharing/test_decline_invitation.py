@@ -19,7 +19,7 @@ def test_a_declined_invitation_is_gone_on_both_sides(client, people, through):
     client.force_login(people.bob)
     if through == "page":
         address = reverse("invitation-decline", args=[offer.pk])
-        assert client.post(address).url == reverse("profile")
+        assert client.post(address).url == reverse("home")
         assert client.post(address).status_code == 404
     elif through == "place":
         assert client.delete(reverse("api-person", args=[suite.slug, "bob"])).status_code == 204

@@ -168,7 +168,7 @@ def test_the_api_lists_changes_and_removes(client, people, kind, thing):
 
 def test_the_profile_lists_it_and_an_account_that_goes_leaves_it(client, people, thing):
     client.force_login(people.bob)
-    assert thing.get_absolute_url() in client.get(reverse("profile")).content.decode()
+    assert thing.get_absolute_url() in client.get(reverse("home")).content.decode()
     assert thing.get_absolute_url() in client.get(reverse("account-delete")).content.decode()
 
 

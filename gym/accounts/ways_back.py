@@ -1,0 +1,32 @@
+"""Where somebody was going who signs in or up first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+DOORS = ("login", "sign-up", "logout", "password-reset", "password-reset-sent")
+"""Pages that lead on to where somebody was going, and are never that place."""
+LONGEST = 2_000
+"""Characters of an address that is carried along."""
+
+
+def page_to_return_to(request: HttpRequest) -> str:
+    """What a link "Sign in" on this page should lead back to; empty: nothing in particular."""
+    if is_door(request.path) or request.method not in ("GET", "HEAD"):
+        back = asked_for(request)
+    else:
+        htmx: Any = getattr(request, "htmx", None)
+        back = (htmx and htmx.current_url_abs_path) or request.get_full_path()
+    return "" if is_door(back) or back == reverse("home") or len(back) > LONGEST else back
+
+
+def asked_for(request: HttpRequest) -> str:
+    """The `next` of a form or an address. Whether it is safe is asked when somebody is sent there."""
+    return str(request.POST.get("next") or request.GET.get("next") or "")
+
+
+def is_door(address: str) -> bool:
+    return address.partition("?")[0].partition("#")[0] in {reverse(name) for name in DOORS}

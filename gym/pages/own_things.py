@@ -1,0 +1,55 @@
+"""What is somebody's own and what is shared with them: their home page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gym.accounts.models import User
+from gym.jobs.selectors import note_silence
+from gym.runs.models import SuiteRun
+from gym.runs.read.selectors import known_runs
+from gym.sharing.models import Collaborator, Invitation
+from gym.sharing.selectors import invitations_of, shares_of
+from models_registry.models import RegisteredModel
+from suites.models import Suite
+
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class OwnThings:
+    """At most SHOWN of each; `more_…` says that there are others."""
+
+    invitations: list[Invitation]
+    suites: list[Suite]
+    more_suites: bool
+    shares: list[Collaborator]
+    more_shares: bool
+    runs: list[SuiteRun]
+    more_runs: bool
+    models: list[RegisteredModel]
+    more_models: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.suites or self.shares or self.runs or self.models)
+
+
+def own_things(user: User) -> OwnThings:
+    """Suites changed last and newest runs first; shares by room and title."""
+    suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
+    models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
+    runs = list(known_runs(user).filter(owner=user).prefetch_related("scores")[: SHOWN + 1])
+    shares = shares_of(user)
+    note_silence(run.job for run in runs)
+    return OwnThings(
+        invitations=invitations_of(user),
+        suites=suites[:SHOWN],
+        more_suites=len(suites) > SHOWN,
+        shares=shares[:SHOWN],
+        more_shares=len(shares) > SHOWN,
+        runs=runs[:SHOWN],
+        more_runs=len(runs) > SHOWN,
+        models=models[:SHOWN],
+        more_models=len(models) > SHOWN,
+    )

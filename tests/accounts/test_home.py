@@ -1,0 +1,60 @@
+"""The home page of somebody signed in: their own things, what is shared with them, and how to start."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from gym.accounts.models import User
+from gym.jobs.testing import run_pending
+from gym.runs.work import services
+from tests.factories import make_model, make_revision, make_suite
+
+STARTS = [reverse("suite-new"), reverse("suite-import"), reverse("suite-list")]
+
+
+@pytest.fixture
+def alice(client, people) -> User:
+    client.force_login(people.alice)
+    return people.alice
+
+
+def test_a_new_account_is_offered_new_suite_import_and_explore(client, alice):
+    page = client.get("/").content.decode()
+    assert "Welcome, alice" in page
+    main = page[page.index("<main") :]
+    assert all(f'href="{address}"' in main for address in STARTS)
+
+
+def test_home_shows_what_is_mine_or_shared_with_me_and_only_that(client, people, alice):
+    mine = make_revision(alice, name="mine", visibility="private")
+    make_suite(people.bob, name="shared", visibility="private", collaborator=alice)
+    make_suite(people.bob, name="foreign")
+    model = make_model(alice, slug="my-model")
+    run = services.queue_run(mine, model, actor=alice)
+    run_pending()
+    page = client.get("/").content.decode()
+    for shown in (
+        *STARTS, mine.suite.get_absolute_url(), "/suites/shared/", "/models/my-model/", f"/runs/{run.key}/"
+    ):  # fmt: skip
+        assert shown in page
+    assert "foreign" not in page
+
+
+def test_a_long_home_page_takes_as_many_queries_as_a_short_one(client, alice, django_assert_max_num_queries):
+    revision, model = make_revision(alice), make_model(alice)
+    for number in range(21):
+        make_suite(alice, name=f"suite{number}", frozen=False)
+        make_model(alice, slug=f"model{number}")
+        services.queue_run(revision, model, actor=alice)
+    with django_assert_max_num_queries(10):
+        page = client.get("/").content.decode()
+    assert "the 20 changed last" in page
+    assert "the first 20" in page
+    assert "the newest 20" in page
+
+
+def test_the_front_page_of_somebody_signed_out_has_no_list_of_ones_own(client, db):
+    page = client.get("/").content.decode()
+    assert "Targeted tests for language models" in page
+    assert "You have no" not in page
