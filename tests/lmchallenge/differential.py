@@ -131,11 +131,12 @@ def games(rand: random.Random, count: int, folder: str) -> Iterator[dict[str, An
         elif game == "tc":
             after = ["-n", str(rand.choice([0, 1, 2, 3, 50]))] if rand.random() < 0.7 else []
         else:
-            after = _ic(rand, f"{folder}/vocabulary.{number}")
+            after = correction(rand, f"{folder}/vocabulary.{number}")
         yield {"argv": ["run", "-f", form, *options, MODEL, game, *after], "stdin": corpus(rand, form)}
 
 
-def _ic(rand: random.Random, path: str) -> list[str]:
+def correction(rand: random.Random, path: str) -> list[str]:
+    """Options of ic or wr, and a vocabulary that is written to `path`."""
     words = rand.choices(WORDS, k=rand.randrange(60))
     words += ["".join(rand.choices("thecaosnm", k=rand.randrange(1, 5))) for _ in range(rand.randrange(60))]
     with open(path, "w", encoding="utf-8", newline="") as file:

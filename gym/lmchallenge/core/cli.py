@@ -1,4 +1,5 @@
-"""The command line: `run`, `stats`, `ic-opt` and `pretty` as the reference's `lmc`; `compare`, `corpus`, `serve`.
+"""The command line: `run`, `stats`, `ic-opt` and `pretty` as the reference's `lmc`; `diff`, `grep` and `validate` as
+that of version 5; `compare`, `corpus`, `serve`.
 
 Imports no Django; `manage.py lmc` hands in the players of the site. `python -m gym.lmchallenge` is this without them.
 """
@@ -18,6 +19,7 @@ from gym.lmchallenge.core.errors import LmcError, OptionError
 from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM
 from gym.lmchallenge.core.logs import PARTITIONS
 from gym.lmchallenge.core.tokens import FILTER_WORDS, FILTERS
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 
 if TYPE_CHECKING:
     from gym.lmchallenge.core.interpolation import Domain, Mix
@@ -106,6 +108,9 @@ def _logs(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
         "compare": cli_logs.show_comparison,
         "ic-opt": cli_logs.show_best_mixture,
         "pretty": cli_logs.show_colours,
+        "diff": cli_logs.show_difference,
+        "grep": cli_logs.select,
+        "validate": cli_logs.validate,
     }
     return shown[options.command](options, streams)
 
@@ -231,7 +236,12 @@ def _run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("-t", "--train", action="store_true", help="learn each line after it was played")
     run.add_argument("--no-train", dest="train", action="store_false", help="(default)")
-    run.add_argument("-f", "--format", choices=["text", "json"], default="text", help="of the corpus (text)")
+    run.add_argument(
+        "-f",
+        "--format",
+        choices=["auto", "text", "json"],
+        help="of the corpus (text; for games of version 5 auto: by its first line)",
+    )
     _options(run)
     run.add_argument(
         "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
@@ -259,14 +269,25 @@ def _run(run: argparse.ArgumentParser) -> None:
     wp.add_argument("--no-predictions", dest="predictions", action="store_false", help="(default)")
     tc = games.add_parser("tc", help=GAME_WORDS["tc"])
     tc.add_argument("-n", "--select-from", type=int, default=SELECT_FROM, help="predictions looked at (3)")
-    ic = games.add_parser("ic", help=GAME_WORDS["ic"])
-    ic.add_argument("vocab", metavar="VOCAB", help="file with one word a line")
-    ic.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help="0 takes the clock (42)")
-    ic.add_argument(
+    _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "0 takes the clock (42)")
+    wc, _, _, wr = (
+        games.add_parser(game, help=f"{words} (version 5)") for game, words in GAME_WORDS_5.items()
+    )
+    wc.add_argument(
+        "-p", "--next-word-only", action="store_true", help="ask once for each word, before its first letter"
+    )
+    wc.add_argument("--no-next-word-only", dest="next_word_only", action="store_false", help="(default)")
+    _correction(wr, "(42)")
+
+
+def _correction(game: argparse.ArgumentParser, seed: str) -> None:
+    game.add_argument("vocab", metavar="VOCAB", help="file with one word a line")
+    game.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help=seed)
+    game.add_argument(
         "-n", "--num-candidates", type=int, default=typing_errors.CANDIDATES, help="per word (100)"
     )
-    ic.add_argument("--error-chars", default=typing_errors.ERROR_CHARS, help="what errors are drawn from")
-    ic.add_argument(
+    game.add_argument("--error-chars", default=typing_errors.ERROR_CHARS, help="what errors are drawn from")
+    game.add_argument(
         "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="chance of an error (0.1)"
     )
 
@@ -279,7 +300,24 @@ def _verbose(command: argparse.ArgumentParser) -> None:
 
 def _filter(command: argparse.ArgumentParser) -> None:
     shown = "; ".join(f"{name}: {words}" for name, words in FILTER_WORDS.items())
-    command.add_argument("-f", "--filter", choices=list(FILTERS), default="alphaemoji", help=shown)
+    command.add_argument(
+        "-f", "--filter", choices=list(FILTERS), help=f"of version 4, alphaemoji by default; {shown}"
+    )
+
+
+def _colours(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--readings", choices=["reference", "corrected"], default="reference", help="see docs/lmchallenge.md"
+    )
+    command.add_argument(
+        "-i",
+        "--entropy-interval",
+        "--entropy_interval",
+        type=float,
+        default=10.0,
+        metavar="NATS",
+        help="of version 5: range of the colours of we and ce (10)",
+    )
 
 
 def _stats(stats: argparse.ArgumentParser) -> None:
@@ -287,6 +325,10 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     _verbose(stats)
     stats.add_argument("-n", "--lines", type=int, help="read only so many lines")
     stats.add_argument("-o", "--output", choices=["json", "csv"], default="json")
+    stats.add_argument(
+        "-H", "--no-human", dest="human", action="store_false", help="of version 5: counts and sums, no rates"
+    )
+    stats.add_argument("--human", action="store_true", default=True, help="(default)")
     stats.add_argument("-p", "--partition", choices=list(PARTITIONS), default="all")
     _filter(stats)
     stats.add_argument(
@@ -322,7 +364,34 @@ def _pretty(pretty: argparse.ArgumentParser) -> None:
     pretty.add_argument(
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
     )
-    pretty.add_argument("--readings", choices=["reference", "corrected"], default="reference")
+    _colours(pretty)
+
+
+def _diff(diff: argparse.ArgumentParser) -> None:
+    diff.add_argument("baseline", metavar="BASELINE")
+    diff.add_argument("log", metavar="LOG")
+    _colours(diff)
+
+
+def _grep(grep: argparse.ArgumentParser) -> None:
+    grep.add_argument(
+        "pattern",
+        metavar="PATTERN",
+        help="regular expression, ~expression, $nospace, $alpha, $alphaonly, $emoji, $alphaemoji, $user=expression "
+        "(or $message, $token, $character)",
+    )
+    grep.add_argument("log", nargs="?", default="-", metavar="LOG")
+    grep.add_argument(
+        "-k", "--keep", choices=["all", "message", "token"], default="all", help="rows of the new log (all)"
+    )
+    grep.add_argument(
+        "-a", "--and", "--and-pattern", dest="more", action="append", default=[], metavar="PATTERN",
+        help="another pattern that must match",
+    )  # fmt: skip
+
+
+def _validate(validate: argparse.ArgumentParser) -> None:
+    validate.add_argument("log", nargs="*", metavar="LOG")
 
 
 def _compare(compare: argparse.ArgumentParser) -> None:
@@ -364,6 +433,9 @@ _COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]]
     "stats": (_stats, "statistics of logs", _logs),
     "ic-opt": (_ic_opt, "search the best mixture for an ic log", _logs),
     "pretty": (_pretty, "a log, or a difference of logs, in colours", _logs),
+    "diff": (_diff, "two logs of version 5 on one text: what changed, in colours", _logs),
+    "grep": (_grep, "select tokens of a log of version 5", _logs),
+    "validate": (_validate, "whether logs of version 5 have its form", _logs),
     "compare": (_compare, "logs on the same text, each against the first", _logs),
     "corpus": (_corpus, "tools for corpora", _tool),
     "serve": (_serve, "speak the model API on standard input and output", _play),

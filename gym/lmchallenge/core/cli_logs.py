@@ -1,11 +1,14 @@
-"""The commands that read logs: `stats`, `ic-opt`, `pretty` and `compare`. They load numpy, which games do without."""
+"""The commands that read logs: `stats`, `ic-opt`, `pretty` and `compare`; `diff`, `grep` and `validate` for version 5.
+They load numpy, which games do without."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gym.lmchallenge.core import gzip_reader, interpolation, pretty, stats
@@ -14,12 +17,19 @@ from gym.lmchallenge.core.errors import OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine, read_lines
+from gym.lmchallenge.core.logs import is_version_5, line_of
 from gym.lmchallenge.core.table import Table, read_table
+from gym.lmchallenge.core.version5 import log as version5_log
+from gym.lmchallenge.core.version5 import pretty as version5_pretty
+from gym.lmchallenge.core.version5 import schema, selection
+from gym.lmchallenge.core.version5 import stats as version5
 
 if TYPE_CHECKING:
     from gym.lmchallenge.core.cli import Streams
 
 Lines: TypeAlias = Iterator[tuple[int, LogLine]]
+FILTER = "alphaemoji"
+"""The filter of version 4 where none is named."""
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
@@ -38,14 +48,46 @@ def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | N
     return list(zip(names, mixes, strict=True))
 
 
+@dataclass(frozen=True)
+class Log:
+    """An open log: its name in messages, its lines, and whether it is of version 5, None if there are none."""
+
+    source: str
+    lines: Iterator[bytes]
+    is_version_5: bool | None
+
+
+@contextlib.contextmanager
+def raw(name: str, streams: Streams) -> Iterator[Log]:
+    """A log, unpacked; its first line tells the version."""
+    source = "standard input" if name == "-" else name
+    with contextlib.ExitStack() as stack:
+        if name == "-":
+            stream = gzip_reader.unpacked(streams.source)
+        else:
+            stream = stack.enter_context(gzip_reader.opened(name))
+        head: list[bytes] = []
+        for line in stream:
+            head.append(line)
+            if line.strip():
+                break
+        is_of_5 = _is_version_5(head[-1]) if head and head[-1].strip() else None
+        yield Log(source, itertools.chain(head, stream), is_of_5)
+
+
+def _is_version_5(line: bytes) -> bool:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False  # the reader says what is wrong
+    return isinstance(row, dict) and is_version_5(row)
+
+
 @contextlib.contextmanager
 def opened(name: str, streams: Streams, limit: int | None = None) -> Iterator[Lines]:
-    """The lines of a log, decoded."""
-    if name == "-":
-        yield read_lines(gzip_reader.unpacked(streams.source), "standard input", limit)
-        return
-    with gzip_reader.opened(name) as stream:
-        yield read_lines(stream, name, limit)
+    """The lines of a log of version 4, decoded."""
+    with raw(name, streams) as log:
+        yield read_lines(log.lines, log.source, limit)
 
 
 def searched(found: list[tuple[Mix, float | None]], target: str, verbose: int, streams: Streams) -> Mix:
@@ -70,22 +112,76 @@ def _six(value: float | None) -> str:
 def show_stats(options: argparse.Namespace, streams: Streams) -> int:
     """`stats`."""
     results: list[tuple[str, Any]] = []
+    is_of_5 = None if options.human else True
     for name, mix in paired(options.log, options.opt_args):
-        with opened(name, streams, options.lines) as lines:
-            mixes = [mix] if mix else interpolation.grid()
-            table = read_table(lines, filters=[options.filter], mixes=mixes)
-        if mix and table.game != "ic":
-            raise OptionError(f"{name} is a log of {table.game}.", "A mixture (-a) is for ic.")
-        if table.game == "ic" and not mix:
-            mix = searched(stats.search(table), "accuracy", options.verbose, streams)
-        found: Any = stats.statistics(table, options.partition, mix)
-        if options.more:
-            found = {"parts": found, "more": extra_metrics(table, mix, **_savings(options))}
-        for notice in table.notices:
-            streams.err.write(f"note: {name}: {notice}\n")
-        results.append((name, found))
-    streams.say(_csv(results) if options.output == "csv" else _json(results))
+        with raw(name, streams) as log:
+            if is_of_5 is None:
+                is_of_5 = log.is_version_5
+            elif log.is_version_5 not in (is_of_5, None):
+                raise OptionError(
+                    f"{name} is a log of version {5 if log.is_version_5 else 4}.",
+                    "Count logs of the two versions apart; -H is for those of version 5.",
+                )
+            if is_of_5:
+                _only_version_5(options)
+                counts = version5.count(version5_log.read(log.lines, log.source, options.lines))
+                results.append((name, counts.rates() if options.human else counts.sums()))
+            else:
+                results.append((name, _statistics(options, streams, name, log, mix)))
+    if is_of_5:
+        streams.say(_version_5(results, options.output))
+    else:
+        streams.say(_csv(results) if options.output == "csv" else _json(results))
     return 0
+
+
+def _statistics(options: argparse.Namespace, streams: Streams, name: str, log: Log, mix: Mix | None) -> Any:
+    """Of a log of version 4."""
+    mixes = [mix] if mix else interpolation.grid()
+    lines = read_lines(log.lines, log.source, options.lines)
+    table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
+    if mix and table.game != "ic":
+        raise OptionError(f"{name} is a log of {table.game}.", "A mixture (-a) is for ic.")
+    if table.game == "ic" and not mix:
+        mix = searched(stats.search(table), "accuracy", options.verbose, streams)
+    found: Any = stats.statistics(table, options.partition, mix)
+    if options.more:
+        found = {"parts": found, "more": extra_metrics(table, mix, **_savings(options))}
+    for notice in table.notices:
+        streams.err.write(f"note: {name}: {notice}\n")
+    return found
+
+
+def _only_version_5(options: argparse.Namespace) -> None:
+    """Raise OptionError for options that logs of version 5 do not have."""
+    given = {
+        "-f": options.filter,
+        "-p": options.partition != "all",
+        "-a": options.opt_args,
+        "--more": options.more,
+        "keystroke savings": _savings(options),
+    }
+    if wrong := [name for name, value in given.items() if value]:
+        raise OptionError(
+            f"{', '.join(wrong)}: not for logs of version 5.", "Select tokens with `lmc grep`; -H gives sums."
+        )
+
+
+def _version_5(results: list[tuple[str, Any]], output: str) -> str:
+    """As version 5: an object a line, or a table with commas."""
+    rows = [{"log": name, **found} for name, found in results]
+    if output == "json":
+        return "\n".join(json.dumps(row, sort_keys=True) for row in rows)
+    table = [version5.flat(row) for row in rows]
+    names = version5.columns(table)
+    cells: list[list[Any]] = [names, *([row.get(name) for name in names] for row in table)]
+    return "\r\n".join(",".join(map(_cell, row)) for row in cells) + "\r"
+
+
+def _cell(value: Any) -> str:
+    """Quoted where it has to be; only the name of a log can need it."""
+    text = "" if value is None else str(value)
+    return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"\r\n') else text
 
 
 def _savings(options: argparse.Namespace) -> dict[str, Any]:
@@ -118,7 +214,7 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
         mixes = interpolation.grid(
             options.alpha or interpolation.ALPHA, options.oov_penalty or interpolation.OOV_PENALTY
         )
-        table = read_table(lines, filters=[options.filter], mixes=mixes)
+        table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
     if table.game != "ic":
         raise OptionError(f"{options.log} is a log of {table.game}.", "ic-opt is for ic.")
     mix = searched(stats.search(table, options.target), options.target, options.verbose, streams)
@@ -134,17 +230,31 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
 
 def show_colours(options: argparse.Namespace, streams: Streams) -> int:
     """`pretty`."""
-    pairs = paired(options.log, options.opt_args)
+    keep = options.filter or FILTER
     with contextlib.ExitStack() as stack:
         mixes: list[Mix | None] = []
         logs: list[Iterator[LogLine]] = []
-        for name, mix in pairs:
+        for name, mix in paired(options.log, options.opt_args):
+            log = stack.enter_context(raw(name, streams))
+            if log.is_version_5:
+                return _colours_5(options, log, streams)
             if mix is None and name != "-":
-                mix = _best_of(name, options.filter, streams)
+                mix = _best_of(name, keep, streams)
             mixes.append(mix)
-            logs.append(line for _, line in stack.enter_context(opened(name, streams)))
-        for text in pretty.ansi(logs, keep=options.filter, mixes=mixes, readings=options.readings):
+            logs.append(line for _, line in read_lines(log.lines, log.source))
+        for text in pretty.ansi(logs, keep=keep, mixes=mixes, readings=options.readings):
             streams.say(text)
+    return 0
+
+
+def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
+    if len(options.log) > 1:
+        raise OptionError("`pretty` shows one log of version 5.", "For two: lmc diff BASELINE LOG")
+    if options.filter or options.opt_args:
+        raise OptionError("-f and -a: not for logs of version 5.", "Select tokens with `lmc grep`.")
+    tokens = list(version5_log.read(log.lines, log.source))
+    for text in version5_pretty.ansi(tokens, options.entropy_interval, options.readings):
+        streams.say(text)
     return 0
 
 
@@ -160,6 +270,40 @@ def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:
     return mix
 
 
+# -- version 5 ------------------------------------------------------------------------------------------------
+
+
+def show_difference(options: argparse.Namespace, streams: Streams) -> int:
+    """`diff`."""
+    found = []
+    for name in (options.baseline, options.log):
+        with raw(name, streams) as log:
+            found.append(list(version5_log.read(log.lines, log.source)))
+    for text in version5_pretty.difference(found[0], found[1], options.entropy_interval, options.readings):
+        streams.say(text)
+    return 0
+
+
+def select(options: argparse.Namespace, streams: Streams) -> int:
+    """`grep`."""
+    with raw(options.log, streams) as log:
+        rows = version5_log.read_rows(log.lines, log.source)
+        for row in selection.select(rows, [options.pattern, *options.more], options.keep):
+            streams.out.write(line_of(row).encode("ascii"))
+    return 0
+
+
+def validate(options: argparse.Namespace, streams: Streams) -> int:
+    """`validate`: 1 where a line is not as version 5 asks."""
+    code = 0
+    for name in options.log or ["-"]:
+        with raw(name, streams) as log:
+            for problem in schema.problems(version5_log.read_rows(log.lines, log.source), log.source):
+                streams.err.write(f"{problem}\n")
+                code = 1
+    return code
+
+
 # -- compare -------------------------------------------------------------------------------------------------
 
 
@@ -168,11 +312,12 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     tables: list[Table] = []
     texts: list[TextFingerprint] = []
     pairs = paired(options.log, options.opt_args)
+    wanted = options.filter or FILTER
     for name, mix in pairs:
         text = TextFingerprint()
         with opened(name, streams) as lines:
             mixes = [mix] if mix else interpolation.grid()
-            table = read_table(text.through(lines), filters=[options.filter, "all"], mixes=mixes)
+            table = read_table(text.through(lines), filters=[wanted, "all"], mixes=mixes)
         if texts and not text.same(texts[0]):
             raise OptionError(
                 f"{name} is of another text than {options.log[0]}.", "Their figures cannot be compared."
@@ -183,7 +328,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
             streams.err.write(
                 f"note: {name}: no words: all tokens count, and texts are compared by lengths.\n"
             )
-    keep = "all" if any(text.hidden for text in texts) else options.filter
+    keep = "all" if any(text.hidden for text in texts) else wanted
     tables = [table.by(keep) for table in tables]
     chosen = [
         mix or (stats.best(stats.search(table))[0] if table.game == "ic" else None)

@@ -6,20 +6,23 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
+import itertools
 import json
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from gym.lmchallenge.core import corpus, gzip_reader, logs, players
 from gym.lmchallenge.core.corpus_tools import Watch
 from gym.lmchallenge.core.errors import LmcError, OptionError, PlayerError
-from gym.lmchallenge.core.games import GameOptions
+from gym.lmchallenge.core.games import Game, GameOptions
 from gym.lmchallenge.core.logs import Recorder
 from gym.lmchallenge.core.play import play
 from gym.lmchallenge.core.player import Player, Request, Timed
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
+from gym.lmchallenge.core.version5 import games as version5
 
 if TYPE_CHECKING:
     from gym.lmchallenge.core.cli import ModelPlayer, Streams
@@ -32,9 +35,9 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
             "--gzip packs what goes to standard output; a log that can be gone on with is plain.",
             "Leave --gzip away and pack the file afterwards.",
         )
-    game_options = GameOptions.of(vars(options))
+    game_options = _game_options(options)
     words = None
-    if options.game == "ic":
+    if options.game in ("ic", "wr"):
         with gzip_reader.opened(options.vocab) as stream:
             words = corpus.vocabulary(stream, options.vocab)
     game = game_options.build(words)
@@ -51,25 +54,24 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
                 f"{options.skip:,}.",
                 "Leave --skip away, or name a new file.",
             )
+        if there and isinstance(game_options, version5.Options):
+            raise OptionError(
+                f"{options.log} is there already, and a log of version 5 does not tell which messages are done.",
+                "Name a new file, and say by --skip how many lines of the corpus were played.",
+            )
         skip = options.skip or there
         if skip and options.game == "ic" and not options.seed:
             raise OptionError("Seed 0 takes the clock, so errors cannot be drawn again.", "Give the seed.")
-        watch = Watch(options.format)
-        lines = corpus.read(gzip_reader.unpacked(streams.source), options.format, "standard input")
+        form, source = _corpus(options, streams)
+        watch = Watch(form)
+        lines = watch.through(corpus.read(source, form, "standard input"))
         progress = _Progress(streams.err, options.quiet)
         failure: LmcError | None = None
         try:
-            played = play(
-                watch.through(lines),
-                game,
-                player,
-                train=options.train,
-                readings=options.readings,
-                skip=skip,
-            )
-            for row in played:
-                write(row.row)
-                progress.line(row.number)
+            for number, rows in _played(game_options, lines, game, player, skip):
+                for row in rows:
+                    write(row)
+                progress.line(number)
             player.close()
         except LmcError as error:
             failure = error
@@ -79,6 +81,42 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
     if failure:
         raise failure
     return 0
+
+
+def _game_options(options: argparse.Namespace) -> GameOptions | version5.Options:
+    if options.game not in GAME_WORDS_5:
+        return GameOptions.of(vars(options))
+    if not options.targets:
+        raise OptionError("Logs of version 5 hold the words.", "Leave -W away.")
+    if options.readings != "reference":
+        raise OptionError("--readings is about games of version 4.", "Leave it away.")
+    return version5.Options.of(vars(options))
+
+
+def _corpus(options: argparse.Namespace, streams: Streams) -> tuple[str, Iterable[bytes]]:
+    """The format of the corpus, and its lines."""
+    stream = gzip_reader.unpacked(streams.source)
+    form = options.format or ("auto" if options.game in GAME_WORDS_5 else "text")
+    if form != "auto":
+        return form, stream
+    first = stream.readline()
+    return corpus.sniff(first), itertools.chain([first] if first else [], stream)
+
+
+def _played(
+    options: GameOptions | version5.Options,
+    lines: Iterable[corpus.Line],
+    game: Game,
+    player: Player,
+    skip: int,
+) -> Iterator[tuple[int, list[logs.Row]]]:
+    """(number of the line, rows of the log) for each line of the corpus."""
+    if isinstance(options, version5.Options):
+        for message in version5.play(lines, game, player, train=options.train, skip=skip):
+            yield message.number, message.rows
+    else:
+        for one in play(lines, game, player, train=options.train, readings=options.readings, skip=skip):
+            yield one.number, [one.row]
 
 
 def _log(
@@ -111,7 +149,14 @@ def _player(
         for name in ("start_timeout", "reply_timeout")
         if (given := getattr(options, name, None)) is not None
     }
-    return players.from_terminal(spec, options.options, named=named(), transcript=transcript, limits=limits)
+    return players.from_terminal(
+        spec,
+        options.options,
+        named=named(),
+        transcript=transcript,
+        limits=limits,
+        by_name=getattr(options, "game", "") in GAME_WORDS_5,
+    )
 
 
 def _stop(player: Timed) -> None:

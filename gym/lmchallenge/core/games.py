@@ -33,7 +33,7 @@ PIECE = 64
 memory with the square of the line."""
 
 
-def _pieces(calls: Iterable[Asked]) -> Iterator[list[Asked]]:
+def pieces(calls: Iterable[Asked]) -> Iterator[list[Asked]]:
     """PIECE at a time."""
     left = iter(calls)
     while part := list(islice(left, PIECE)):
@@ -69,7 +69,7 @@ class WordPrediction:
     def play(self, line: str) -> Play:
         """One entry per token: target or targetChars, rank and score if predicted, predictions if wanted."""
         entries: list[Entry] = []
-        for part in _pieces(tokens(line)):
+        for part in pieces(tokens(line)):
             replies = yield [Request(line[:start]) for start, _ in part]
             entries += [self._entry(token, reply) for (_, token), reply in zip(part, replies, strict=True)]
         return entries
@@ -141,19 +141,19 @@ class InputCorrection:
         targets: bool,
         num_candidates: int,
         errors: typing_errors.ErrorModel,
-        seed: int,
+        random: random.Random,
     ) -> None:
         self.words = words
         self.targets = targets
         self.num_candidates = num_candidates
         self.errors = errors
-        self.random: random.Random = typing_errors.rng(seed)
+        self.random = random
 
     def play(self, line: str) -> Play:
         """One entry per token: score [error, model], candidates with both scores, and what was typed."""
         found = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
         entries: list[Entry] = []
-        for part in _pieces(found):
+        for part in pieces(found):
             choices = [
                 typing_errors.candidates(self.words, typed, token, self.num_candidates)
                 for _, token, typed in part
@@ -162,7 +162,7 @@ class InputCorrection:
                 Request(line[:start], words) for (start, _, _), words in zip(part, choices, strict=True)
             ]
             entries += [
-                self._entry(token, typed, words, dict(reply))
+                self.entry(token, typed, words, dict(reply))
                 for (_, token, typed), words, reply in zip(part, choices, replies, strict=True)
             ]
         return entries
@@ -172,10 +172,15 @@ class InputCorrection:
         for _, token in tokens(line):
             self.errors.corrupt(token, self.random)
 
-    def _entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
+    def error_scores(self, typed: str, words: Sequence[str]) -> dict[str, float]:
+        """What each word is worth as the one that was meant, by the typing errors alone."""
+        steps = [self.errors.score(same, len(typed)) for same in range(len(typed) + 1)]
+        return {word: steps[typing_errors.matches(typed, word)] for word in words}
+
+    def entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
+        """What the log has of one token."""
         length = len(token)
-        steps = [self.errors.score(same, length) for same in range(length + 1)]
-        error = {word: steps[typing_errors.matches(typed, word)] for word in words}
+        error = self.error_scores(typed, words)
         score = [error[token], model.get(token)]
         if self.targets:
             return {
@@ -239,5 +244,5 @@ class GameOptions:
             targets=self.targets,
             num_candidates=self.num_candidates,
             errors=typing_errors.ErrorModel(self.p_anykey, self.error_chars),
-            seed=self.seed,
+            random=typing_errors.rng(self.seed),
         )

@@ -32,17 +32,22 @@ def game_of(row: Row, where: str = "the log") -> str:
     for key, game in GAMES.items():
         if key in row:
             return game
-    successor = next((game for key, game in GAMES_5.items() if key in row), None)
-    if successor and row.keys() >= VERSION_5:
+    if is_version_5(row):
+        game = next(game for key, game in GAMES_5.items() if key in row)
         raise LogError(
-            f"{where}: this is a log of LM Challenge 5 (game {successor}), with one token on each line.",
-            f"Only logs of LM Challenge 4 are read ({', '.join(RESULT_KEYS)}): play the text with version 4, or here.",
+            f"{where}: this is a log of LM Challenge 5 (game {game}), with one token on each line.",
+            f"Here a log of LM Challenge 4 is needed ({', '.join(RESULT_KEYS)}).",
         )
     shown = ", ".join(map(repr, list(row)[:8])) or "none"
     raise LogError(
         f"{where}: this is no log of a game; its keys are {shown}.",
         f"One of {', '.join(GAMES)} must be there.",
     )
+
+
+def is_version_5(row: Row) -> bool:
+    """Whether it is a line of a log of LM Challenge 5."""
+    return row.keys() >= VERSION_5 and any(key in row for key in GAMES_5)
 
 
 def right_before(entry: Row) -> bool:

@@ -95,11 +95,11 @@ class Echo:
 
 class PythonPlayer:
     """An object with predict(context, candidates), train(text) and clear(), made by calling `module:name` with the
-    options; used within `with` if it can be."""
+    options, as one argument or, `by_name` (as version 5 does), each by its name; used within `with` if it can be."""
 
     together = 1
 
-    def __init__(self, spec: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, spec: str, options: Mapping[str, Any], *, by_name: bool = False) -> None:
         match = _PYTHON.match(spec)
         if match is None:
             raise OptionError(f"{spec!r} is not module:name.")
@@ -107,7 +107,7 @@ class PythonPlayer:
             made: Any = importlib.import_module(match.group(1))
             for name in match.group(2).split("."):
                 made = getattr(made, name)
-            model = made(dict(options))
+            model = made(**options) if by_name else made(dict(options))
             self._leave = getattr(model, "__exit__", None)
             self._model = model.__enter__() if hasattr(model, "__enter__") else model
         except Exception as error:
@@ -169,13 +169,14 @@ def from_terminal(
     named: Mapping[str, Command],
     transcript: IO[bytes] | None,
     limits: Mapping[str, Any],
+    by_name: bool = False,
 ) -> Player:
     """The player that somebody at a terminal asks for: a name of the settings, `adaptive`, `module:name`, or a
-    command."""
+    command. `by_name`: see PythonPlayer."""
     if spec == "adaptive":
         return adaptive(options)
     if spec not in named and _PYTHON.match(spec):
-        return PythonPlayer(spec, options)
+        return PythonPlayer(spec, options, by_name=by_name)
     command = named.get(spec)
     if command is None:
         command = Command(command_line(spec, options))

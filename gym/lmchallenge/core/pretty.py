@@ -160,10 +160,11 @@ def ansi(
             pieces = [(span.text, OUTCOMES[span.outcome]) for span in found]
         else:
             pieces = _difference(lines, keep, mixes, number)
-        yield _coded([(text + gap, colour) for text, colour in pieces])
+        yield coded([(text + gap, colour) for text, colour in pieces])
 
 
-def _coded(pieces: list[tuple[str, Colour]]) -> str:
+def coded(pieces: list[tuple[str, Colour]]) -> str:
+    """Texts with their colours, as a terminal takes them."""
     out: list[str] = []
     now: Colour = (DEFAULT, False)
     for text, colour in [*pieces, ("", (DEFAULT, False))]:

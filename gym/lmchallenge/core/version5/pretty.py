@@ -1,0 +1,205 @@
+"""Logs of version 5 as coloured text: one log (`pretty`), or one beside a baseline (`diff`). A line is a message.
+
+Of wr the reference compares the target only with the candidates that stand behind it in the log, so that it calls words
+right which are not; readings="corrected" compares it with all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from msgspec import UNSET
+
+from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.pretty import BLUE, DEFAULT, GREEN, RED, YELLOW, Colour, coded
+from gym.lmchallenge.core.version5.log import Token
+from gym.lmchallenge.core.version5.reranking import Mixture
+from gym.lmchallenge.core.version5.stats import Counts, rank_of, typed_until_completed
+
+BLACK, MAGENTA, WHITE = 0, 5, 7
+INTERVAL = 10.0
+Piece: TypeAlias = tuple[str, Colour]
+_NEVER = 10**9
+
+OUTCOMES: dict[str, Colour] = {
+    "skipped": (BLUE, False),
+    "first": (GREEN, True),
+    "near": (GREEN, False),
+    "typed": (RED, False),
+    "saved": (BLACK, False),
+    "unknown": (MAGENTA, False),
+    "entropy-1": (GREEN, True),
+    "entropy-2": (GREEN, False),
+    "entropy-3": (YELLOW, False),
+    "entropy-4": (RED, False),
+    "entropy-5": (RED, True),
+    "still-wrong": (YELLOW, False),
+    "corrected": (GREEN, False),
+    "broken": (RED, False),
+    "still-right": (DEFAULT, False),
+}
+_CHANGES = {
+    (False, False): "still-wrong",
+    (False, True): "corrected",
+    (True, False): "broken",
+    (True, True): "still-right",
+}
+
+
+def outcomes(
+    token: Token, mixture: Mixture | None, interval: float = INTERVAL, readings: str = "corrected"
+) -> list[tuple[str, str]]:
+    """The target in pieces, perhaps empty, each with its outcome, a key of OUTCOMES. Raises LogError for a token
+    without results."""
+    target = token.target
+    if not token.select:
+        return [(target, "skipped")]
+    if token.completions is not UNSET and token.completions is not None:
+        rank = rank_of(token.completions[0], target) if token.completions else None
+        if rank is not None and rank <= 3:
+            return [(target, "first" if rank == 1 else "near")]
+        typed = typed_until_completed(token.completions, target)
+        cut = len(target) if typed is None else typed
+        return [(target[:cut], "typed"), (target[cut:], "saved")]
+    if token.results is not UNSET and token.results is not None:
+        if mixture is None:
+            raise LogError("A log of wr is coloured by a mixture of its scores.")
+        return [(target, _CHANGES[is_first(token, None, readings), is_first(token, mixture, readings)])]
+    if token.logp is UNSET:
+        raise LogError("There is a line without completions, logp and results.", "One of them must be there.")
+    if token.logp is None:
+        return [(target, "unknown")]
+    step = next((step for step in range(1, 5) if -token.logp < step * interval / 5), 5)
+    return [(target, f"entropy-{step}")]
+
+
+def is_first(token: Token, mixture: Mixture | None, readings: str = "corrected") -> bool:
+    """Whether the target is worth more than other candidates, by the error scores alone if there is no mixture."""
+    worth = [
+        (word == token.target, mixture.score(error, score) if mixture else error)
+        for word, error, score in token.scores
+    ]
+    at = next((at for at, (is_target, _) in enumerate(worth) if is_target), None)
+    if at is None:
+        return False
+    others = worth if readings == "corrected" else worth[at:]
+    return all(value < worth[at][1] for is_target, value in others if not is_target)
+
+
+def ansi(
+    log: Sequence[tuple[int, Token]], interval: float = INTERVAL, readings: str = "reference"
+) -> Iterator[str]:
+    """The messages of a log. Raises LogError."""
+    mixture = _mixture_of(log)
+    yield from _messages(
+        (
+            (token, [(text, OUTCOMES[name]) for text, name in outcomes(token, mixture, interval, readings)])
+            for _, token in log
+        )
+    )
+
+
+def _mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
+    counts = Counts()
+    for _, token in log:
+        if token.select and token.game == "wr":
+            counts.add_results(token)
+    return counts.mixture
+
+
+def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
+    """A blank, in the colour before it, stands where the characters of two tokens do not touch."""
+    for _, group in groupby(tokens, lambda one: (one[0].user, one[0].message)):
+        found: list[Piece] = []
+        end: float = 0
+        for token, pieces in group:
+            start = token.character if isinstance(token.character, int | float) else end
+            if start > end:
+                found.append((" ", found[-1][1] if found else (DEFAULT, False)))
+            found += pieces
+            end = start + len(token.target)
+        yield coded(found)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """How two logs are compared: their mixtures, if they are of wr, and the options."""
+
+    mixtures: tuple[Mixture | None, Mixture | None]
+    interval: float
+    readings: str
+
+    def completion(self, before: Token, now: Token) -> list[Piece]:
+        was, typed = _typed(before), _typed(now)
+        least = min(was, typed)
+        colour = (RED, True) if was < typed else (GREEN, True) if typed < was else (DEFAULT, False)
+        return [(now.target[:least], (BLACK, False)), (now.target[least:], colour)]
+
+    def entropy(self, before: Token, now: Token) -> list[Piece]:
+        was, is_now = before.logp, now.logp
+        if not isinstance(was, float) or not isinstance(is_now, float):
+            colour = (MAGENTA, False) if was is is_now else (WHITE, is_now is None)
+            return [(now.target, colour)]
+        more, step = is_now - was, self.interval / 6
+        least: tuple[tuple[float, Colour], ...] = (
+            (3 * step, (GREEN, True)),
+            (step, (GREEN, False)),
+            (-step, (YELLOW, False)),
+            (-3 * step, (RED, False)),
+        )
+        return [(now.target, next((colour for limit, colour in least if limit < more), (RED, True)))]
+
+    def reranking(self, before: Token, now: Token) -> list[Piece]:
+        right = is_first(before, None, self.readings)
+        was = is_first(before, self.mixtures[0], self.readings)
+        is_now = is_first(now, self.mixtures[1], self.readings)
+        if was == is_now:
+            return [(now.target, (BLACK, not is_now))]
+        return [(now.target, (GREEN if is_now else RED, right))]
+
+    def pieces(self, before: Token, now: Token) -> list[Piece]:
+        if not now.select:
+            return [(now.target, (BLUE, False))]
+        show = {"wc": self.completion, "we": self.entropy, "wr": self.reranking}
+        return show[now.game](before, now)
+
+
+def _typed(token: Token) -> int:
+    """Characters typed until the rest is among the first two, or the whole among the first three."""
+    completions = token.completions or []
+    if completions and (rank_of(completions[0], token.target) or _NEVER) <= 3:
+        return 0
+    typed = typed_until_completed(completions, token.target)
+    return len(token.target) if typed is None else typed
+
+
+def difference(
+    baseline: Sequence[tuple[int, Token]],
+    log: Sequence[tuple[int, Token]],
+    interval: float = INTERVAL,
+    readings: str = "reference",
+) -> Iterator[str]:
+    """The messages of a log, coloured by what changed from the baseline. Raises LogError where the texts differ."""
+    change = _Change((_mixture_of(baseline), _mixture_of(log)), interval, readings)
+    pairs = zip(_texts_checked(baseline, log), log, strict=True)
+    yield from _messages((now, change.pieces(before, now)) for before, (_, now) in pairs)
+
+
+def _texts_checked(
+    baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int, Token]]
+) -> Iterator[Token]:
+    """The tokens of the baseline. Raises LogError where they are not those of the log."""
+    if len(baseline) != len(log):
+        raise LogError(f"The logs have {len(baseline):,} and {len(log):,} tokens.", "Compare whole logs.")
+    for (number, before), (_, now) in zip(baseline, log, strict=True):
+        for key in ("user", "character", "message", "token", "target", "select", "game"):
+            was, is_now = getattr(before, key), getattr(now, key)
+            if was != is_now or (key == "game" and not now.game):
+                raise LogError(
+                    f"Line {number}: {key} is {was!r} in the baseline and {is_now!r} in the log.",
+                    "Compare logs of one game on one text.",
+                )
+        yield before
