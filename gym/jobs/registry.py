@@ -49,9 +49,11 @@ def breaks_process(says: Callable[[BaseException], bool]) -> None:
 
 def broke_process(error: BaseException | None) -> bool:
     """Whether this error, or one that it came from, leaves a process that can do such work no more."""
-    while error is not None:
+    seen: set[int] = set()  # an error raised again from one that it caused makes the chain a circle
+    while error is not None and id(error) not in seen:
         if any(says(error) for says in _break_process):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 

@@ -28,12 +28,12 @@ def early(people, suite) -> AgentRun:
 def test_the_page_of_a_run_says_how_it_was_run(client, suite, early):
     page = client.get(early.get_absolute_url()).content.decode()
     assert "stops once the ratio is decided" in page
-    assert "1 at a time" in page
+    assert "1 parallel iteration<" in page
     assert "no interval, no pass@k and no exact test" in page
     full = make_run(suite, early.server, parallel=3)
     page = client.get(full.get_absolute_url()).content.decode()
     assert "makes all iterations" in page
-    assert "3 at a time" in page
+    assert "3 parallel iterations" in page
 
 
 def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at_k(client, early):

@@ -61,3 +61,9 @@ def test_an_ordinary_error_breaks_nothing(register) -> None:
     drain(["default"])
     assert not runner.broken.is_set()
     assert not registry.broke_process(None)
+
+
+def test_an_error_that_came_from_one_that_came_from_it_is_looked_at_once() -> None:
+    first, second = ValueError("the program ended"), ValueError("its pipe is closed")
+    first.__context__, second.__cause__ = second, first
+    assert not registry.broke_process(second)

@@ -11,7 +11,8 @@ API = "/api/v1/exports/tokens/csv/"
 
 
 @pytest.fixture
-def one_place(db, settings):
+def one_place(transactional_db, settings):
+    """Without a transaction around the test: a closed answer ends the connection, as in the server."""
     settings.GYM_WEB_THREADS = 2
     open_streams.places.cache_clear()
     yield
