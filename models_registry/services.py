@@ -274,7 +274,7 @@ def _queue_check(model: RegisteredModel, actor: User) -> None:
             {"model": model.pk, "repin": permissions.can_approve(actor)},
             owner=actor,
             queue=queue_of(model),
-            title=f"Check {model.slug}",
+            title=f"Check {model.name}",
             total=1,
         )
         model.save(update_fields=["status", "status_reason", "check_job"])

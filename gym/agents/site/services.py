@@ -110,7 +110,7 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
     with transaction.atomic():
         model.status, model.status_reason = RegisteredModel.Status.UNCHECKED, ""
         model.check_job = jobs.enqueue(
-            "check_agent", {"server": server.pk}, owner=actor, title=f"Check {model.slug}"
+            "check_agent", {"server": server.pk}, owner=actor, title=f"Check {model.name}"
         )
         model.save(update_fields=["status", "status_reason", "check_job"])
 

@@ -48,7 +48,7 @@ def queue_guess(text: str, model: RegisteredModel, *, actor: User) -> Guess:
         Guess.objects.filter(created__lt=timezone.now() - KEEP).delete()
         guess = Guess.objects.create(owner=actor, model=model, text=text)
         guess.job = jobs.enqueue(
-            GUESS, {"guess": guess.pk}, owner=actor, queue=QUEUE, title=f"What follows, with {model.slug}"
+            GUESS, {"guess": guess.pk}, owner=actor, queue=QUEUE, title=f"What follows, with {model.name}"
         )
         guess.save(update_fields=["job"])
     return guess

@@ -70,7 +70,7 @@ def queue_generation(
             {"submission": submission.pk},
             owner=actor,
             queue=queue_of(model),
-            title=f"{model.slug} on {version}",
+            title=f"{model.name} on {version}",
             total=version.n_processes,
         )
         submission.save(update_fields=["job"])

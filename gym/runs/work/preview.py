@@ -224,7 +224,7 @@ def _queue(
             {**wanted, "digest": digest},
             owner=actor,
             queue=QUEUE,
-            title=f"preview with {model.slug}",
+            title=f"Preview with {model.name}",
             total=len(texts),
             max_attempts=1,
         )

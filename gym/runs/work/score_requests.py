@@ -67,7 +67,7 @@ def queue_scores(
             {"request": request.pk},
             owner=actor,
             queue=QUEUE,
-            title=f"{len(texts)} sentences with {model.slug}",
+            title=f"{len(texts)} sentences with {model.name}",
             total=len(texts),
         )
         request.save(update_fields=["job"])

@@ -69,7 +69,7 @@ def queue_run(
             {"run": run.pk},
             owner=actor,
             queue=queue_of(model),
-            title=f"{model.slug} on {revision}",
+            title=f"{model.name} on {revision.suite.title} r{revision.number}",
             total=run.n_sentences,
         )
         run.save(update_fields=["job"])
