@@ -203,7 +203,8 @@ def test_a_log_without_words_says_that_all_tokens_count(client, people, kind):
     text = page(client, "lmc-game", game.key)
     assert "all tokens: the log has no words" in text
     assert "tokens with a letter" not in text
-    assert text == page(client, "lmc-game", game.key, filter="alphaonly")
+    filtered = page(client, "lmc-game", game.key, filter="alphaonly")
+    assert text.partition("<main")[2] == filtered.partition("<main")[2]
     if kind == "ic":
         assert "all tokens: the log has no words" in page(client, "lmc-search", game.key)
     found = json.loads(client.get(reverse("lmc-download", args=[game.key, "statistics.json"])).content)
