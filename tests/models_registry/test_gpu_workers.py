@@ -34,6 +34,7 @@ def gpu(monkeypatch):
 
 
 def said_by_a_worker(monkeypatch, tmp_path, client) -> str:
+    warm.forget()  # what earlier tests of this process loaded
     (tmp_path / "nvidiactl").touch()
     monkeypatch.setattr(warm, "GPU_FILES", (str(tmp_path / "nvidiactl"),))
     worker = WorkerProcess(["default"])
