@@ -68,7 +68,7 @@ def test_a_baseline_is_chosen_in_the_form(page):
     page.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url("**base=two**")
     heads = page.locator("#compared thead th").all_inner_texts()
-    assert [head.strip() for head in heads[1:4]] == ["Two", "One", "less Two"]
+    assert [head.strip() for head in heads[1:4]] == ["Two", "One", "Difference from Two"]
 
 
 @pytest.mark.parametrize(("width", "beside"), [(1600, True), (1280, False), (390, False)])

@@ -175,7 +175,7 @@ def test_new_suite_with_a_design_has_no_violation_and_enter_in_a_field_creates_t
     page.get_by_role("button", name="Preview conditions").click()
     page.get_by_role("table", name="Factorial design").wait_for()
     assert violations_in_both_themes(page) == {}
-    page.get_by_label("Regions").fill("Subject\nVerb")
+    page.get_by_role("textbox", name="Regions").fill("Subject\nVerb")
     page.get_by_label("Name").first.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/editor/")

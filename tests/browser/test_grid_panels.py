@@ -29,7 +29,7 @@ def test_regions_that_formulas_look_at_are_marked(sheet):
 
 def test_a_prediction_is_written_with_completion(sheet):
     page = sheet.page
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add", exact=True).click()
     sheet.type("re")
     page.locator(".formula-options:visible [role=option]").first.wait_for()
     sheet.press("Enter")
@@ -71,7 +71,7 @@ def test_a_visit_to_a_field_is_one_step(sheet):
 
 def test_predictions_are_ordered_described_and_deleted(sheet):
     page = sheet.page
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add", exact=True).click()
     page.get_by_role("textbox", name="Description").nth(1).fill("why")
     page.get_by_role("button", name="Move up").nth(1).click()
     doc = sheet.settle()

@@ -48,6 +48,7 @@ def freeze_while_writing(context: JobContext) -> None:
         Receipt.objects.create(job_id=context.job_id, checksum=context.attempt)
         if context.attempt == 1:
             os.kill(os.getpid(), signal.SIGSTOP)
+            time.sleep(1)  # the process stops only when one of its threads is given the signal
 
 
 @handler("lab.poison")
