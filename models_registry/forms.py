@@ -18,6 +18,7 @@ from django.forms.boundfield import BoundField
 
 from gym.accounts.models import User
 from models_registry.backends import BACKENDS
+from models_registry.backends.downloads import reads_files
 from models_registry.models import RegisteredModel
 from models_registry.selectors import refused_of
 from models_registry.services import config_problems
@@ -209,6 +210,10 @@ class SourceForm(forms.Form):
         found: dict[str, Any] = self.cleaned_data["source"]
         return found
 
+    def reads_files(self) -> bool:
+        """Whether models of the chosen source lie in files, so that a valid form is reviewed first."""
+        return reads_files(self.source()["backend"])
+
     def main_fields(self) -> Iterator[tuple[str, BoundField]]:
         """(keys of the kinds that ask for it, field), for the template."""
         return self._bound(main=True)
@@ -254,6 +259,13 @@ class RegisterForm(SourceForm, _CardFields):
     def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._owner = owner
+
+    def given(self) -> Iterator[BoundField]:
+        """Every field but those of other sources: what a review hands on."""
+        source = self.cleaned_data["kind"]
+        for name in self.fields:
+            if name not in self._asked or source in self._asked[name].for_sources:
+                yield self[name]
 
     def clean_slug(self) -> str:
         """The address of one's own refused model is free, so that model is not in the way."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from jsonschema import Draft202012Validator
 
 from gym.accounts.mail import in_background, send_refused
-from gym.accounts.models import User
+from gym.accounts.models import AnyUser, User
 from gym.addresses import at_free_slug, slug_from
+from gym.jobs.selectors import workers
 from gym.jobs.services import enqueue
 from gym.secrets import sealed
 from gym.sharing.services import hold
 from models_registry import permissions
-from models_registry.backends import BACKENDS, schema_for
+from models_registry.backends import BACKENDS, downloads, schema_for
+from models_registry.backends.downloads import Download
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of
 from models_registry.quotas import MODELS
@@ -62,6 +67,19 @@ def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
     if backend not in BACKENDS:
         return [f"There is no backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
     return [f"{path}: {message}" for path, message in config_errors(backend, config)]
+
+
+def download_of(backend: str, config: dict[str, Any], *, actor: AnyUser) -> Download:
+    """What a model would download or read, before it is registered. Free space is known only where the workers share
+    this machine."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to register a model")
+    config, _ = _fitting(backend, config)
+    found = downloads.download_of(
+        backend, config, model_dir=settings.GYM_MODEL_DIR, hub_allowed=settings.GYM_HUB_ALLOWED
+    )
+    elsewhere = any(worker.alive and worker.host != socket.gethostname()[:120] for worker in workers())
+    return replace(found, free_bytes=None) if elsewhere else found
 
 
 def register_model(

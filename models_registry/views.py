@@ -30,9 +30,16 @@ def model_list(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def model_register(request: HttpRequest) -> HttpResponse:
-    """Context: form, may_approve (staff's registrations are checked at once), model_dir."""
+    """A model that lies in files is reviewed first (POST reviewed, or back). Context: form, may_approve (staff's
+    registrations are checked at once); of the review: form, download, may_approve."""
     form = RegisterForm(request.POST or None, owner=request.user)
+    context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     if request.method == "POST" and form.is_valid():
+        if "back" in request.POST:
+            return render(request, "models_registry/register.html", context)
+        if form.reads_files() and "reviewed" not in request.POST:
+            download = services.download_of(**form.source(), actor=request.user)
+            return render(request, "models_registry/review.html", {**context, "download": download})
         try:
             model = services.register_model(actor=request.user, **form.source(), **form.card())
         except (ValidationError, TooManyJobs) as error:
@@ -40,7 +47,6 @@ def model_register(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _what_now(model, "Registered"))
             return redirect(model)
-    context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     return render(request, "models_registry/register.html", context, status=_form_status(request))
 
 

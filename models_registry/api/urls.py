@@ -13,4 +13,5 @@ urlpatterns = [
     path("models/<slug:slug>/refuse/", views.ModelRefuse.as_view(), name="api-model-refuse"),
     path("backends/", views.BackendList.as_view(), name="api-backends"),
     path("backends/<slug:kind>/", views.BackendDetail.as_view(), name="api-backend"),
+    path("backends/<slug:kind>/download/", views.BackendDownload.as_view(), name="api-backend-download"),
 ]

@@ -18,6 +18,8 @@ from gym.api.operations import operation
 from models_registry import permissions, services
 from models_registry.api.serializers import (
     BackendSerializer,
+    DownloadBody,
+    DownloadSerializer,
     ModelChanges,
     ModelDetailSerializer,
     ModelSerializer,
@@ -163,3 +165,15 @@ class BackendDetail(ApiView):
         if kind not in BACKENDS:
             raise Http404
         return self.answer(BACKENDS[kind])
+
+
+class BackendDownload(ApiView):
+    @operation("Ask what a model would download", takes=DownloadBody, answers=DownloadSerializer, waits=True)
+    def post(self, request: Request, kind: str) -> Response:
+        """Before it is registered; nothing is kept or downloaded. When the Hugging Face hub does not answer, `unknown`
+        says why, and the model can be registered all the same."""
+        if kind not in BACKENDS:
+            raise Http404
+        config = self.body()["config"]
+        require_fitting(kind, config)
+        return self.answer(services.download_of(kind, config, actor=request.user))

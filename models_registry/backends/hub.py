@@ -8,6 +8,8 @@ private models go into the model directory instead. Every failure is a BackendEr
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -62,13 +64,55 @@ def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) ->
     Raises BackendError when the model does not exist, is gated, has no safetensors, is too large, or when the
     Hub cannot be reached.
     """
+    model, names = _listing(repo, revision, TIMEOUT_SECONDS)
+    _check_listing(model, names, max_bytes)
+    return model
+
+
+def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
+    """What `resolve` finds, and why it would refuse that; "" where it would not. When the Hub does not answer, the
+    cache is looked at for a commit. Raises BackendError where nothing can be said."""
+    try:
+        model, names = _listing(repo, revision, seconds)
+    except BackendError:
+        folder = _local(repo, revision) if is_commit(revision) else None
+        if folder is None:
+            raise
+        names = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+        model = HubModel(repo, revision, "", {name: size for name, size in names.items() if _is_wanted(name)})
+    try:
+        _check_listing(model, names, MAX_BYTES)
+    except BackendError as error:
+        return model, str(error)
+    return model, ""
+
+
+def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
+    """Which of these files are in the cache of this machine."""
+    from huggingface_hub import try_to_load_from_cache
+
+    return {name for name in names if isinstance(try_to_load_from_cache(repo, name, revision=commit), str)}
+
+
+def room() -> tuple[Path, int | None]:
+    """The folder that downloads go to, and the free bytes of its disk; None where the system does not say."""
+    from huggingface_hub import constants
+
+    cache = Path(constants.HF_HUB_CACHE)
+    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    try:
+        return cache, shutil.disk_usage(there).free
+    except OSError:
+        return cache, None
+
+
+def _listing(repo: str, revision: str, seconds: float) -> tuple[HubModel, dict[str, int]]:
+    """The model with the files that would be fetched, and the bytes of all its files."""
     check_names(repo, revision)
     from huggingface_hub import HfApi
 
     try:
-        info = HfApi(token=False).model_info(
-            repo, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS
-        )
+        info = HfApi(token=False).model_info(repo, revision=revision, files_metadata=True, timeout=seconds)
     except Exception as error:
         raise _in_words(error, repo, revision) from error
     commit = str(info.sha or "")
@@ -76,9 +120,34 @@ def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) ->
         raise BackendError(f"The Hub gave no commit for {repo} at {revision}.", "Try again later.")
     names = {str(entry.rfilename): int(entry.size or 0) for entry in info.siblings or ()}
     files = {name: size for name, size in sorted(names.items()) if _is_wanted(name)}
-    model = HubModel(repo, commit, _licence(info), files)
-    _check_listing(model, names, max_bytes)
-    return model
+    return HubModel(repo, commit, _licence(info), files), names
+
+
+def _local(repo: str, commit: str) -> Path | None:
+    """The folder of a commit in the cache; None where it is not there, or not all of it."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return _snapshot(repo, commit, local=True)
+    except LocalEntryNotFoundError:
+        return None
+    except Exception as error:
+        raise _in_words(error, repo, commit) from error
+
+
+def _snapshot(repo: str, commit: str, *, local: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    return Path(
+        snapshot_download(
+            repo,
+            revision=commit,
+            allow_patterns=list(KEPT),
+            ignore_patterns=list(_SKIPPED),
+            local_files_only=local,
+            token=False,
+        )
+    )
 
 
 def fetch(repo: str, revision: str) -> tuple[Path, str]:
@@ -89,31 +158,11 @@ def fetch(repo: str, revision: str) -> tuple[Path, str]:
     BackendError.
     """
     check_names(repo, revision)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    def snapshot(commit: str, local: bool) -> Path:
-        return Path(
-            snapshot_download(
-                repo,
-                revision=commit,
-                allow_patterns=list(KEPT),
-                ignore_patterns=list(_SKIPPED),
-                local_files_only=local,
-                token=False,
-            )
-        )
-
-    if is_commit(revision):
-        try:
-            return snapshot(revision, local=True), revision
-        except LocalEntryNotFoundError:
-            pass  # not in the cache, or not all of it
-        except Exception as error:
-            raise _in_words(error, repo, revision) from error
+    if is_commit(revision) and (folder := _local(repo, revision)):
+        return folder, revision
     commit = resolve(repo, revision).commit
     try:
-        return snapshot(commit, local=False), commit
+        return _snapshot(repo, commit, local=False), commit
     except Exception as error:
         raise _in_words(error, repo, revision) from error
 

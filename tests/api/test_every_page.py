@@ -52,7 +52,7 @@ BY_OPERATIONS: dict[str, str] = {
     "export-suite": "suites_revisions_export_retrieve",
     # models
     "model-list": "models_list",
-    "model-register": "models_create backends_list backends_retrieve",
+    "model-register": "models_create backends_list backends_retrieve backends_download_create",
     "model-detail": "models_retrieve runs_list models_profile_retrieve figures_retrieve",
     "model-edit": "models_partial_update",
     "model-correct": "models_partial_update",

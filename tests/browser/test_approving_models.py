@@ -22,6 +22,8 @@ def waiting(signed_in):
         page.locator("[name=name]").fill(name)
         page.locator("[name=slug]").fill(name)
         page.get_by_role("button", name="Register").click()
+        page.get_by_text("Size unknown.").wait_for()  # reviewed before it is registered
+        page.get_by_role("button", name="Register").click()
         page.get_by_text("Waits for staff to approve it").wait_for()
         return f"/models/{name}/"
 

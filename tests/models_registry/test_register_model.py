@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from types import SimpleNamespace
+
+import huggingface_hub
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
+from huggingface_hub import constants
+from huggingface_hub.errors import OfflineModeIsEnabled
 
 from gym.jobs.models import Job
 from models_registry import services
@@ -18,7 +24,7 @@ HUB = {"kind": "hub", "repo": "openai-community/gpt2", "name": "GPT-2", "slug": 
 
 def register(client, user, given: dict[str, object], **more):
     client.force_login(user)
-    return client.post(ADDRESS, {"visibility": "public", **given, **more})
+    return client.post(ADDRESS, {"visibility": "public", "reviewed": "yes", **given, **more})
 
 
 def test_a_baseline_is_checked_at_once_for_everybody(client, people):
@@ -73,6 +79,97 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
     page = client.get(response.url).content.decode()
     assert "Staff has to approve it before it is loaded." in page
     assert "Waits for staff to approve it; until then it is not loaded." in page
+
+
+class FakeHub:
+    """Answers like HfApi: one model, or the error that it is given."""
+
+    def __init__(self, **files: int) -> None:
+        self.sizes = {name.replace("__", "."): size for name, size in files.items()}
+        self.error: Exception | None = None
+
+    def __call__(self, token: object) -> FakeHub:
+        return self
+
+    def model_info(self, repo: str, **asked: object) -> SimpleNamespace:
+        if self.error:
+            raise self.error
+        siblings = [SimpleNamespace(rfilename=name, size=size) for name, size in self.sizes.items()]
+        return SimpleNamespace(sha="0123456789" * 4, siblings=siblings, card_data=None)
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    fake = FakeHub(config__json=1024, model__safetensors=3 * 2**20, pytorch_model__bin=2**30)
+    monkeypatch.setattr(huggingface_hub, "HfApi", fake)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
+    return fake
+
+
+def review(client, user) -> str:
+    response = register(client, user, HUB, reviewed=[])
+    assert (response.status_code, RegisteredModel.objects.count()) == (200, 0)
+    return response.content.decode()
+
+
+def test_a_model_of_the_hub_is_reviewed_with_what_would_be_downloaded(client, people, hub):
+    page = review(client, people.staff)
+    assert "Register and download 3.0\xa0MB" in page
+    assert "model.safetensors" in page
+    assert "pytorch_model.bin" not in page  # never loaded, never downloaded
+    assert "1.0\xa0GB" in page  # free
+    assert '<input type="hidden" name="repo" value="openai-community/gpt2"' in page
+    assert 'name="api_key"' not in page
+
+    form = client.post(ADDRESS, {"visibility": "public", **HUB, "back": "yes"}).content.decode()
+    assert 'value="openai-community/gpt2"' in form
+
+
+def test_what_does_not_fit_the_disk_is_said_and_can_be_registered_all_the_same(client, people, hub):
+    hub.sizes["model.safetensors"] = 2 * 2**30
+    assert "The disk is too small." in review(client, people.charlie)
+    assert register(client, people.charlie, HUB).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ConnectionError("no route"), "The Hub could not be reached"),
+        (OfflineModeIsEnabled("offline"), "The hub could not be asked: this site is offline"),
+    ],
+)
+def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(
+    client, people, hub, error, says
+):
+    hub.error = error
+    page = review(client, people.charlie)
+    assert "Size unknown." in page
+    assert says in page
+
+
+def test_a_folder_says_its_size_on_disk_and_a_baseline_needs_no_review(client, people, settings, tmp_path):
+    settings.GYM_MODEL_DIR = tmp_path
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.safetensors").write_bytes(b"x" * 2048)
+    (tmp_path / "mine" / "notes.md").write_bytes(b"x" * 5000)
+    given = {"kind": "directory", "path": "mine", "name": "Mine", "slug": "mine"}
+    page = register(client, people.charlie, given, reviewed=[]).content.decode()
+    assert "Nothing is downloaded" in page
+    assert "2.0\xa0KB" in page
+    assert register(client, people.charlie, UNIFORM, reviewed=[]).status_code == 302
+
+
+def test_the_api_says_before_registering_what_would_be_downloaded(client, people, hub):
+    client.force_login(people.charlie)
+    address = "/api/v1/backends/causal/download/"
+    config = {"source": "hub", "repo": "openai-community/gpt2"}
+    found = client.post(address, {"config": config}, content_type="application/json").json()
+    assert found["download_bytes"] == found["total_bytes"] == 3 * 2**20 + 1024
+    assert [file["name"] for file in found["files"]] == ["config.json", "model.safetensors"]
+    hub.error = ConnectionError()
+    found = client.post(address, {"config": config}, content_type="application/json").json()
+    assert (found["total_bytes"], found["unknown"][:32]) == (None, "The Hub could not be reached for")
 
 
 def test_staffs_own_models_are_checked_without_waiting(client, people):

@@ -111,6 +111,7 @@ ROWS: list[Row] = [
     ("POST", "api-model-approve", ["api-waiting"], (401, 404, 404, 404, 403, 202)),
     ("GET", "api-backends", [], OPEN),
     ("GET", "api-backend", ["uniform"], OPEN),
+    ("POST", "api-backend-download", ["uniform"], SENDERS),
     # runs and results
     ("GET", "api-runs", [], OPEN),
     ("POST", "api-runs", [], SENDERS),
