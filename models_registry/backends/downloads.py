@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,22 +79,17 @@ def download_of(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allow
 
 
 def _from_hub(repo: str, revision: str, allowed: bool) -> Download:
-    asked = {"repo": repo, "revision": revision}
+    cache, free = hub.room()
+    asked = Download("hub", repo, revision, cache=cache, free_bytes=free)
     if not allowed:
-        return Download(
-            "hub", **asked, unknown="This site does not download models from the Hugging Face hub."
-        )
+        return replace(asked, unknown="This site does not download models from the Hugging Face hub.")
     try:
         model, obstacle = hub.look(repo, revision, seconds=ASK_SECONDS)
     except FilesMissing:
-        return Download(
-            "hub", **asked, unknown="The hub could not be asked: this site is offline (HF_HUB_OFFLINE)."
-        )
+        offline = "The hub could not be asked: this site is offline (HF_HUB_OFFLINE)."
+        return replace(asked, unknown=offline)
     except BackendError as error:
-        return Download("hub", **asked, unknown=str(error))
+        return replace(asked, unknown=str(error))
     here = hub.kept(repo, model.commit, model.files)
     files = [NeededFile(name, size, name in here) for name, size in model.files.items()]
-    cache, free = hub.room()
-    return Download(
-        "hub", **asked, commit=model.commit, files=files, obstacle=obstacle, cache=cache, free_bytes=free
-    )
+    return replace(asked, commit=model.commit, files=files, obstacle=obstacle)
