@@ -167,7 +167,7 @@ class _Session:
             return
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             self.blocked = is_structural(ops)
-            self._refuse(key, "This change is not written as docs/grid.md says.", "")
+            self._refuse(key, "This change is not written as /help/grid/ says.", "")
             return
         self.version = self.draft.edits
         self.outcome.applied.append(key)

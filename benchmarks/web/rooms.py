@@ -31,7 +31,8 @@ NOT_MEASURED = {
             "api-draft api-draft-cells"
         ),
         _FILE: (
-            "suite-download propara-submission-download propara-download lmc-corpus-download lmc-download "
+            "help-template suite-download propara-submission-download propara-download lmc-corpus-download "
+            "lmc-download "
             "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "
             "agent-run-download agent-assess-download agent-suite-download agent-case-download api-schema api-export "
             "api-collection-file api-table api-run-evaluated api-figure api-propara-version-file api-propara-file "
@@ -42,8 +43,8 @@ NOT_MEASURED = {
             "agent-run-progress agent-naming"
         ),
         _FLOW: (
-            "about healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in api-root api-docs "
-            "matrix"
+            "about help help-page healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in "
+            "api-root api-docs matrix"
         ),
         _STAFF: (
             "staff staff-accounts staff-jobs staff-clean-up "

@@ -219,6 +219,9 @@ BY_OPERATIONS: dict[str, str] = {
 }
 WITHOUT: dict[str, str] = {
     "about": LINKS,
+    "help": LINKS,
+    "help-page": "texts for people, which are files of the project",
+    "help-template": "files of the project, the same for everybody",
     "matrix": "an old address that leads to the leaderboard",
     "propara-compare-pick": "chooses two submissions of propara_submissions_list",
     "healthz": "is itself for programs",

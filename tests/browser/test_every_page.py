@@ -13,6 +13,12 @@ from tests.browser.conftest import fetch, watched_page
 PAGES = [
     "/",
     "/about/",
+    "/help/",
+    "/help/tutorial/",
+    "/help/formulas/",
+    "/help/suite-format/",
+    "/help/glossary/",
+    "/help/api/",
     "/queue/",
     "/suites/",
     "/suites/import/",

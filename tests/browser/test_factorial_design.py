@@ -1,23 +1,21 @@
-"""A 2 x 2 design with keys alone, from New suite to the results of two models; the editor's panel of the design."""
+"""The tutorial with keys alone: a 2 x 2 design from New suite to results of two models. The panel of the design."""
 
 from __future__ import annotations
 
+import re
 import time
+from textwrap import dedent
 
 from tests.browser.authoring import begin, editor_of, stored
 from tests.browser.axe import violations_in_both_themes
+from tests.browser.conftest import ROOT
 
 KEYS_IN_FIVE_MINUTES = 1500
 """At 60 words a minute."""
 FACTORS = ["agreement: match, mismatch", "number: sing, plural"]
-ITEMS = [
-    ("teacher", "near the girls", "waits", "wait"),
-    ("author", "with the boys", "sings", "sing"),
-    ("doctor", "behind the cats", "runs", "run"),
-    ("farmer", "by the dogs", "sleeps", "sleep"),
-    ("pilot", "near the kings", "reads", "read"),
-    ("nurse", "with the friends", "plays", "play"),
-]
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+BLOCKS = [dedent(block).strip().split("\n") for block in re.findall(r"```\n(.*?)```", TUTORIAL, re.DOTALL)]
+"""What it says to type in fields of several lines."""
 ACTIVE = """() => {
   const one = document.activeElement;
   const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
@@ -56,69 +54,63 @@ class Typist:
         raise AssertionError(f"{name} is not reached by {key}: {passed}")
 
 
-def sentences(noun, near, one, many):
-    forms = {"": (one, many), "s": (many, one)}
-    rows = [
-        (noun + ending, verb)
-        for place in (0, 1)
-        for ending, verbs in forms.items()
-        for verb in [verbs[place]]
-    ]
-    return [f"The {subject}|{near}|{verb}|again." for subject, verb in rows]
+def follow(hands, *steps):
+    """Go to what the tutorial names in bold, and press Enter or type what it says to type."""
+    for name, said in steps:
+        assert f"**{name}**" in TUTORIAL
+        hands.reach(name)
+        if isinstance(said, list):
+            assert said in BLOCKS
+            hands.type(*(line.strip() for line in said))
+        elif said:
+            assert f"`{said}`" in TUTORIAL
+            hands.type(said)
+        else:
+            hands.press("Enter")
 
 
-def test_a_2x2_design_comes_from_new_suite_to_results_of_two_models_by_keys_alone(signed_in):
+def test_the_tutorial_leads_from_new_suite_to_results_of_two_models_by_keys_alone(signed_in):
     page = signed_in
-    page.goto("/suites/new/")
+    page.goto("/")
     hands = Typist(page)
     begun = time.monotonic()
-    hands.reach("Name")
-    hands.type("Number agreement by keys")
-    hands.reach("Language")
-    hands.type("en")
-    hands.reach("Factors")
-    hands.type(*FACTORS)
-    hands.reach("Regions")
-    hands.type("Subject", "Attractor", "Verb", "Rest")
-    hands.reach("First items")
-    for place, item in enumerate(ITEMS):
-        if place:
-            hands.press("Enter", "Enter")
-        hands.type(*sentences(*item))
-    button = page.locator("main form .btn-primary").inner_text().strip()
-    hands.reach(button)
-    hands.press("Enter")
+    follow(hands, ("New suite", ""))
+    page.wait_for_url("**/suites/new/")
+    factors, regions, items = BLOCKS
+    assert factors == FACTORS
+    follow(
+        hands,
+        ("Name", "Number agreement by keys"),
+        ("Language", "en"),
+        ("Factors", factors),
+        ("Regions", regions),
+        ("First items", items),
+        ("Create draft", ""),
+    )
     editor_of(page)
 
-    hands.reach("Predict effects")
-    hands.press("Enter")
-    hands.reach("Region")
-    hands.type("3")
+    follow(hands, ("Predict effects", ""), ("Region", "3"))
     page.locator("#effect-2-said").wait_for(state="attached")
-    for effect, direction in (
+    follow(
+        hands,
         ("Main effect of agreement", "higher"),
         ("Interaction of agreement × number", "smaller"),
-    ):
-        hands.reach(effect)
-        hands.type(direction)
-    hands.reach("Add predictions")
-    hands.press("Enter")
+        ("Add predictions", ""),
+    )
     page.get_by_text("Chance 50%").nth(1).wait_for()
     hands.reach("Freeze", "Shift+Tab")
     hands.press("Enter")
     page.wait_for_url("**/freeze/")
 
     for model in ("Demo 5-gram", "Demo GPT-2"):
+        assert f"**{model}**" in TUTORIAL
         hands.reach(model)
         hands.press("Space")
-    hands.reach("Freeze r1")
-    hands.press("Enter")
+    follow(hands, ("Freeze r1", ""))
     page.wait_for_url("**/r1/")
     rows = page.locator("#scores tbody tr")
     while rows.count() < 2 and time.monotonic() - begun < 120:
-        page.wait_for_timeout(500)
-        hands.press("F5")
-        page.reload()
+        page.wait_for_timeout(500)  # they come without a reload
     assert sorted(rows.locator("th a").all_inner_texts()) == ["Demo 5-gram", "Demo GPT-2"]
     said = page.locator("main").inner_text()
     assert all(

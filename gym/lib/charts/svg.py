@@ -55,7 +55,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 class Markup(str):
-    """Finished SVG. Templates print it as it is, because every text in it went through the builder."""
+    """Finished markup. Templates print it as it is: every text in it was escaped by whoever built it."""
 
     __slots__ = ()
 

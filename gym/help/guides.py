@@ -1,0 +1,64 @@
+"""Which pages of docs/ are offered under /help/, by group: those for users of the site, not for who runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """`name` is that of the file in docs/, and of its address."""
+
+    name: str
+    title: str
+    about: str
+
+
+GROUPS: dict[str, tuple[Guide, ...]] = {
+    "Start": (
+        Guide(
+            "tutorial",
+            "Tutorial",
+            "From New suite to the results of two models in ten minutes, with the keyboard.",
+        ),
+        Guide("glossary", "Glossary", "What the words on these pages mean."),
+    ),
+    "Writing suites": (
+        Guide(
+            "formulas",
+            "Prediction formulas",
+            "Regions, operators, ties, margins and chance levels, with examples.",
+        ),
+        Guide("factorial-designs", "Factorial designs", "Factors and levels, main effects and interactions."),
+        Guide(
+            "suite-format",
+            "Suite files",
+            "JSON, CSV, TSV, workbooks and minimal pairs; what the checks find.",
+        ),
+    ),
+    "Results": (
+        Guide("results", "Results", "Scoring rules, statistics, comparisons, downloads and citations."),
+        Guide("surprisal", "Surprisal", "Every choice between a sentence and its bits, and where it ends."),
+        Guide(
+            "uploading-results",
+            "Uploading results",
+            "Files with results of models that this site does not run.",
+        ),
+        Guide("models", "Models", "The kinds of models, and how one is registered, approved and checked."),
+    ),
+    "Account and programs": (
+        Guide("accounts", "Accounts and sharing", "Who may do what, invitations, API tokens and quotas."),
+        Guide("api", "REST API and client", "Everything the pages do, for scripts."),
+        Guide("grid", "The grid editor", "All keys of the sheet, and its edits for programs."),
+    ),
+    "Also on this site": (
+        Guide("propara", "ProPara", "What is made, moved and destroyed in a process."),
+        Guide("lmchallenge", "LM Challenge", "How much typing a model saves."),
+        Guide(
+            "agents",
+            "Agent tests",
+            "Repeated conversations with agents, and what must be true of the answers.",
+        ),
+    ),
+}
+GUIDES = {guide.name: guide for guides in GROUPS.values() for guide in guides}

@@ -1,0 +1,56 @@
+"""Files to begin a suite with, in every form that the importer reads and this site writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gym.runs.core.other_programs import blimp_jsonl
+from suites.blueprints import BLUEPRINTS
+from suites.exports import FORMS
+from suites.formats import SuiteDocument
+from suites.formats.documents import PredictionDoc
+
+NAME = "suite-template"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteTemplate:
+    label: str
+    about: str
+    file_name: str
+    content_type: str
+
+
+_FORMS = {
+    "xlsx": ("Excel workbook", "One row per sentence, one column per region. For Excel and LibreOffice."),
+    "csv-excel": ("Wide CSV", "The same table as a text file that Excel opens with its accents."),
+    "tsv": ("Wide TSV", "The same table with tabs."),
+    "csv": ("Long CSV", "One row per region, as the SyntaxGym site wrote it."),
+    "json": ("JSON", "Everything a suite has: sentences, predictions, factorial design."),
+}
+TEMPLATES = {
+    form: SuiteTemplate(label, about, NAME + FORMS[form].name, FORMS[form].content_type)
+    for form, (label, about) in _FORMS.items()
+} | {
+    "jsonl": SuiteTemplate(
+        "JSONL",
+        "Minimal pairs: a good and a bad sentence on every line, as in BLiMP.",
+        f"{NAME}-pairs.jsonl",
+        "application/x-ndjson",
+    )
+}
+
+
+def content(form: str) -> str | bytes:
+    """The file, written by what writes suites of this site."""
+    return _pairs() if form == "jsonl" else FORMS[form].write(document())
+
+
+def document() -> SuiteDocument:
+    """A small suite of subject-verb agreement, 2 × 2."""
+    return BLUEPRINTS["agreement"].document(NAME)
+
+
+def _pairs() -> str:
+    good_before_bad = PredictionDoc("(*;%match_sing%) < (*;%mismatch_sing%)")
+    return blimp_jsonl(replace(document(), predictions=(good_before_bad,)), NAME, 1, "space")
