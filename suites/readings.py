@@ -52,14 +52,24 @@ class Column:
     role: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Texts of a sheet that are put into a suite: neither every sentence nor every region need be there. `texts` are
+    (item, condition, place of the region in `regions`, text); a region without a name is called ""."""
+
+    regions: tuple[str, ...]
+    texts: tuple[tuple[int, str, int, str], ...]
+
+
 @dataclass(slots=True)
 class Reading:
-    """What a sheet or file is. `document` is None when there are problems. `asks` names the fields of `Answers` that
-    would help; for them there are `preview` (the first rows), `unknown` (field -> names), `sheets`, and `encodings`
-    (name -> lines as they read in it)."""
+    """What a sheet or file is. `document` (`part`, where a part was asked for) is None when there are problems. `asks`
+    names the fields of `Answers` that would help; for them there are `preview` (the first rows), `unknown` (field ->
+    names), `sheets`, and `encodings` (name -> lines as they read in it)."""
 
     kind: str = ""
     document: SuiteDocument | None = None
+    part: Part | None = None
     columns: list[Column] = field(default_factory=list)
     understood: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)

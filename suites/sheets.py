@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gym.lib.problems import MAX_PROBLEMS, FormatError, Notice, Problem, Report
-from gym.lib.text import CONTROL, SURROGATE, count, listing, unguard
+from gym.lib.text import CONTROL, SURROGATE, count, listing, tidy, unguard
 from suites.formats import read_suite
 from suites.formats.documents import (
     MAX_BYTES,
@@ -24,7 +24,7 @@ from suites.formats.documents import (
     SuiteDocument,
 )
 from suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
-from suites.readings import NOTHING, ROLES, SAMPLE, Answers, Column, Reading, column_letter
+from suites.readings import NOTHING, ROLES, SAMPLE, Answers, Column, Part, Reading, column_letter
 
 _HEADERS = {
     "item": "item items item_number item_no item_nr item_id itemnumber item_#",
@@ -59,6 +59,11 @@ def read_sheet(
     if text.lstrip()[:1] in ("{", "["):
         return _read_json(data, name)
     return _SheetReader(lambda report: _rows_of(text, report), name, answers, known).read()
+
+
+def read_part(text: str, answers: Answers = NOTHING, known: SuiteDocument | None = None) -> Reading:
+    """The same of a sheet that is put into a suite that is there, and may leave out sentences and regions."""
+    return _SheetReader(lambda report: _rows_of(text, report), "", answers, known).read(whole=False)
 
 
 def read_cells(
@@ -103,7 +108,7 @@ class _SheetReader:
         self.report = Report()
         self.reading = Reading("sheet")
 
-    def read(self) -> Reading:
+    def read(self, *, whole: bool = True) -> Reading:
         try:
             table = self._table()
             long = table.is_long
@@ -114,6 +119,9 @@ class _SheetReader:
             self._translate(table, long)
             self._check_numbers(table, long)
             self.report.raise_problems()
+            if not whole:
+                self.reading.part = self._part(table, long)
+                return self.reading
             document = (read_long_table if long else read_wide)(table, self.name, self.report)
         except FormatError as error:
             self.reading.problems = [_in_rows(problem) for problem in error.problems][: MAX_PROBLEMS + 1]
@@ -431,6 +439,35 @@ class _SheetReader:
             hint = f"It has {listing(there, 12)}. Say which is meant, add it, or leave it out."
             self._ask(what, "sheet", message, hint)
         return {name: str(answers[name]).strip() for name in given if name in answers}
+
+    def _part(self, table: Table, long: bool) -> Part:
+        """The texts of the table, each once."""
+        roles = table.roles
+        regions: dict[tuple[int, str], int] = {}
+        texts: dict[tuple[int, str, int], str] = {}
+        for row in table.rows:
+            if long:
+                name = unguard(row.cells[roles["name"]]).strip() if "name" in roles else ""
+                found = [((int(row.cells[roles["region"]]), name), row.cells[roles["content"]])]
+            else:
+                found = [
+                    ((k, unguard(table.header[k]).strip()), row.cells[k]) for k in range(2, len(row.cells))
+                ]
+            item, condition = int(row.cells[roles["item"]]), tidy(unguard(row.cells[roles["condition"]]))
+            places = [(item, condition, regions.setdefault(region, len(regions))) for region, _ in found]
+            if any(place in texts for place in places):
+                what = f"region {row.cells[roles['region']]}" if long else f"the condition “{condition}”"
+                message = f"item {item} has {what}{f' of “{condition}”' if long else ''} twice"
+                self.report.problem(f"row {row.line}", message, "Rename or remove one of them.")
+            texts.update(zip(places, (tidy(unguard(text)) for _, text in found), strict=True))
+        names = [name for _, name in regions]
+        there = self.known.region_names if self.known else names
+        doubled = [n for n in dict.fromkeys(names) if n and 1 <= there.count(n) < names.count(n)]
+        if doubled:
+            message = f"more than one region of the sheet is {listing([f'“{name}”' for name in doubled])}"
+            self.report.problem("sheet", message, "Choose one of them, and leave the others out.")
+        self.report.raise_problems()
+        return Part(tuple(names), tuple((*place, text) for place, text in texts.items()))
 
     def _check_numbers(self, table: Table, long: bool) -> None:
         limits = {"item": MAX_ITEM_NUMBER, "region": MAX_REGIONS} if long else {"item": MAX_ITEM_NUMBER}

@@ -6,6 +6,7 @@ from suites import views
 urlpatterns = [
     path("new/", views.suite_new, name="suite-new"),
     path("<slug:slug>/editor/", views.suite_editor, name="suite-editor"),
+    path("<slug:slug>/editor/sheet/", views.suite_pasted_sheet, name="suite-pasted-sheet"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),
     path("<slug:slug>/upload/", views.suite_upload, name="suite-upload"),
     path("<slug:slug>/copy/", views.suite_copy, name="suite-copy"),

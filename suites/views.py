@@ -11,7 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Case, F, Value, When
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -44,6 +44,7 @@ from suites.forms import (
     TemplateForm,
 )
 from suites.models import JoinPolicy, Sentence, Suite, SuiteRevision
+from suites.pasting import read_pasted
 from suites.presenters import critical_regions
 from suites.selectors import (
     document_of,
@@ -296,7 +297,8 @@ def suite_copy(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
     """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
-    suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze},
+    suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
+    sheet},
     models [{slug, name, parameters}] (small ones first), metrics {name: words},
     joins [(name, words)], may_freeze."""
     suite = editable(request, slug)
@@ -321,6 +323,7 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
             "formula": reverse("api-formula-explain"),
             "design": reverse("api-design-explain"),
             "freeze": reverse("suite-freeze", args=[slug]),
+            "sheet": reverse("suite-pasted-sheet", args=[slug]),
         },
         "models": list(models.values("slug", "name", "parameters")),
         "metrics": METRIC_NAMES,
@@ -328,6 +331,21 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
         "may_freeze": True,
     }
     return render(request, "suites/editor.html", context)
+
+
+@login_required
+@require_POST
+def suite_pasted_sheet(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a sheet that is pasted into the grid means, as JSON {kind, regions, cells, understood}: nothing is saved.
+    What it leaves open is a form (400). Context: reading, form (AnswersForm or None)."""
+    editable(request, slug)
+    reading, form = read_pasted(request.POST)
+    if reading.part is None:
+        return render(request, "suites/editor/_pasted.html", {"reading": reading, "form": form}, status=400)
+    kind, part = reading.kind, reading.part
+    return JsonResponse(
+        {"kind": kind, "regions": part.regions, "cells": part.texts, "understood": reading.understood}
+    )
 
 
 # ---- the address of an unlisted suite ----

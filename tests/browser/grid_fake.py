@@ -7,6 +7,7 @@ takes it off the network; `suite.elsewhere(ops)` is somebody else's edit.
 from __future__ import annotations
 
 import copy
+import io
 import json
 import mimetypes
 import socket
@@ -21,10 +22,12 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.http.multipartparser import MultiPartParser
 from django.template.loader import render_to_string
 
 from suites.fields import METRIC_NAMES
 from suites.models import JoinPolicy
+from suites.pasting import read_pasted
 from tests.browser.grid_suite import Doc, Suite, agreement, big
 
 __all__ = ["Doc", "Sheet", "Suite", "agreement", "big"]
@@ -35,7 +38,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # --- the page and its address ---------------------------------------------------------------------------------
 def render(card: Doc) -> str:
     endpoints = {
-        name: f"/{name}/" for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze")
+        name: f"/{name}/"
+        for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze", "sheet")
     }
     suite = SimpleNamespace(slug="demo", title="Agreement, a demonstration", get_absolute_url="/suites/demo/")
     context = {
@@ -89,8 +93,26 @@ class Handler(BaseHTTPRequestHandler):
         self._json(lambda: self.suite.patch(self._body()))
 
     def do_POST(self) -> None:
+        if self.path == "/sheet/" and not self.suite.down:
+            self._sheet()
+            return
         name = urlparse(self.path).path.strip("/")
         self._json(lambda: getattr(self.suite, name)(self._body()))
+
+    def _sheet(self) -> None:
+        """As the site does: the real reader and the real form."""
+        body = io.BytesIO(self.rfile.read(int(self.headers["Content-Length"])))
+        meta = {
+            "CONTENT_TYPE": self.headers["Content-Type"],
+            "CONTENT_LENGTH": self.headers["Content-Length"],
+        }
+        reading, form = read_pasted(MultiPartParser(meta, body, [], "utf-8").parse()[0])
+        if reading.part:
+            told = {"kind": reading.kind, "regions": reading.part.regions, "cells": reading.part.texts}
+            self._json(lambda: (200, {**told, "understood": reading.understood}))
+        else:
+            page = render_to_string("suites/editor/_pasted.html", {"reading": reading, "form": form})
+            self._send(400, page.encode(), "text/html; charset=utf-8")
 
     def _body(self) -> dict[str, Any]:
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
@@ -250,7 +272,7 @@ def watch(page: Any, suite: Suite, url: str) -> Sheet:
     complaints: list[str] = []
 
     def hear(message: Any) -> None:
-        expected = "409" in message.text or "net::ERR" in message.text
+        expected = "409" in message.text or "400" in message.text or "net::ERR" in message.text
         if message.type == "error" and not expected:
             complaints.append(message.text)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.browser.axe import violations
+
 
 def contents(sheet):
     return [row["contents"] for row in sheet.settle()["rows"]]
@@ -171,12 +173,45 @@ def test_a_sheet_with_headings_finds_its_places_in_a_filled_suite(sheet):
     assert sheet.suite.cell(2, "match", 1) == "The woman 2"
 
 
+GERMAN = "Nr.\tBedingung\tSubjekt\tVerb\n1\tmatch\tDie Frau\tspielt\n\tplural\tDie Frauen\tspielen\n"
+
+
+def test_a_sheet_under_other_words_asks_for_columns_and_names(sheet):
+    sheet.click(0, 0)
+    sheet.paste(GERMAN)
+    dialog = sheet.page.get_by_role("dialog", name="A sheet with headings")
+    dialog.get_by_text("no column is the condition").wait_for()
+    found = violations(sheet.page)
+    dialog.get_by_role("button", name="Read it this way").click()
+    dialog.get_by_label("Condition “plural”").select_option("is mismatch")
+    found |= violations(sheet.page)
+    dialog.get_by_role("button", name="Read it this way").press("Enter")
+    dialog.wait_for(state="hidden")
+    assert sheet.settle()["conditions"] == ["match", "mismatch"]
+    assert contents(sheet)[:2] == [["Die Frau", "spielt", "guitar"], ["Die Frauen", "spielen", "guitar"]]
+    assert "merged cells" in sheet.page.locator("[data-message]").inner_text()
+    assert len(sheet.suite.edits) == 1
+    assert found == {}
+
+
+def test_what_only_looks_like_headings_is_pasted_as_cells(sheet):
+    sheet.click(0, 0)
+    sheet.paste("a\tb\tc\n1\tx\ty\n")
+    sheet.page.get_by_role("button", name="Paste as plain cells").click()
+    assert contents(sheet)[:2] == [["a", "b", "c"], ["1", "x", "y"]]
+    sheet.suite.down = True
+    sheet.paste(GERMAN)
+    sheet.page.locator("[data-message]", has_text="The sheet was not pasted").wait_for()
+    sheet.suite.down = False
+
+
 def test_a_bad_sheet_is_refused_by_row(make_sheet):
     sheet = make_sheet(empty())
     sheet.click(0, 0)
     sheet.paste("item\tcondition\tNP\n1\ta\tx\n1\ta\ty\n")
-    message = sheet.page.locator("[data-message]").inner_text()
-    assert message == "Row 3 of the sheet: item 1 has the condition “a” twice."
+    dialog = sheet.page.get_by_role("dialog", name="A sheet with headings")
+    dialog.get_by_text("item 1 has the condition “a” twice").wait_for()
+    dialog.get_by_role("button", name="Cancel").click()
     assert sheet.settle() == empty()
 
 

@@ -41,7 +41,7 @@ def test_every_endpoint_is_named(client, people):
     suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     endpoints = client.get(reverse("suite-editor", args=[suite.slug])).context["endpoints"]
-    assert set(endpoints) == {"draft", "cells", "preview", "lint", "formula", "design", "freeze"}
+    assert set(endpoints) == {"draft", "cells", "preview", "lint", "formula", "design", "freeze", "sheet"}
     assert endpoints["draft"] == f"/api/v1/suites/{suite.slug}/draft/"
     assert endpoints["formula"] == "/api/v1/formulas/explain/"
 

@@ -44,6 +44,17 @@ export async function call(method, url, body, { signal } = {}) {
   return { status: answer.status, data, etag };
 }
 
+/* A form for a page of the site: what it answers as data, or as a piece of a page to be shown (400). */
+export async function post(url, body) {
+  const answer = await fetch(url, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, credentials: "same-origin" }).catch(() => {
+    throw new ApiError(0, "the server cannot be reached");
+  });
+  if (answer.redirected) throw new ApiError(401, "you are signed out: sign in again in another tab");
+  if (answer.ok) return { data: await answer.json() };
+  if (answer.status !== 400) throw new ApiError(answer.status, `the server answered ${answer.status}`);
+  return { page: new DOMParser().parseFromString(await answer.text(), "text/html") };
+}
+
 const PAGE = 500;
 
 /* The whole draft, page by page; one is opened when there is none any more. onPage(draft, rows) hears each page. When

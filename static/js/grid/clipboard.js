@@ -3,7 +3,7 @@
 import * as commands from "./commands.js";
 import { announce } from "./dom.js";
 import { tidy } from "./model.js";
-import { readSheet, pasteSheet } from "./sheet.js";
+import { hasHeadings, pasteSheet, readSheet } from "./sheet.js";
 import { MOST_ROWS, parseTsv, readClipboard, writeHtml, writeTsv } from "./tsv.js";
 
 export function attachClipboard(editor) {
@@ -82,15 +82,18 @@ export function pasteBlock(editor, block, text = "") {
     editor.say(`The clipboard holds ${block.rows.length} rows; a suite has at most ${MOST_ROWS}.`, "bad");
     return;
   }
-  const sheet = readSheet(block, text);
-  if (sheet) {
-    if (sheet.problem) {
-      editor.say(sheet.problem, "bad");
-      return;
-    }
-    editor.perform(pasteSheet(doc, sheet), { r: 0, c: 0 });
-    return;
-  }
+  if (editor.headed && hasHeadings(doc, block, text)) {
+    const take = (sheet) => {
+      if (editor.perform(pasteSheet(editor.doc, sheet), { r: 0, c: 0 })) editor.say(sheet.understood.join(" "), "");
+      view.place(true);
+    };
+    const plain = () => pasteCells(editor, block);
+    readSheet(editor.headed, doc, block, text, { take, plain }).catch((error) => editor.say(`The sheet was not pasted: ${error.message}.`, "bad"));
+  } else pasteCells(editor, block);
+}
+
+function pasteCells(editor, block) {
+  const { doc, view } = editor;
   if (!doc.conditions.length || !doc.regions.length) return;
   const { r, c } = editor.selection;
   if (r < 0 && doc.nRows > 0 && c >= 0 && block.rows.length === 1) {

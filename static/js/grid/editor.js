@@ -18,9 +18,10 @@ const BESIDE = new Set(["set_predictions", "set_factors", "set_scoring"]); // no
 const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "move_item", "rename_region", "move_condition", "set_factors"]);
 
 export class Editor {
-  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look) */
-  constructor({ box, menu, title, hooks = {} }) {
+  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look); headed: {url, dialog} for sheets with headings */
+  constructor({ box, menu, title, headed, hooks = {} }) {
     this.hooks = hooks;
+    this.headed = headed;
     this.selection = new Selection();
     this.loading = true;
     const nothing = { on: false, bitsOf: () => undefined, outcomeOf: () => undefined };

@@ -42,6 +42,7 @@ const message = find("message");
 const editor = new Editor({
   box: find("grid"),
   menu: find("context-menu"),
+  headed: { url: endpoints.sheet, dialog: find("sheet") },
   title: `Sentences of ${root.dataset.title}`,
   hooks: {
     onEdit: (ops) => save.push(ops, editor.doc.regions),

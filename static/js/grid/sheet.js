@@ -1,82 +1,60 @@
-/* A whole sheet on the clipboard: headings tell item and condition, one row per sentence (wide) or per region (long).
-   What it names is found or made; what it does not name stays. */
+/* A whole sheet on the clipboard: its headings tell what is in the columns. The server reads it (suites/pasting.py) and
+   asks what it leaves open; what it names is found or made here, what it does not name stays. */
 
+import { post } from "./api.js";
 import { counted } from "./dom.js";
 import { tidy } from "./model.js";
-import { parseTsv } from "./tsv.js";
+import { writeTsv } from "./tsv.js";
 
-const ITEM = /^item(_?(number|no|id))?$/i;
-const CONDITION = /^cond(ition)?(_?name)?$/i;
-const REGION_NUMBER = /^region_?(number|no)$/i;
-const REGION_NAME = /^region(_?name)?$/i;
-const CONTENT = /^(content|text)s?$/i;
+const ITEM = /^items?([ _.-]?(number|no|nr|id))?$/i;
+const CONDITION = /^cond(ition)?s?([ _.-]?(name|id))?$/i;
+const NUMBER = /^\d+(\.0+)?$/;
 
-/* Blanks of any kind around a name do not count. */
-const heading = (text) => tidy(text).trim();
-
-/* Comma-separated text comes as one column per line. */
-function parseCsv(text) {
-  const swapped = text.replace(/[\t,]|"(?:[^"]|"")*"/g, (part) => (part === "," ? "\t" : part === "\t" ? " " : part));
-  return parseTsv(swapped);
+/* Headings that say item and condition, or names of regions here, or words above a column of item numbers. Where this
+   is wrong, the person is asked and pastes plain cells. */
+export function hasHeadings(doc, { rows, width }, text) {
+  if (width === 1) return /^"?item[^\n\t]*[,;]/i.test(text);
+  const [head, ...below] = rows.map((row) => row.map((one) => tidy(one)));
+  if (!below.length || head.some((one) => NUMBER.test(one))) return false;
+  if (head.some((one) => ITEM.test(one)) && head.some((one) => CONDITION.test(one))) return true;
+  if (head.filter((one) => doc.regions.includes(one)).length > 1) return true;
+  const numbered = (c) => NUMBER.test(below[0][c] ?? "") && below.every((row) => !row[c] || NUMBER.test(row[c]));
+  return width > 2 && head.some((one, c) => one && numbered(c));
 }
 
-export function readSheet(block, text = "") {
-  let { rows } = block;
-  if (block.width === 1 && /^"?item[^\n\t]*,/i.test(text)) ({ rows } = parseCsv(text));
-  const head = rows[0].map(heading);
-  const item = head.findIndex((one) => ITEM.test(one));
-  const condition = head.findIndex((one) => CONDITION.test(one));
-  if (item < 0 || condition < 0 || rows.length < 2) return null;
-  const number = head.findIndex((one) => REGION_NUMBER.test(one));
-  const content = head.findIndex((one) => CONTENT.test(one));
-  try {
-    return number >= 0 && content >= 0
-      ? readLong(rows, { item, condition, number, content, name: head.findIndex((one) => REGION_NAME.test(one)) })
-      : readWide(rows, head, { item, condition });
-  } catch (error) {
-    return { problem: error.message };
+const isBlank = (doc) => doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
+
+/* Asks the server and, as long as the sheet leaves something open, the person. take(sheet) is called once it is read;
+   plain() pastes the cells as they are. */
+export async function readSheet({ url, dialog }, doc, { rows, width }, text, { take, plain }) {
+  const said = new FormData();
+  said.set("text", width === 1 ? text : writeTsv(rows.map((row) => Array.from({ length: width }, (_, c) => tidy(row[c] ?? "")))));
+  if (!isBlank(doc)) {
+    for (const name of doc.conditions) said.append("condition", name);
+    for (const name of doc.regions) said.append("region", name);
   }
-}
-
-const isBlank = (row) => row.every((one) => one.trim() === "");
-
-function itemNumber(text, line) {
-  const number = Number(tidy(text));
-  if (!Number.isInteger(number) || number < 1) throw new Error(`Row ${line} of the sheet: “${text}” is no item number.`);
-  return number;
-}
-
-function readWide(rows, head, columns) {
-  const places = head.map((_, k) => k).filter((k) => k !== columns.item && k !== columns.condition && head[k] !== "");
-  const cells = [];
-  const seen = new Set();
-  rows.slice(1).forEach((row, k) => {
-    if (isBlank(row)) return;
-    const item = itemNumber(row[columns.item] ?? "", k + 2);
-    const condition = heading(row[columns.condition] ?? "");
-    if (!condition) throw new Error(`Row ${k + 2} of the sheet has no condition.`);
-    const key = `${item}\t${condition}`;
-    if (seen.has(key)) throw new Error(`Row ${k + 2} of the sheet: item ${item} has the condition “${condition}” twice.`);
-    seen.add(key);
-    places.forEach((place, j) => cells.push([item, condition, j, tidy(row[place] ?? "")]));
-  });
-  return { kind: "wide", regions: places.map((k) => head[k]), cells };
-}
-
-function readLong(rows, columns) {
-  const names = [];
-  const cells = [];
-  rows.slice(1).forEach((row, k) => {
-    if (isBlank(row)) return;
-    const item = itemNumber(row[columns.item] ?? "", k + 2);
-    const condition = heading(row[columns.condition] ?? "");
-    const region = Number(row[columns.number]);
-    if (!condition) throw new Error(`Row ${k + 2} of the sheet has no condition.`);
-    if (!Number.isInteger(region) || region < 1 || region > 500) throw new Error(`Row ${k + 2} of the sheet: “${row[columns.number]}” is no region number.`);
-    names[region - 1] ??= heading(row[columns.name] ?? "") || `Region ${region}`;
-    cells.push([item, condition, region - 1, tidy(row[columns.content] ?? "")]);
-  });
-  return { kind: "long", regions: Array.from(names, (name, k) => name ?? `Region ${k + 1}`), cells };
+  const body = dialog.querySelector("[data-sheet-body]");
+  const ask = async () => {
+    const { data, page } = await post(url, said);
+    if (data) {
+      dialog.close();
+      take(data);
+      return;
+    }
+    body.replaceChildren(...page.body.childNodes);
+    if (!dialog.open) dialog.showModal();
+    (body.querySelector("[name^='conditions.'], [name^='regions.']") ?? body.querySelector("select, :checked"))?.focus();
+  };
+  body.onsubmit = (event) => {
+    event.preventDefault();
+    for (const [name, value] of new FormData(event.target)) said.set(name, value);
+    ask().catch((error) => body.prepend(error.message));
+  };
+  dialog.querySelector("[data-sheet-plain]").onclick = () => {
+    dialog.close();
+    plain();
+  };
+  await ask();
 }
 
 const unique = (values) => [...new Set(values)];
@@ -84,7 +62,7 @@ const unique = (values) => [...new Set(values)];
 /* An empty sheet takes over the pasted one's conditions and regions; otherwise they are found by name or added. */
 export function pasteSheet(doc, sheet) {
   const ops = [];
-  const isBlankDoc = doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
+  const isBlankDoc = isBlank(doc);
   const conditions = unique(sheet.cells.map(([, condition]) => condition));
   const items = unique(sheet.cells.map(([item]) => item));
   let names = [...doc.conditions];
@@ -104,12 +82,12 @@ export function pasteSheet(doc, sheet) {
   }
   const free = regions.map(() => true);
   const place = sheet.regions.map((name, k) => {
-    let at = isBlankDoc ? (k < regions.length ? k : -1) : regions.findIndex((one, j) => one === name && free[j]);
+    let at = isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((one, j) => one === name && free[j]);
     if (at < 0) {
       at = regions.length;
-      ops.push({ op: "insert_region", at: at + 1, name, texts: [] });
-      regions.push(name);
-    } else if (regions[at] !== name) ops.push({ op: "rename_region", region: at + 1, to: name });
+      regions.push(name || `Region ${at + 1}`);
+      ops.push({ op: "insert_region", at: at + 1, name: regions[at], texts: [] });
+    } else if (name && regions[at] !== name) ops.push({ op: "rename_region", region: at + 1, to: name });
     free[at] = false;
     return at;
   });

@@ -1,0 +1,41 @@
+"""A sheet with headings that is pasted into the grid: read beside the suite as the page has it, and asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import QueryDict
+
+from suites.answer_forms import AnswersForm
+from suites.formats import SuiteDocument
+from suites.formats.documents import MAX_BYTES
+from suites.readings import NOTHING, Reading
+from suites.sheets import read_part
+
+
+def read_pasted(data: QueryDict) -> tuple[Reading, AnswersForm | None]:
+    """What `text` puts into a suite with these names (`condition`, `region`; none: an empty suite, which takes over the
+    sheet's), and what it leaves open. The answers given so far come with every request: each is taken where the sheet,
+    read with those before it, asks for it."""
+    known = {"conditions": data.getlist("condition"), "regions": data.getlist("region")}
+    suite = _named(known)
+    text = data.get("text", "")[: MAX_BYTES + 1].replace("\r\n", "\n")
+    answers, form = NOTHING, None
+    while True:
+        reading = read_part(text, answers, suite)
+        if not reading.asks:
+            return reading, form
+        form = AnswersForm(None, reading=reading, before=answers, known=known)
+        if not form.fields.keys() <= data.keys():
+            return reading, form
+        form = AnswersForm(data, reading=reading, before=answers, known=known)
+        if not form.is_valid() or form.answers() == answers:
+            return reading, form
+        answers = form.answers()
+
+
+def _named(known: dict[str, Sequence[str]]) -> SuiteDocument | None:
+    """Of the suite a sheet is put into, only names matter."""
+    if not known["regions"]:
+        return None
+    return SuiteDocument("", "sum", {}, tuple(known["regions"]), tuple(known["conditions"]), ())
