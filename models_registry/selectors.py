@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import CASCADE, Q, QuerySet
+from django.db.models import CASCADE, Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
 
 from gym.accounts.models import AnyUser, User
 from gym.sharing.models import Role, Visibility
@@ -42,6 +42,19 @@ def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend__in=[UPLOADED, AGENT])
+
+
+def strongest_first(models: QuerySet[RegisteredModel]) -> QuerySet[RegisteredModel]:
+    """Models by how much they are likely to know: causal ones, the largest first; then others, which count other things
+    as parameters or none, those with most finished runs first; baselines last."""
+    kind = Case(When(backend="causal", then=0), When(backend="uniform", then=2), default=1)
+    size = Case(When(backend="causal", then=F("parameters")))
+    finished = RegisteredModel.objects.filter(pk=OuterRef("pk"), runs__completed_at__isnull=False).values(
+        "pk"
+    )
+    runs = Subquery(finished.annotate(number=Count("runs")).values("number"))
+    of_unknown = Case(When(backend="causal", parameters__isnull=False, then=0), default=runs)
+    return models.order_by(kind, size.desc(nulls_last=True), of_unknown.desc(nulls_last=True), "name")
 
 
 def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:

@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Case, F, Value, When
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -26,7 +25,7 @@ from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.rooms import Room
-from models_registry.selectors import runnable_by
+from models_registry.selectors import runnable_by, strongest_first
 from suites import drafts, imports, permissions, services
 from suites.blueprints import BLUEPRINTS
 from suites.exports import FORMS, file_content, file_name
@@ -299,7 +298,7 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
     """POST opens a draft when there is none; until then looking changes nothing. Context: suite, frozen; with a draft:
     suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
     sheet},
-    models [{slug, name, parameters}] (small ones first), metrics {name: words},
+    models [{slug, name, parameters}] (the strongest first), metrics {name: words},
     joins [(name, words)], may_freeze."""
     suite = editable(request, slug)
     if request.method == "POST":
@@ -309,8 +308,6 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
     if draft is None:
         return render(request, "suites/open_draft.html", {"suite": suite, "frozen": suite.latest_frozen})
     draft.suite = suite
-    says_little = Case(When(backend="uniform", then=Value(1)), default=Value(0))
-    models = runnable_by(request.user).order_by(says_little, F("parameters").asc(nulls_last=True), "name")
     context = {
         "suite": suite,
         "draft": draft,
@@ -325,7 +322,7 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
             "freeze": reverse("suite-freeze", args=[slug]),
             "sheet": reverse("suite-pasted-sheet", args=[slug]),
         },
-        "models": list(models.values("slug", "name", "parameters")),
+        "models": list(strongest_first(runnable_by(request.user)).values("slug", "name", "parameters")),
         "metrics": METRIC_NAMES,
         "joins": JoinPolicy.choices,
         "may_freeze": True,

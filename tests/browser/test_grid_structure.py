@@ -171,10 +171,43 @@ def test_results_stay_in_sight_only_where_they_hide_no_cell(make_sheet):
         assert ("results-stick" in sheet.page.locator("[data-grid]").get_attribute("class")) == stick
 
 
+COVERED = """() => {
+  const active = document.querySelector(".grid .is-active").getBoundingClientRect();
+  return [...document.querySelectorAll(".grid tbody tr:has(.is-active) > th:not(.is-active)")].some((head) => {
+    const { left, right } = head.getBoundingClientRect();
+    return left < active.right - 1 && right > active.left + 1;
+  });
+}"""
+
+
+def test_on_a_telephone_no_heading_covers_the_cell_one_is_in(make_sheet):
+    sheet = make_sheet(context={"viewport": {"width": 390, "height": 800}})
+    grid = sheet.page.locator("[data-grid]")
+    assert "conditions-loose" not in grid.get_attribute("class")  # these texts are short
+    sheet.click(0, 0)
+    sheet.type("a text that is much wider than what the screen of a telephone leaves for it")
+    sheet.press("Enter")
+    assert "conditions-loose" in grid.get_attribute("class")
+    sheet.press("ArrowUp")
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        sheet.press(key)
+        assert not sheet.page.evaluate(COVERED)
+
+
 def test_the_preview_begins_with_the_model_used_last(sheet):
     sheet.page.get_by_label("Model of the preview").select_option("b")
     sheet.page.get_by_label("Live preview").check()
     sheet.page.get_by_text("up to date").wait_for()
+    sheet.page.reload()
+    sheet.page.wait_for_selector("[data-ready=yes]")
+    assert sheet.page.get_by_label("Model of the preview").input_value() == "b"
+
+    here = sheet.page.evaluate("document.querySelector('[data-suite]').dataset.suite")
+    keys = sheet.page.evaluate(
+        "Object.keys(localStorage).filter((key) => key.startsWith('lmgym-preview-model:'))"
+    )
+    own = next(key for key in keys if key.endswith(f":{here}"))
+    sheet.page.evaluate("key => localStorage.removeItem(key)", own)  # as in another suite
     sheet.page.reload()
     sheet.page.wait_for_selector("[data-ready=yes]")
     assert sheet.page.get_by_label("Model of the preview").input_value() == "b"

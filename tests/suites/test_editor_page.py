@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from django.urls import reverse
+from django.utils import timezone
 
+from gym.runs.models import SuiteRun
+from gym.runs.work.services import queue_run
+from models_registry.models import RegisteredModel
 from suites.selectors import document_of
-from tests.factories import make_model, make_suite
+from tests.factories import make_model, make_revision, make_suite
 
 
 def test_a_click_opens_a_draft_that_copies_the_newest_revision(client, people):
@@ -46,16 +50,22 @@ def test_every_endpoint_is_named(client, people):
     assert endpoints["formula"] == "/api/v1/formulas/explain/"
 
 
-def test_small_models_that_say_something_come_first(client, people):
+def test_the_strongest_model_comes_first_and_is_what_the_preview_begins_with(client, people):
     make_model(people.alice, slug="uniform", parameters=0)
     for slug, parameters in (("large", 10**9), ("counts", None), ("small", 10**6)):
         make_model(people.alice, slug=slug, backend="causal", parameters=parameters)
+    make_model(people.alice, slug="n-grams", backend="ngram", parameters=10**10)
+    queue_run(
+        make_revision(people.alice, name="asked"), make_model(people.alice, slug="tried"), actor=people.alice
+    )
+    RegisteredModel.objects.filter(slug="tried").update(backend="openai", parameters=None)
+    SuiteRun.objects.update(completed_at=timezone.now())
     make_model(people.alice, slug="unready", ready=False)
     make_model(people.bob, slug="bobs", visibility="private")
     suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     models = client.get(reverse("suite-editor", args=[suite.slug])).context["models"]
-    assert [model["slug"] for model in models] == ["small", "large", "counts", "uniform"]
+    assert [model["slug"] for model in models] == ["large", "small", "counts", "tried", "n-grams", "uniform"]
 
 
 def test_a_reader_is_told_and_a_stranger_finds_nothing(client, people):

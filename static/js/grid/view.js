@@ -139,12 +139,15 @@ export class GridView {
     if (k >= 0 && this.extras.length <= 4) cell.style.right = `${after * RESULT}rem`;
   }
 
-  /* Results that stay in sight must leave room for the widest region: no cell can then be hidden behind them. */
+  /* Conditions and results that stay in sight must leave room for the widest region: no cell can then be hidden behind
+     them. Items are narrow and always stay. */
   _makeRoom() {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const left = this.headRow.cells[2]?.offsetLeft ?? 0;
+    const widest = Math.max(0, ...this.widths) * rem;
+    this.box.classList.toggle("conditions-loose", this.box.clientWidth - left < widest);
     const room = this.box.clientWidth - left - this.extras.length * RESULT * rem;
-    const stick = this.extras.length > 0 && this.extras.length <= 4 && room >= Math.max(0, ...this.widths) * rem;
+    const stick = this.extras.length > 0 && this.extras.length <= 4 && room >= widest;
     this.box.classList.toggle("results-stick", stick);
   }
 
@@ -348,8 +351,13 @@ export class GridView {
       this.render();
     }
     const cell = this.cellAt(r, c);
-    if (!cell || c < 0) return;
-    const stuck = this.headRow.cells[1].getBoundingClientRect().right - this.box.getBoundingClientRect().left;
+    if (!cell) return;
+    const loose = this.box.classList.contains("conditions-loose");
+    if (c < 0) {
+      if (loose && c > ITEM) this.box.scrollLeft = 0;
+      return;
+    }
+    const stuck = this.headRow.cells[loose ? 0 : 1].getBoundingClientRect().right - this.box.getBoundingClientRect().left;
     const left = cell.offsetLeft;
     if (left - stuck < this.box.scrollLeft) this.box.scrollLeft = Math.max(0, left - stuck);
     else {
