@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import django_filters
 from django.db.models import CASCADE, Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
 
 from gym.accounts.models import AnyUser, User
+from gym.api.filters import Filters, WordsFilter
+from gym.sharing.filters import MineFilter
 from gym.sharing.models import Role, Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
@@ -63,3 +66,24 @@ def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
         return RegisteredModel.objects.none()
     models = visible_to(user).filter(backend=UPLOADED)
     return models if user.is_staff else models.filter(worked_on_by(user, RegisteredModel, roles=[Role.EDIT]))
+
+
+class ModelFilter(Filters):
+    """Search, filter and sort of the list of models, for the page and the API."""
+
+    q = WordsFilter(
+        *("name", "slug", "description", "authorship", "corpus"),
+        label="Words in name, slug, description, authors or corpus",
+    )
+    backend = django_filters.CharFilter(field_name="backend", label="Kind of backend")
+    status = django_filters.ChoiceFilter(choices=RegisteredModel.Status.choices, label="Status")
+    owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
+    mine = MineFilter(RegisteredModel)
+    sort = django_filters.OrderingFilter(
+        fields=[("name", "name"), ("slug", "slug"), ("created", "created"), ("status", "status")],
+        label="Sort",
+    )
+
+    class Meta:
+        model = RegisteredModel
+        fields: list[str] = []

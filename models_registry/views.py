@@ -17,15 +17,18 @@ from gym.sharing.rooms import Room
 from models_registry import permissions, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
-from models_registry.selectors import used_in, visible_to
+from models_registry.selectors import ModelFilter, used_in, visible_to
 
 ROOM = Room("model", "api-model", "model-list", "Models", visible_to)
 
 
 @require_safe
 def model_list(request: HttpRequest) -> HttpResponse:
-    """Context: models."""
-    return render(request, "models_registry/list.html", {"models": visible_to(request.user)})
+    """Context: models, wrong."""
+    filtered = ModelFilter(request.GET, queryset=visible_to(request.user), request=request)
+    wrong = [message for messages_ in filtered.errors.values() for message in messages_]
+    context = {"models": RegisteredModel.objects.none() if wrong else filtered.qs, "wrong": wrong}
+    return render(request, "models_registry/list.html", context, status=400 if wrong else 200)
 
 
 @login_required

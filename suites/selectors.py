@@ -16,6 +16,7 @@ from django.utils.text import slugify
 
 from gym.accounts.models import AnyUser
 from gym.api.filters import Filters, WordsFilter
+from gym.sharing.filters import MineFilter
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
@@ -261,6 +262,7 @@ class SuiteFilter(Filters):
     q = WordsFilter("title", "slug", "description", "author", "reference", "tags__name", label="Search")
     tag = django_filters.CharFilter(field_name="tags__name", label="Tag")
     language = django_filters.CharFilter(field_name="language", lookup_expr="iexact", label="Language")
+    mine = MineFilter(Suite)
     sort = django_filters.OrderingFilter(
         fields=[
             ("title", "title"),

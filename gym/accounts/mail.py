@@ -14,6 +14,8 @@ from django.db import connections
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
+from gym.accounts.ways_back import leading_to
+
 logger = logging.getLogger(__name__)
 
 
@@ -39,8 +41,9 @@ def own_host(request: HttpRequest) -> str:
     return host if not port or port == request.get_port() or trusted else name
 
 
-def send_reset(email: str, domain: str, https: bool) -> None:
-    """A link for every active account with this address; nothing when there is none."""
+def send_reset(email: str, domain: str, https: bool, onwards: str = "") -> None:
+    """A link for every active account with this address; nothing when there is none. `onwards` is where somebody was
+    going."""
     form = PasswordResetForm({"email": email})
     if form.is_valid():
         form.save(
@@ -48,6 +51,7 @@ def send_reset(email: str, domain: str, https: bool) -> None:
             use_https=https,
             subject_template_name="accounts/mail/reset_subject.txt",
             email_template_name="accounts/mail/reset.txt",
+            extra_email_context={"query": leading_to("", onwards)},
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,9 +15,10 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -27,7 +27,7 @@ from gym.accounts import mail, throttle, tokens
 from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
 from gym.accounts.models import ApiToken, User
 from gym.accounts.throttle import TooManyTries, client_address
-from gym.accounts.ways_back import asked_for, is_door
+from gym.accounts.ways_back import asked_for, is_door, leading_to
 
 View = Callable[..., HttpResponse]
 form_page = require_http_methods(["GET", "HEAD", "POST"])
@@ -122,9 +122,8 @@ def password_reset(request: HttpRequest) -> HttpResponse:
             (throttle.reset_by_address(), client_address(request)),
             (throttle.reset_by_email(), throttle.account_key(email)),
         )
-        mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure())
-        query = f"?{urlencode({'next': onwards})}" if onwards else ""
-        return redirect(reverse("password-reset-sent") + query)
+        mail.in_background(mail.send_reset, email, mail.own_host(request), request.is_secure(), onwards)
+        return redirect(leading_to(reverse("password-reset-sent"), onwards))
     context = {"form": form, "next": onwards}
     return render(request, "accounts/password_reset.html", context, status=form_status(request))
 
@@ -135,10 +134,20 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetConfirm(auth.PasswordResetConfirmView):
-    """Context: form, validlink."""
+    """Context: form, validlink. The link in the mail has `next`, which leads on from signing in."""
 
     template_name = "accounts/password_reset_confirm.html"
-    success_url = reverse_lazy("login")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = super().dispatch(request, *args, **kwargs)
+        if request.method == "GET" and isinstance(
+            response, HttpResponseRedirect
+        ):  # the token goes into the session
+            return redirect(leading_to(response.url, asked_for(request)))
+        return response
+
+    def get_success_url(self) -> str:
+        return leading_to(reverse("login"), asked_for(self.request))
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Of several requests with one link the first changes the password; for the others the link is used up."""

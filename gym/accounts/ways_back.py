@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
-DOORS = ("login", "sign-up", "logout", "password-reset", "password-reset-sent")
-"""Pages that lead on to where somebody was going, and are never that place."""
+DOORS = ("login", "sign-up", "logout")
+"""Pages, beside those of a forgotten password, that lead on to where somebody was going, and are never that place."""
 LONGEST = 2_000
 """Characters of an address that is carried along."""
 
@@ -29,4 +31,13 @@ def asked_for(request: HttpRequest) -> str:
 
 
 def is_door(address: str) -> bool:
-    return address.partition("?")[0].partition("#")[0] in {reverse(name) for name in DOORS}
+    path = address.partition("?")[0].partition("#")[0]
+    return path in {reverse(name) for name in DOORS} or path.startswith(reverse("password-reset"))
+
+
+def leading_to(address: str, onwards: str) -> str:
+    """A door's address that carries along where somebody was going, if that is a page of a site."""
+    here = onwards.startswith("/") and not is_door(onwards) and len(onwards) <= LONGEST
+    if not here or not url_has_allowed_host_and_scheme(onwards, allowed_hosts=None):
+        return address
+    return f"{address}?{urlencode({'next': onwards})}"

@@ -164,18 +164,21 @@ def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) ->
     return found
 
 
+NARROWING = ("q", "tag", "language", "mine")
+
+
 @require_safe
 def suite_list(request: HttpRequest) -> HttpResponse:
     """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter, wrong,
-    tags [{"name", "n"}], current_tag, query, sort, total, scores {suite.pk: FieldScores}, rule, rules."""
+    tags [{"name", "n"}], current_tag, query, sort, total, is_narrowed, scores {suite.pk: FieldScores}, rule, rules."""
     listed = listed_for(request.user)
-    filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user))
-    wrong = [message for name in ("q", "tag", "language") for message in filtered.errors.get(name, ())]
+    filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user), request=request)
+    wrong = [message for name in NARROWING for message in filtered.errors.get(name, ())]
     page = Paginator(Suite.objects.none() if wrong else filtered.qs, PER_PAGE).get_page(
         request.GET.get("page")
     )
     rule = rule_of(request.GET.get("rule", ""))
-    is_narrowed = any(request.GET.get(name) for name in ("q", "tag", "language"))
+    is_narrowed = any(request.GET.get(name) for name in NARROWING)
     context = {
         "page": page,
         "filter": filtered,
@@ -184,6 +187,7 @@ def suite_list(request: HttpRequest) -> HttpResponse:
         "query": request.GET.get("q", "")[:MOST_CHARACTERS],
         "wrong": wrong,
         "sort": request.GET.get("sort", ""),
+        "is_narrowed": is_narrowed,
         "total": listed.count() if is_narrowed else page.paginator.count,
         "scores": field_scores(request.user, list(page), rule),
         "rule": rule,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import django_filters
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
@@ -13,7 +12,6 @@ from rest_framework.response import Response
 
 from gym.api.base import ApiView, ListView, ObjectView, locked
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
-from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import operation
 from models_registry import permissions, services
 from models_registry.api.serializers import (
@@ -28,25 +26,7 @@ from models_registry.api.serializers import (
 )
 from models_registry.backends import BACKENDS
 from models_registry.models import RegisteredModel
-from models_registry.selectors import visible_to
-
-
-class ModelFilter(Filters):
-    q = WordsFilter(
-        *("name", "slug", "description", "authorship", "corpus"),
-        label="Words in name, slug, description, authors or corpus",
-    )
-    backend = django_filters.CharFilter(field_name="backend", label="Kind of backend")
-    status = django_filters.ChoiceFilter(choices=RegisteredModel.Status.choices, label="Status")
-    owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
-    sort = django_filters.OrderingFilter(
-        fields=[("name", "name"), ("slug", "slug"), ("created", "created"), ("status", "status")],
-        label="Sort",
-    )
-
-    class Meta:
-        model = RegisteredModel
-        fields: list[str] = []
+from models_registry.selectors import ModelFilter, visible_to
 
 
 class ModelView(ObjectView):

@@ -49,6 +49,21 @@ def test_from_sign_in_to_sign_up_and_to_a_lost_password_the_way_back_is_kept(cli
     assert set(links(client, sent, LOGIN)) == {on(LOGIN, address)}
 
 
+def test_the_mail_for_a_new_password_keeps_the_way_back(client, people, mailoutbox):
+    address = reverse("suite-new")
+    for onwards in (address, "https://evil.example/"):
+        client.post(reverse("password-reset"), {"email": "alice@example.org", "next": onwards})
+    mail, other = (re.search(r"http://testserver(/\S+)", mail.body)[1] for mail in mailoutbox)
+    assert "evil" not in other
+    assert "next" not in other
+    form = client.get(mail).url
+    assert form.endswith(on("", address))
+    new = {"new_password1": "correct horse 7", "new_password2": "correct horse 7"}
+    assert client.post(form, new).url == on(LOGIN, address)
+    used_up = client.get(mail, follow=True).content.decode()
+    assert f'href="{on(reverse("password-reset"), address)}"' in used_up
+
+
 def test_a_new_account_goes_on_to_where_it_was_going(client, db):
     address = reverse("suite-new")
     page = client.get(on(SIGN_UP, address)).content.decode()

@@ -31,6 +31,13 @@ def test_a_private_model_is_for_its_owner_and_staff(client, people, get, world, 
     assert client.get("/api/v1/models/secret-model/").status_code == expected
 
 
+def test_mine_is_what_one_owns_or_works_on(get, world):
+    assert slugs(get("models/?mine=true", "alice")) == ["open-model", "secret-model"]
+    assert slugs(get("models/?mine=false", "alice")) == slugs(get("models/?mine=true", "charlie")) == []
+    assert slugs(get("models/?mine=true", "")) == []
+    assert [suite["owner"] for suite in get("suites/?mine=true", "charlie")["results"]] == []
+
+
 def test_a_model_says_what_it_is_and_how_it_is(get, people):
     make_model(
         people.alice,

@@ -60,6 +60,17 @@ def test_search_tags_and_sort(client, three, query, found):
     assert titles(client, **query) == found
 
 
+def test_mine_is_what_one_owns_or_works_on(client, people, three):
+    make_suite(people.bob, name="Shared").collaborations.create(user=people.charlie, role="view")
+    make_suite(people.charlie, name="Own")
+    client.force_login(people.charlie)
+    assert titles(client, mine="true") == ["Own", "Shared"]
+    assert titles(client, mine="true", tag="number") == []
+    assert client.get(LIST, {"mine": "perhaps"}).status_code == 400
+    client.force_login(people.dora)
+    assert "You have no suites yet" in client.get(LIST, {"mine": "true"}).content.decode()
+
+
 def test_a_search_without_a_match_says_so_and_keeps_the_words(client, three):
     page = client.get(LIST, {"q": "zebra"}).content.decode()
     assert "No suite matches" in page

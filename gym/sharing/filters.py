@@ -1,0 +1,29 @@
+"""Filters of lists of things that people own and share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_filters
+from django.db.models import Model, QuerySet
+
+from gym.sharing.selectors import worked_on_by
+
+ANSWERS = [("true", "true"), ("false", "false")]
+
+
+class MineFilter(django_filters.ChoiceFilter):
+    """What the person who asks owns or works on, or what they do not. The filters need the request."""
+
+    def __init__(self, kind: type[Model]) -> None:
+        super().__init__(choices=ANSWERS, label="true: what you own or work on; false: the rest")
+        self.kind = kind
+
+    def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        if not value:
+            return rows
+        user = self.parent.request.user
+        if not user.is_authenticated:
+            return rows.none() if value == "true" else rows
+        mine = worked_on_by(user, self.kind)
+        return rows.filter(mine if value == "true" else ~mine)
