@@ -50,7 +50,7 @@ export function paintCell(cell, sheet, extras) {
   const { item, condition } = doc.place(r);
   if (c === ITEM) {
     cell.className = `item-no${active}`;
-    const first = r % doc.conditions.length === 0;
+    const first = doc.beginsItem(r);
     fill(cell, h("span", { class: first ? "" : "visually-hidden", text: item }));
   } else if (c === CONDITION) {
     cell.className = `cond-cell${active}`;
@@ -79,6 +79,7 @@ function paintText(cell, sheet, item, condition, c, kept) {
     return;
   }
   if (text === "") look += " is-empty";
+  else if (sheet.wanted?.test(text)) look += " is-hit";
   if (sheet.overlay.on && text !== "") look += ` ${heat(bits)}`;
   cell.className = look.trim();
   const shown = text === "" ? "∅" : text;
@@ -94,8 +95,7 @@ function paintExtra(cell, sheet, item, condition, extra) {
     fill(cell, h("span", { "data-read": "", text: row ? shortBits(row.total) : "" }));
     return;
   }
-  const first = sheet.doc.conditions[0] === condition;
-  const outcome = first ? sheet.overlay.outcomeOf(item, extra) : undefined;
+  const outcome = sheet.doc.beginsItem(cell.grid.r) ? sheet.overlay.outcomeOf(item, extra) : undefined;
   if (!outcome) {
     fill(cell);
     return;

@@ -1,7 +1,7 @@
 /* Copy, cut and paste of rectangles, with the clipboard events of the browser: no permission is asked for. */
 
 import * as commands from "./commands.js";
-import { announce } from "./dom.js";
+import { announce, counted } from "./dom.js";
 import { tidy } from "./model.js";
 import { hasHeadings, pasteSheet, readSheet } from "./sheet.js";
 import { MOST_ROWS, parseTsv, readClipboard, writeHtml, writeTsv } from "./tsv.js";
@@ -101,6 +101,11 @@ function pasteCells(editor, block) {
     return;
   }
   const rect = editor.rect() ?? { top: 0, left: Math.max(0, c), bottom: 0, right: Math.max(0, c) };
+  const over = block.rows.length - (doc.nRows - rect.top);
+  if (doc.shown && over > 0) {
+    editor.say(`${counted(over, "row")} of the clipboard would go past the rows that the filter shows; nothing was pasted. Show all rows first.`, "bad");
+    return;
+  }
   const entry = commands.paste(doc, rect, block);
   const at = { top: rect.top, left: rect.left };
   if (!editor.perform(entry)) return;

@@ -3,7 +3,7 @@
 import { loadDraft } from "./api.js";
 import { attachClipboard } from "./clipboard.js";
 import * as commands from "./commands.js";
-import { announce } from "./dom.js";
+import { announce, counted } from "./dom.js";
 import { criticalCells, criticalRegions } from "./formula.js";
 import { History } from "./history.js";
 import { Keyboard } from "./keyboard.js";
@@ -17,8 +17,10 @@ const TEXTS_ONLY = new Set(["set_cells"]);
 const BESIDE = new Set(["set_predictions", "set_factors", "set_scoring"]); // not in the sheet
 const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "move_item", "rename_region", "move_condition", "set_factors"]);
 
+const alsoHidden = (label, rows) => (rows ? `${label[0].toUpperCase()}${label.slice(1)}, also in ${counted(rows, "row")} that the filter hides.` : "");
+
 export class Editor {
-  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look); headed: {url, dialog} for sheets with headings */
+  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look), onFind(), onHidden() when a row is wanted that is hidden; headed: {url, dialog} for sheets with headings */
   constructor({ box, menu, title, headed, hooks = {} }) {
     this.hooks = hooks;
     this.headed = headed;
@@ -53,6 +55,7 @@ export class Editor {
     const { item, condition } = this.here();
     this.sheet.doc = new GridDocument(data);
     this.history.doc = this.sheet.doc;
+    this.doc.filter(this.keep);
     const r = this.doc.rowOf(item, condition);
     if (r >= 0 && !this.selection.isRange) this.selection.to(r, this.selection.c);
     this.lookAtFormulas();
@@ -97,6 +100,7 @@ export class Editor {
   // --- doing things --------------------------------------------------------------------------------------------
   perform({ label, ops }, where = null, { visit = null, quiet = false } = {}) {
     if (!this.mayEdit()) return null;
+    const hidden = this.doc.hiddenIn(ops);
     let done = null;
     try {
       done = this.history.run(label, ops, this.selection.snapshot(), visit);
@@ -108,15 +112,15 @@ export class Editor {
       if (label && !quiet) announce(label);
       return null;
     }
-    if (where) this.selection.to(where.r, where.c);
+    if (where) this.selection.to(where.r ?? this.doc.rowOf(where.item, where.condition ?? this.doc.conditions[0]), where.c);
     this.show(done.ops);
-    this.say("", "");
-    if (!quiet && label !== "edit") announce(label);
+    this.say(alsoHidden(label, hidden), "");
+    if (!hidden && !quiet && label !== "edit") announce(label);
     return done;
   }
 
-  performAndOpen(entry, r, c) {
-    if (this.perform(entry, { r, c })) this.openCell(r, c);
+  performAndOpen(entry, where) {
+    if (this.perform(entry, where)) this.openCell(this.selection.r, this.selection.c);
   }
 
   /* The screen after ops: texts are repainted, everything else laid out anew. */
@@ -160,6 +164,8 @@ export class Editor {
 
   step(kind) {
     if (!this.mayEdit() || !this.keyboard.commit()) return;
+    const next = kind === "undo" ? this.history.done.at(-1)?.inverse : this.history.undone.at(-1)?.ops;
+    const hidden = this.doc.hiddenIn(next ?? []);
     let entry = null;
     try {
       entry = this.history[kind]();
@@ -175,7 +181,9 @@ export class Editor {
     this.selection.clampTo(this.doc.nRows, this.view.nColumns);
     this.view.reveal(this.selection.r, this.selection.c);
     this.show(kind === "undo" ? entry.inverse : entry.ops);
-    announce(`${kind === "undo" ? "undone" : "redone"}: ${entry.label}`);
+    const label = `${kind === "undo" ? "undone" : "redone"}: ${entry.label}`;
+    this.say(alsoHidden(label, hidden), "");
+    if (!hidden) announce(label);
   }
 
   /* Takes what was typed into the active cell. False: refused. */
@@ -221,8 +229,7 @@ export class Editor {
   /* A new item under the last row, with its first text to be typed. */
   addItem() {
     if (!this.keyboard.commit()) return;
-    const r = this.doc.nRows;
-    this.perform(commands.insertItem(this.doc, this.doc.items.length), { r, c: 0 });
+    this.perform(commands.insertItem(this.doc, this.doc.items.length), { item: this.doc.nextNumber(), c: 0 });
     this.view.place(true);
   }
 
@@ -268,20 +275,23 @@ export class Editor {
 
   chosenItems() {
     const rect = this.selection.isRange ? this.rect() : null;
-    const n = this.doc.conditions.length;
     const { r } = this.selection;
-    if (!rect) return r >= 0 && r < this.doc.nRows ? [this.doc.place(r).item] : [];
-    return this.doc.items.slice(Math.floor(rect.top / n), Math.floor(rect.bottom / n) + 1);
+    return this.itemsOf(rect?.top ?? r, rect?.bottom ?? r);
+  }
+
+  itemsOf(first, last) {
+    const items = new Set();
+    for (let r = Math.max(0, first); r <= Math.min(last, this.doc.nRows - 1); r += 1) items.add(this.doc.place(r).item);
+    return [...items];
   }
 
   moveByKey(key) {
     const { item, condition, region, c, r } = this.here();
     const by = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
-    const n = this.doc.conditions.length;
     if (key === "ArrowUp" || key === "ArrowDown") {
       if (item === undefined) return true;
       const entry = c === CONDITION ? commands.moveCondition(this.doc, condition, by) : commands.moveItem(this.doc, item, by);
-      this.perform(entry, { r: r + (entry.ops.length ? by * (c === CONDITION ? 1 : n) : 0), c });
+      this.perform(entry, { item, condition, c });
     } else if (region !== undefined) {
       const entry = commands.moveRegion(this.doc, region, by);
       this.perform(entry, { r, c: c + (entry.ops.length ? by : 0) });
@@ -290,6 +300,7 @@ export class Editor {
   }
 
   goTo(item, condition, region) {
+    if (this.doc.isHidden(item, condition)) this.hooks.onHidden?.();
     const r = this.doc.rowOf(item, condition);
     if (r < 0) return;
     this.view.box.scrollIntoView({ block: "nearest" });
@@ -300,6 +311,16 @@ export class Editor {
     this.view.go(r, c);
     this.keyboard.begin("opened", true);
     this.view.input.select();
+  }
+
+  /* keep(item, condition, texts): which rows are shown; null: all. */
+  filter(keep) {
+    const { item, condition, c } = this.here();
+    this.keep = keep;
+    this.doc.filter(keep);
+    this.selection.to(Math.max(0, this.doc.rowOf(item, condition)), c);
+    this.view.layout();
+    this.view.reveal(this.selection.r, c);
   }
 
   openMenu(x, y) {
@@ -319,9 +340,7 @@ export class Editor {
   }
 
   visibleItems() {
-    const n = Math.max(1, this.doc.conditions.length);
-    const [first, last] = this.view.window();
-    return this.doc.items.slice(Math.floor(first / n), Math.floor(last / n) + 1);
+    return this.itemsOf(...this.view.window());
   }
 
   say(text, look) {

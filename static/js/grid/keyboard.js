@@ -156,6 +156,7 @@ export class Keyboard {
       z: () => (shift ? editor.redo() : editor.undo()),
       y: () => editor.redo(),
       d: () => editor.fillDown(),
+      f: () => editor.hooks.onFind?.(),
       a: () => editor.selectAll(),
       " ": () => editor.selectColumn(),
       home: () => this.jump(0, shift ? 0 : Math.max(0, 0), shift),

@@ -6,6 +6,7 @@ import { DesignPanel } from "./design.js";
 import { Editor } from "./editor.js";
 import { LintPanel } from "./lint.js";
 import { attachMenus } from "./menus.js";
+import { FindPanel } from "./find.js";
 import { openMerge, takeMine } from "./merge.js";
 import { drawPlot } from "./plot.js";
 import { PredictionsPanel } from "./predictions.js";
@@ -47,6 +48,8 @@ const editor = new Editor({
   hooks: {
     onEdit: (ops) => save.push(ops, editor.doc.regions),
     onChange: (ops, scoresStand) => changed(ops, scoresStand),
+    onFind: () => search.open(),
+    onHidden: () => search.clear(),
     onMessage: (text, look) => {
       message.textContent = text;
       message.hidden = !text;
@@ -60,6 +63,7 @@ const predictions = new PredictionsPanel(find("predictions"), editor, { url: end
 const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
 const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
 const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } });
+const search = new FindPanel(find("find"), find("filter-state"), editor);
 const preview = new Preview({
   url: endpoints.preview,
   getDoc: () => editor.doc,
@@ -81,6 +85,7 @@ function changed(ops, scoresStand) {
   predictions.sync();
   design.sync();
   scoring.sync();
+  search.sync();
   showShape();
   find("undo").disabled = !editor.history.canUndo;
   find("redo").disabled = !editor.history.canRedo;
@@ -182,6 +187,7 @@ function attach() {
   find("undo").addEventListener("click", back(() => editor.undo()));
   find("redo").addEventListener("click", back(() => editor.redo()));
   find("fill-down").addEventListener("click", back(() => editor.fillDown()));
+  find("find-open").addEventListener("click", () => search.open());
   find("add-prediction").addEventListener("click", () => predictions.add());
   find("save-retry").addEventListener("click", () => save.retry());
   find("save-resolve").addEventListener("click", showMerge);

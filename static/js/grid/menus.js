@@ -15,21 +15,26 @@ export function menuGroups(editor) {
   const chosen = editor.chosenItems();
   const at = item === undefined ? doc.items.length : doc.items.indexOf(item);
   const c = doc.conditions.indexOf(condition);
-  const n = doc.conditions.length;
+  const first = doc.conditions.findIndex((name) => !doc.isHidden(item, name));
+  const added = { item: doc.nextNumber(), c: 0 };
+  const opened = (make) => () => {
+    const entry = make();
+    editor.performAndOpen(entry, { item, condition: entry.ops[0].name, c: CONDITION });
+  };
   const groups = [
     {
       id: "item",
       title: item === undefined ? "Item" : `Item ${item}`,
       actions: [
-        ["Add below", perform(() => commands.insertItem(doc, Math.min(at + 1, doc.items.length)), { r: Math.min(at + 1, doc.items.length) * n, c: 0 })],
+        ["Add below", perform(() => commands.insertItem(doc, Math.min(at + 1, doc.items.length)), added)],
         ...(item === undefined
           ? []
           : [
-              ["Add above", perform(() => commands.insertItem(doc, at), { r: at * n, c: 0 })],
-              ["Duplicate", perform(() => commands.duplicateItem(doc, item), { r: (at + 1) * n, c: 0 })],
+              ["Add above", perform(() => commands.insertItem(doc, at), added)],
+              ["Duplicate", perform(() => commands.duplicateItem(doc, item), added)],
               ["Move up", perform(() => commands.moveItem(doc, item, -1)), "Alt+Shift+↑"],
               ["Move down", perform(() => commands.moveItem(doc, item, 1)), "Alt+Shift+↓"],
-              ["Change its number", edit(at * n, ITEM)],
+              ["Change its number", edit(doc.rowOf(item, doc.conditions[first]), ITEM)],
               [chosen.length > 1 ? `Delete ${chosen.length} items` : "Delete", perform(() => commands.deleteItems(doc, chosen)), "", "danger"],
             ]),
       ],
@@ -41,9 +46,9 @@ export function menuGroups(editor) {
       title: condition,
       actions: [
         ["Rename", edit(Math.max(0, here.r), CONDITION), "F2"],
-        ["Add below", () => editor.performAndOpen(commands.insertCondition(doc, c + 1), at * n + at + c + 1, CONDITION)],
-        ["Add above", () => editor.performAndOpen(commands.insertCondition(doc, c), at * n + at + c, CONDITION)],
-        ["Duplicate", () => editor.performAndOpen(commands.duplicateCondition(doc, condition), at * n + at + c + 1, CONDITION)],
+        ["Add below", opened(() => commands.insertCondition(doc, c + 1))],
+        ["Add above", opened(() => commands.insertCondition(doc, c))],
+        ["Duplicate", opened(() => commands.duplicateCondition(doc, condition))],
         ["Move up", perform(() => commands.moveCondition(doc, condition, -1))],
         ["Move down", perform(() => commands.moveCondition(doc, condition, 1))],
         ["Delete", perform(() => commands.deleteCondition(doc, condition)), "", "danger"],
@@ -56,9 +61,9 @@ export function menuGroups(editor) {
       title: `${region} ${doc.regions[region - 1]}`,
       actions: [
         ["Rename", edit(HEAD, region - 1), "F2"],
-        ["Add to the right", () => editor.performAndOpen(commands.insertRegion(doc, region + 1), HEAD, region)],
-        ["Add to the left", () => editor.performAndOpen(commands.insertRegion(doc, region), HEAD, region - 1)],
-        ["Duplicate", () => editor.performAndOpen(commands.duplicateRegion(doc, region), HEAD, region)],
+        ["Add to the right", () => editor.performAndOpen(commands.insertRegion(doc, region + 1), { r: HEAD, c: region })],
+        ["Add to the left", () => editor.performAndOpen(commands.insertRegion(doc, region), { r: HEAD, c: region - 1 })],
+        ["Duplicate", () => editor.performAndOpen(commands.duplicateRegion(doc, region), { r: HEAD, c: region })],
         ["Move left", perform(() => commands.moveRegion(doc, region, -1)), "Alt+Shift+←"],
         ["Move right", perform(() => commands.moveRegion(doc, region, 1)), "Alt+Shift+→"],
         ["Delete", perform(() => commands.deleteRegion(doc, region)), "", "danger"],

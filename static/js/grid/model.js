@@ -33,6 +33,8 @@ export class GridDocument {
     this.predictions = copyPredictions(predictions);
     this.factors = copyFactors(factors);
     this.texts = new Map();
+    this.hidden = new Set(); // the texts of rows that a filter hides
+    this.shown = null; // the places of the others
     this.addRows(rows);
   }
 
@@ -46,16 +48,55 @@ export class GridDocument {
     }
   }
 
-  get nRows() {
+  get nAll() {
     return this.items.length * this.conditions.length;
   }
 
+  /* Rows in sight: all, or those for which keep(item, condition, texts) holds. What is made later is in sight, and what is
+     edited stays. */
+  filter(keep = null) {
+    this.hidden = new Set();
+    for (const [item, rows] of keep ? this.texts : []) for (const [condition, row] of rows) if (!keep(item, condition, row)) this.hidden.add(row);
+    this.look();
+  }
+
+  look() {
+    const all = () => this.items.flatMap((item) => this.conditions.map((condition) => ({ item, condition })));
+    this.shown = this.hidden.size ? all().filter(({ item, condition }) => !this.isHidden(item, condition)) : null;
+  }
+
+  isHidden(item, condition) {
+    return this.hidden.has(this.contents(item, condition));
+  }
+
+  /* How many rows out of sight these ops change or delete. */
+  hiddenIn(ops) {
+    const rows = new Set();
+    const add = (item, condition) => this.isHidden(item, condition) && rows.add(this.contents(item, condition));
+    for (const op of this.hidden.size ? ops : []) {
+      if (op.op === "set_cells") for (const [item, condition] of op.cells) add(item, condition);
+      if (op.op === "delete_items") for (const item of op.items) for (const name of this.conditions) add(item, name);
+      if (op.op === "delete_condition") for (const item of this.items) add(item, op.name);
+    }
+    return rows.size;
+  }
+
+  get nRows() {
+    return this.shown ? this.shown.length : this.nAll;
+  }
+
+  beginsItem(row) {
+    return row === 0 || this.place(row - 1).item !== this.place(row).item;
+  }
+
   place(row) {
+    if (this.shown) return this.shown[row] ?? {};
     const n = this.conditions.length;
     return { item: this.items[Math.floor(row / n)], condition: this.conditions[row % n] };
   }
 
   rowOf(item, condition) {
+    if (this.shown) return this.shown.findIndex((one) => one.item === item && one.condition === condition);
     const at = this.items.indexOf(item);
     const c = this.conditions.indexOf(condition);
     return at < 0 || c < 0 ? -1 : at * this.conditions.length + c;
@@ -314,7 +355,9 @@ export const OP_NAMES = Object.keys(OPS);
 
 export function applyOp(doc, op) {
   if (!Object.hasOwn(OPS, op.op)) refuse(`Unknown op ${op.op}.`);
-  return OPS[op.op](doc, op);
+  const back = OPS[op.op](doc, op);
+  if (doc.hidden.size && op.op !== "set_cells") doc.look();
+  return back;
 }
 
 /* All or nothing: when one op does not fit, those before it are undone and the error goes on. */

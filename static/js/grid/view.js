@@ -44,7 +44,7 @@ export class GridView {
       this.body,
     );
     this.table.setAttribute("aria-label", sheet.title ?? "Sentences");
-    this.empty = h("p", { class: "grid-empty", hidden: true, text: "No items yet. Add the first one from the Item menu, or paste a sheet here." });
+    this.empty = h("p", { class: "grid-empty", hidden: true });
     this.add = h("button", { type: "button", class: "btn btn-quiet btn-s grid-add" }, icon("plus"), "Item");
     this.add.setAttribute("aria-label", "Add an item below");
     box.replaceChildren(this.table, this.empty, this.add);
@@ -78,6 +78,7 @@ export class GridView {
     table.setAttribute("aria-colcount", this.nColumns + 2);
     table.classList.toggle("has-overlay", this.sheet.overlay.on);
     this.empty.hidden = doc.nRows > 0;
+    this.empty.textContent = doc.nAll ? "No row fits the filter." : "No items yet. Add the first one from the Item menu, or paste a sheet here.";
     this._measure();
     const hold = this.hasFocus;
     const draft = this.isEditing ? this.input.value : null;
@@ -254,8 +255,7 @@ export class GridView {
   }
 
   _paintRow(tr, r) {
-    const n = this.doc.conditions.length;
-    tr.className = r % n === 0 ? "is-first" : "";
+    tr.className = this.doc.beginsItem(r) ? "is-first" : "";
     for (const cell of tr.cells) paintCell(cell, this.sheet, this.extras, this.input);
   }
 
@@ -271,9 +271,7 @@ export class GridView {
   }
 
   repaintItem(item) {
-    const n = this.doc.conditions.length;
-    const at = this.doc.items.indexOf(item) * n;
-    if (at >= 0) for (let k = 0; k < n; k += 1) this.repaint(at + k);
+    for (const condition of this.doc.conditions) this.repaint(this.doc.rowOf(item, condition));
   }
 
   repaintAll() {
