@@ -20,7 +20,7 @@ const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "
 const alsoHidden = (label, rows) => (rows ? `${label[0].toUpperCase()}${label.slice(1)}, also in ${counted(rows, "row")} that the filter hides.` : "");
 
 export class Editor {
-  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look), onFind(), onHidden() when a row is wanted that is hidden; headed: {url, dialog} for sheets with headings */
+  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look), onFind(), onSentence(), onHidden() when a row is wanted that is hidden; headed: {url, dialog} for sheets with headings */
   constructor({ box, menu, title, headed, hooks = {} }) {
     this.hooks = hooks;
     this.headed = headed;

@@ -156,6 +156,7 @@ export class Keyboard {
       z: () => (shift ? editor.redo() : editor.undo()),
       y: () => editor.redo(),
       d: () => editor.fillDown(),
+      enter: () => editor.hooks.onSentence?.(),
       f: () => editor.hooks.onFind?.(),
       a: () => editor.selectAll(),
       " ": () => editor.selectColumn(),

@@ -12,6 +12,7 @@ import { drawPlot } from "./plot.js";
 import { PredictionsPanel } from "./predictions.js";
 import { Preview } from "./preview.js";
 import { ScoringPanel } from "./scoring.js";
+import { SentenceDialog } from "./sentence.js";
 import { SaveQueue, bodyOf, conflictsOf, together, undone } from "./save.js";
 import { LocalStore } from "./store.js";
 
@@ -48,6 +49,7 @@ const editor = new Editor({
   hooks: {
     onEdit: (ops) => save.push(ops, editor.doc.regions),
     onChange: (ops, scoresStand) => changed(ops, scoresStand),
+    onSentence: () => sentence.open(),
     onFind: () => search.open(),
     onHidden: () => search.clear(),
     onMessage: (text, look) => {
@@ -64,6 +66,7 @@ const design = new DesignPanel(root.querySelector("[data-design]"), editor, pred
 const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
 const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } });
 const search = new FindPanel(find("find"), find("filter-state"), editor);
+const sentence = new SentenceDialog(find("sentence"), editor);
 const preview = new Preview({
   url: endpoints.preview,
   getDoc: () => editor.doc,
@@ -187,6 +190,7 @@ function attach() {
   find("undo").addEventListener("click", back(() => editor.undo()));
   find("redo").addEventListener("click", back(() => editor.redo()));
   find("fill-down").addEventListener("click", back(() => editor.fillDown()));
+  find("sentence-open").addEventListener("click", () => sentence.open());
   find("find-open").addEventListener("click", () => search.open());
   find("add-prediction").addEventListener("click", () => predictions.add());
   find("save-retry").addEventListener("click", () => save.retry());
@@ -220,7 +224,7 @@ function attach() {
   window.addEventListener("beforeunload", (event) => {
     editor.keyboard.commit(false);
     document.activeElement?.blur(); // a field beside the sheet takes over what stands in it
-    if (!save.unsaved && !save.conflicts.length) return;
+    if (!save.unsaved && !save.conflicts.length && !sentence.unsaved) return;
     save.flush();
     event.preventDefault();
     event.returnValue = "";

@@ -1,0 +1,138 @@
+/* One whole sentence, cut into regions: a sign in the text is a cut; a click on a word begins a region with it. */
+
+import { announce, counted, h } from "./dom.js";
+import { tidy } from "./model.js";
+
+const words = new Intl.Segmenter(undefined, { granularity: "word" });
+
+export class SentenceDialog {
+  constructor(dialog, editor) {
+    this.dialog = dialog;
+    this.editor = editor;
+    this.part = (name) => dialog.querySelector(`[data-sentence-${name}]`);
+    this.field = this.part("text");
+    this.list = this.part("regions");
+    this.field.addEventListener("input", () => this.draw());
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      this.go(event.shiftKey ? -1 : 1);
+    });
+    this.list.addEventListener("keydown", (event) => this.arrow(event));
+    this.part("cut").addEventListener("click", () => this.cut());
+    this.part("previous").addEventListener("click", () => this.go(-1));
+    this.part("next").addEventListener("click", () => this.go(1));
+    this.part("save").addEventListener("click", () => this.save() && dialog.close());
+    dialog.addEventListener("close", () => editor.view.place(true));
+  }
+
+  open() {
+    if (!this.editor.mayEdit() || !this.editor.keyboard.commit()) return;
+    if (!this.editor.doc.nRows) announce("no items yet");
+    else this.show(Math.max(0, this.editor.selection.r));
+  }
+
+  show(r) {
+    const { doc } = this.editor;
+    const { item, condition } = doc.place(r);
+    this.seen = [...doc.contents(item, condition)];
+    Object.assign(this, { r, item, condition, regions: [...doc.regions] });
+    this.sign = this.seen.some((text) => text.includes("|")) ? "¦" : "|";
+    this.part("title").textContent = `Item ${item}, ${condition}`;
+    this.part("place").textContent = `${r + 1} of ${counted(doc.nRows, "sentence")}`;
+    for (const mark of this.dialog.querySelectorAll("[data-sentence-sign]")) mark.textContent = this.sign;
+    this.field.value = this.seen.join(` ${this.sign} `).replace(new RegExp(`( *\\${this.sign} *)+$`), "").trimStart();
+    this.given = this.field.value;
+    this.part("previous").disabled = r === 0;
+    this.draw();
+    if (!this.dialog.open) this.dialog.showModal();
+    this.field.focus();
+    this.field.select();
+  }
+
+  get unsaved() {
+    return this.dialog.open && this.field.value !== this.given;
+  }
+
+  get pieces() {
+    return this.field.value.split(this.sign);
+  }
+
+  draw(focused = -1) {
+    const { regions, pieces } = this;
+    let start = 0;
+    let n = 0;
+    const word = ({ segment, index }) => {
+      const at = start + index;
+      return h("button", { type: "button", tabIndex: n++ === Math.max(0, focused) ? 0 : -1, "aria-pressed": String(this.isCut(at)), text: segment, onclick: () => this.toggle(at) });
+    };
+    const parts = Array.from({ length: Math.max(regions.length, pieces.length) }, (_, k) => {
+      const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
+      const texts = found.length ? found.map(word) : [h("span", { class: "note", text: "∅" })];
+      start += (pieces[k] ?? "").length + 1;
+      return h("li", {}, h("span", { class: "no", text: k + 1 }), h("span", { class: "region-name", text: regions[k] ?? "new region" }), h("span", { class: "words" }, ...texts));
+    });
+    this.list.replaceChildren(...parts);
+    if (focused >= 0) this.list.querySelectorAll("button")[focused]?.focus();
+    const more = pieces.length - regions.length;
+    this.part("said").textContent = more > 0 ? `Saving adds ${counted(more, "region")} to the suite.` : "";
+  }
+
+  /* Where a cut stands right before this place of the text; undefined: nowhere. */
+  cutBefore(at) {
+    const before = this.field.value.slice(0, at).trimEnd();
+    return before.endsWith(this.sign) ? before.length - 1 : undefined;
+  }
+
+  isCut(at) {
+    return this.cutBefore(at) !== undefined;
+  }
+
+  toggle(at) {
+    const place = [...this.list.querySelectorAll("button")].indexOf(document.activeElement);
+    const cut = this.cutBefore(at);
+    if (cut === undefined) this.field.setRangeText(`${this.sign} `, at, at, "end");
+    else this.field.setRangeText("", cut, at, "end");
+    this.draw(place);
+  }
+
+  /* At the caret. */
+  cut() {
+    this.field.setRangeText(` ${this.sign} `, this.field.selectionStart, this.field.selectionEnd, "end");
+    this.field.focus();
+    this.draw();
+  }
+
+  arrow(event) {
+    const all = [...this.list.querySelectorAll("button")];
+    const at = all.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (to === undefined || !all[to]) return;
+    event.preventDefault();
+    all[at].tabIndex = -1;
+    all[to].tabIndex = 0;
+    all[to].focus();
+  }
+
+  go(by) {
+    if (!this.save()) return;
+    const r = this.editor.doc.rowOf(this.item, this.condition) + by;
+    if (r >= 0 && r < this.editor.doc.nRows) this.show(r);
+    else this.dialog.close();
+  }
+
+  /* The cells that changed, compared with what stood there when the sentence was shown. False: not saved. */
+  save() {
+    const { item, condition, regions, seen } = this;
+    const { doc } = this.editor;
+    if (String(doc.regions) !== String(regions) || !doc.contents(item, condition)) {
+      this.part("said").textContent = "Somebody changed the regions or this item meanwhile. Copy your sentence, close, and open it again.";
+      return false;
+    }
+    const texts = this.pieces.map(tidy);
+    const ops = texts.slice(regions.length).map((_, k) => ({ op: "insert_region", at: regions.length + k + 1, name: `Region ${regions.length + k + 1}`, texts: [] }));
+    const cells = Array.from({ length: Math.max(regions.length, texts.length) }, (_, k) => [item, condition, k + 1, seen[k] ?? "", texts[k] ?? ""]).filter(([, , , old, text]) => old !== text);
+    if (!cells.length && !ops.length) return true;
+    return Boolean(this.editor.perform({ label: `sentence of item ${item}, ${condition}`, ops: [...ops, { op: "set_cells", cells }] }, { item, condition, c: 0 }));
+  }
+}
