@@ -118,7 +118,7 @@ class Suite:
                 if edit["id"] in self.seen:
                     version, told = self.seen[edit["id"]]
                     conflicts += told
-                elif version < self.structure:
+                elif version < self.structure or self._scored_otherwise(edit):
                     conflicts.append(
                         {"edit": edit["id"], "what": "edit", "message": "It moved.", "by": "bob"}
                     )
@@ -138,6 +138,10 @@ class Suite:
         self.version += 1
         if {op["op"] for op in ops} - {"set_cells", "set_predictions", "set_scoring"}:
             self.structure = self.version
+
+    def _scored_otherwise(self, edit: dict[str, Any]) -> bool:
+        now = {"metric": self.doc["metric"], "join": self.doc["join"]}
+        return any(op["op"] == "set_scoring" and op["old"] != now for op in edit["ops"])
 
     def _try(self, edit: dict[str, Any]) -> list[dict[str, Any]]:
         found = []

@@ -120,6 +120,19 @@ def test_the_real_clipboard_carries_a_range(make_sheet):
     sheet.click(4, 0)
     sheet.press("Control+v")
     assert contents(sheet)[4][:2] == ["The woman 1", "plays"]
+    sheet.click(6, 0)
+    sheet.press("Shift+F10")
+    sheet.page.get_by_role("button", name="Paste").click()
+    sheet.page.get_by_text("pasted 1 by 2").wait_for(state="attached")
+    assert contents(sheet)[6][:2] == ["The woman 1", "plays"]
+
+
+def test_where_the_browser_refuses_the_clipboard_paste_says_which_keys_to_press(sheet):
+    sheet.click(0, 0)
+    sheet.press("Shift+F10")
+    sheet.page.get_by_role("button", name="Paste").click()
+    sheet.page.locator("[data-message]", has_text="Press Ctrl+V (on a Mac ⌘V) to paste.").wait_for()
+    assert sheet.active().startswith("Subject, item 1, match")
 
 
 WIDE = "item\tcondition\tNP\tV\n1\ta\tThe cat\tsleeps\n1\tb\tThe cat\tsleep\n2\ta\tA dog\tbarks\n2\tb\tA dog\tbark\n"

@@ -24,7 +24,7 @@ def test_hits_are_counted_visited_and_replaced_in_one_step(sheet):
     sheet.press("Tab")
     field(sheet, "Find").focus()
     sheet.press("Enter", "Enter")
-    assert sheet.said().startswith("Verb, item 2, mismatch") and sheet.said().endswith(": play")
+    assert sheet.said() == "Verb, item 2, mismatch, compared by a prediction: play"
     sheet.press("Shift+Enter", "Tab")
     sheet.type("$& sing")
     sheet.page.get_by_role("button", name="Replace", exact=True).click()
@@ -68,8 +68,6 @@ def test_rows_are_filtered_and_the_hidden_ones_left_alone(sheet):
     doc = sheet.settle()
     assert [row["contents"][0] for row in doc["rows"]][:4] == ["The woman 1", "a", "The woman 2", "c"]
     assert doc["items"] == [1, 2, 3, 4]
-    sheet.press("ArrowUp", "ArrowDown")
-    assert sheet.active().startswith("Verb, item 4, mismatch") or "item 2" in sheet.active()
     sheet.page.get_by_role("button", name="Add an item below").click()
     assert sheet.active().startswith("Subject, item 5, match")
     assert "5 of 10 rows" in sheet.page.locator("[data-filter-state]").inner_text()

@@ -299,3 +299,22 @@ def test_a_cell_typed_twice_is_one_conflict_with_the_last_text(sheet):
     rows = dialog.locator("tbody tr")
     assert rows.count() == 1
     assert [cell.strip() for cell in rows.first.inner_text().split("\t")][1:] == ["plays", "strums", "sang"]
+
+
+def test_two_scorings_are_shown_in_words_and_one_is_chosen(sheet):
+    sheet.suite.elsewhere({"op": "set_scoring", "metric": "mean", "join": "none"})
+    sheet.page.get_by_label("Value of a region").select_option("max")
+    dialog = sheet.page.get_by_role("dialog")
+    dialog.wait_for()
+    row = [cell.strip() for cell in dialog.locator("tbody tr").inner_text().split("\t")]
+    assert row[0] == "Scoring"
+    assert [text.split(";")[0] for text in row[1:]] == [
+        "sum of its tokens",
+        "mean of its tokens",
+        "highest of its tokens",
+    ]
+    dialog.get_by_role("button", name="All mine").click()
+    dialog.get_by_role("button", name="Apply these").click()
+    doc = sheet.settle()
+    assert (doc["metric"], doc["join"]) == ("max", "space")
+    assert sheet.page.get_by_label("Value of a region").input_value() == "max"
