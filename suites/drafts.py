@@ -18,7 +18,16 @@ from django.utils import timezone
 
 from gym.accounts.models import User
 from suites import permissions
-from suites.editing import CellConflict, EditError, Sheet, edit_sheet, is_structural, moves_rows, read_cell
+from suites.editing import (
+    CellConflict,
+    EditError,
+    Sheet,
+    compared,
+    edit_sheet,
+    is_structural,
+    moves_rows,
+    read_cell,
+)
 from suites.formats import PredictionDoc, SentenceDoc
 from suites.formats.designs import written
 from suites.models import DraftEdit, Prediction, Sentence, Suite, SuiteRevision
@@ -162,7 +171,8 @@ class _Session:
                 self._log(key, _without(ops, found), conflicts)
         except EditError as error:
             self.blocked = is_structural(ops)
-            by = self._by(lambda entry: any(op["op"] == "set_predictions" for op in entry.ops))
+            kinds = compared(ops)
+            by = self._by(lambda entry: any(op["op"] in kinds for op in entry.ops))
             self._refuse(key, f"{error.message[0].upper()}{error.message[1:]}.", by)
             return
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):

@@ -557,13 +557,19 @@ _OPS: dict[str, Callable[[Sheet, Any], list[CellConflict] | None]] = {
     "set_factors": _set_factors,
     "set_scoring": _set_scoring,
 }
-STRUCTURAL = frozenset(_OPS) - {"set_cells", "set_predictions", "set_factors", "set_scoring"}
+COMPARED = frozenset({"set_predictions", "set_factors", "set_scoring"})
+STRUCTURAL = frozenset(_OPS) - COMPARED - {"set_cells"}
 """Ops that add, remove, rename or move items, conditions or regions; the others compare what they replace."""
 
 
 def is_structural(ops: Sequence[Op]) -> bool:
     """Whether any of the ops is one of `STRUCTURAL`."""
     return bool(_names(ops) & STRUCTURAL)
+
+
+def compared(ops: Sequence[Op]) -> set[str]:
+    """Those of the ops' names that replace a whole that is compared: predictions, factors, scoring."""
+    return _names(ops) & COMPARED
 
 
 def moves_rows(ops: Sequence[Op]) -> bool:

@@ -24,16 +24,16 @@ METRIC_NAMES = {
 
 
 def metric_name(metric: str | list[str] | tuple[str, ...]) -> str:
-    """A suite's metric in words; of several the first is the one that runs begin with."""
-    return METRIC_NAMES[metric] if isinstance(metric, str) else ", ".join(metric)
+    """A suite's metric in words; of several the one that runs begin with, and the others."""
+    first, *others = METRICS if metric == "all" else [metric] if isinstance(metric, str) else metric
+    return METRIC_NAMES[first] + (f" (a run may take the {', '.join(others)})" if others else "")
 
 
 def metric_field(unset: str = "") -> forms.ChoiceField:
     """What predictions compare. `unset` names what holds where nothing is chosen; else it is the sum."""
-    choices = [(name, METRIC_NAMES[name]) for name in METRICS]
+    nothing = [("", unset)] if unset else []
     return forms.ChoiceField(
-        choices=[("", unset), *choices] if unset else choices,
-        initial="" if unset else "sum",
+        choices=nothing + [(name, METRIC_NAMES[name]) for name in METRICS],
         required=False,
         label="Value of a region",
         help_text="Made of the surprisals of its tokens; predictions compare it.",
@@ -41,10 +41,11 @@ def metric_field(unset: str = "") -> forms.ChoiceField:
 
 
 def join_field(required: bool = False) -> forms.ChoiceField:
-    """The suite's join policy."""
-    return forms.ChoiceField(
+    """The suite's join policy; one blank where nothing is said and nothing is required."""
+    return forms.TypedChoiceField(
         choices=JoinPolicy.choices,
         initial=JoinPolicy.SPACE,
+        empty_value=JoinPolicy.SPACE.value,
         required=required,
         label="How regions are joined",
         help_text="What stands between two regions when the sentence is put together for a model.",

@@ -209,7 +209,7 @@ def suite_new(request: HttpRequest) -> HttpResponse:
         wishes = imports.Wishes(
             title=given.get("name", ""),
             language=given.get("language", ""),
-            join_policy=given.get("join_policy") or "space",
+            join_policy=given.get("join_policy", "space"),
             metric=given.get("metric", ""),
         )
         return redirect(imports.import_files([form.asks], wishes, actor=request.user))
@@ -257,7 +257,7 @@ def _create(request: HttpRequest, way: str, form: Any) -> Suite:
         actor=request.user,
         title=given["name"],
         language=given["language"],
-        join_policy=given["join_policy"] or "space",
+        join_policy=given["join_policy"],
         metric=given["metric"],
     )
 

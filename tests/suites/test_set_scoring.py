@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from suites import services
+from suites.fields import metric_name
 from suites.lint import lint
 from suites.models import Suite, SuiteImport
 from suites.selectors import document_of
@@ -47,6 +48,7 @@ def test_the_sheet_sets_the_scoring_if_it_is_what_it_saw(signed_in, suite):
     assert (draft["metric"], draft["join"]) == ("mean", "natural")
     late = edit(signed_in, suite, {"metric": "max", "join": "none", "old": NOW}, name="e2")
     assert late.status_code == 409
+    assert late.json()["conflicts"][0]["by"] == "alice"
     assert "not the one that this edit replaces" in late.json()["conflicts"][0]["message"]
     assert scoring(suite) == ("mean", "natural")
 
@@ -138,6 +140,11 @@ def test_the_freeze_page_says_what_is_set_and_what_it_was(signed_in, people):
     assert "no blank before" in page
     assert f"{reverse('suite-editor', args=[suite.slug])}#scoring" in page
     assert "Join policy" in page  # among what changed
+
+
+def test_several_metrics_are_said_by_the_one_that_runs_begin_with():
+    assert metric_name(["mean", "max"]) == "mean of its tokens (a run may take the max)"
+    assert metric_name("all").startswith("sum of its tokens (a run may take the mean, median")
 
 
 def test_advice_about_joins_names_the_setting_and_goes_when_it_is_followed(signed_in, people):

@@ -2,6 +2,7 @@
 
 import { refresh, scoringOf } from "./model.js";
 import { h } from "./dom.js";
+import { scoringInWords } from "./scoring.js";
 
 /* The number of the region that a conflict is about, as the draft is now; 0 when it, its item or its condition is gone. */
 function regionOf(doc, { item, condition, region, name }) {
@@ -24,7 +25,7 @@ export function takeMine(doc, one) {
 
 const asText = (value) => {
   if (Array.isArray(value)) return value.map((one) => `${one.name ? `${one.name}: ` : ""}${one.formula}`).join("\n") || "no predictions";
-  if (value?.metric) return `${[value.metric].flat().join(", ")}; joined: ${value.join}`;
+  if (value?.metric) return scoringInWords(value);
   return value === "" || value === undefined || value === null ? "∅" : String(value);
 };
 

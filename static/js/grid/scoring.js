@@ -5,6 +5,12 @@ import { h } from "./dom.js";
 
 const keyOf = (metric) => [metric].flat().join(",");
 
+/* As the panel's choices say it. */
+export function scoringInWords({ metric, join }) {
+  const words = (name, value) => document.querySelector(`[data-scoring-${name}] option[value="${value}"]`)?.textContent ?? value;
+  return `${words("metric", keyOf(metric))}; ${words("join", join)}`;
+}
+
 export class ScoringPanel {
   constructor(root, editor) {
     this.editor = editor;
@@ -25,10 +31,8 @@ export class ScoringPanel {
   sync() {
     const { metric, join } = this.editor.doc;
     const key = keyOf(metric);
-    if (![...this.metric.options].some((one) => one.value === key)) {
-      this.metric.append(h("option", { value: key, text: [metric].flat().join(", ") }));
-    }
     this.metric.value = key;
+    if (this.metric.value !== key) this.metric.append(h("option", { value: key, text: key.replaceAll(",", ", "), selected: true }));
     this.join.value = join;
   }
 
