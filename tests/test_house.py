@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def sources() -> list[Path]:
     return found
 
 
+@cache
 def named(path: Path) -> set[str]:
     """Every dotted name and import of a file, less the variables it makes itself."""
     names: set[str] = set()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
@@ -101,19 +101,29 @@ class Kind:
     def has_bytes(self) -> bool:
         return any(part.size is not None for part in self.parts)
 
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """Number and bytes as columns of accounts."""
+        sums = [part.column(Sum(part.size + ROW)) for part in self.parts if part.size is not None]
+        return {
+            f"{self.key}_number": self.parts[0].column(Count("pk")),
+            f"{self.key}_bytes": reduce(add, sums) if sums else Value(0),
+        }
+
     def kept_by(self, user: User) -> Kept:
-        columns = columns_of([self])
-        row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values(*columns).get()
+        row = get_user_model().objects.filter(pk=user.pk).annotate(**self.columns).values(*self.columns).get()
         return _kept_in(row, self)
+
+    def number_of(self, user: User) -> int:
+        things = self.parts[0]
+        return things.rows._base_manager.filter(**{things.owner: user.pk}).count()
 
     def require_room(self, owner: User, number: int) -> None:
         """Raise OverQuota if this account may not keep so many things more. Call it in the transaction that makes
         them: it locks the account, so that the limit holds for simultaneous requests, too."""
         owner.hold()
         if not _is_exempt(owner):
-            limit = self.limit_of(owner)
-            kept = self.kept_by(owner)
-            self._check_number(limit, kept.number, number)
+            self._check_number(self.limit_of(owner), self.number_of(owner), number)
 
     @contextmanager
     def growing(self, owner: User, *, actor: User | None = None, new: bool = False) -> Iterator[None]:
@@ -130,7 +140,7 @@ class Kind:
             if limit == Limit() or _is_exempt(owner) or (actor is not None and actor.is_staff):
                 yield
                 return
-            before = self.kept_by(owner)
+            before = Kept(self.number_of(owner), 0) if new else self.kept_by(owner)
             if new:
                 self._check_number(limit, before.number, 1)
             yield
@@ -165,8 +175,7 @@ class Kind:
                 "would be more. Ask the owner to delete some, or ask staff for more."
             )
         raise OverQuota(
-            f"Your {self.plural} take up {said(before)}, and {said(limit.bytes)} is the limit. With this it would "
-            f"be {said(after)}. {ADVICE}"
+            f"With this your {self.plural} would take up {said(after)}, and {said(limit.bytes)} is the limit. {ADVICE}"
         )
 
 
@@ -225,12 +234,7 @@ class Use:
 
 def columns_of(chosen: Sequence[Kind]) -> dict[str, Any]:
     """What accounts keep, as columns of accounts; `uses_in` reads them."""
-    columns: dict[str, Any] = {}
-    for kind in chosen:
-        sums = [part.column(Sum(part.size + ROW)) for part in kind.parts if part.size is not None]
-        columns[f"{kind.key}_number"] = kind.parts[0].column(Count("pk"))
-        columns[f"{kind.key}_bytes"] = reduce(add, sums) if sums else Value(0)
-    return columns
+    return {name: column for kind in chosen for name, column in kind.columns.items()}
 
 
 def uses_in(row: Mapping[str, Any], user: User) -> list[Use]:

@@ -51,7 +51,7 @@ def test_cases_count_with_their_bytes(client, suite, people, settings, way):
         address = reverse("api-agent-case", args=[suite.slug, case.pk])
         answer = client.patch(address, {"text": LONG}, **JSON)
     assert answer.status_code == 400
-    assert "Your agent suites take up" in answer.content.decode()
+    assert "your agent suites would take up" in answer.content.decode()
     assert AgentCase.objects.get().text == GOOD
 
 
@@ -60,7 +60,7 @@ def test_a_run_holds_a_copy_of_its_cases_and_counts_with_it(suite, people, setti
     server = make_server(people.alice)
     jobs = Job.objects.count()
     settings.GYM_QUOTA_AGENT_RUNS = (0, 5_000)
-    with pytest.raises(ValidationError, match="Your agent runs take up 0 bytes"):
+    with pytest.raises(ValidationError, match="your agent runs would take up"):
         services.queue_run(suite, server, actor=people.alice)
     assert (AgentRun.objects.count(), CaseRun.objects.count(), Job.objects.count()) == (0, 0, jobs)
 

@@ -9,6 +9,10 @@ import pytest
 from gym.runs.work import services
 from models_registry.engine import ScoringPolicy
 from suites.models import Suite
+from tests.api.worlds import make_world
+from tests.once import once_a_module
+
+built, people, world = once_a_module(make_world)
 
 
 def ids(page) -> set[str]:

@@ -13,6 +13,10 @@ from django.utils import timezone
 from gym.accounts.models import ApiToken
 from gym.accounts.tokens import revoke_token
 from gym.runs.models import SuiteRun
+from tests.api.worlds import make_world
+from tests.once import once_a_module
+
+built, people, world = once_a_module(make_world)
 
 RUNS = "/api/v1/runs/"
 ASKED = {"suite": "public-suite", "model": "open-model", "again": True}

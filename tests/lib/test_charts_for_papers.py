@@ -10,12 +10,15 @@ from pypdf import PdfReader
 
 from gym.lib.charts.svg import FONT, Pen, element
 from gym.pages.figure_views import KINDS
-from tests.runs.drawings import address, world  # noqa: F401 - a fixture
+from tests.once import once_a_module
+from tests.runs.drawings import address, make_world
+
+built, people, world = once_a_module(make_world)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_an_svg_file_keeps_its_text_and_asks_for_no_other_file(client, world):  # noqa: F811
+def test_an_svg_file_keeps_its_text_and_asks_for_no_other_file(client, world):
     for kind in KINDS:
         text = client.get(address(kind, "svg", world)).content.decode()
         root = ET.fromstring(text)
@@ -25,7 +28,7 @@ def test_an_svg_file_keeps_its_text_and_asks_for_no_other_file(client, world):  
             assert word not in text, (kind, word)
 
 
-def test_an_svg_file_still_says_what_it_shows(client, world):  # noqa: F811
+def test_an_svg_file_still_says_what_it_shows(client, world):
     for kind in KINDS:
         root = ET.fromstring(client.get(address(kind, "svg", world)).content)
         assert root.get("role") == "img", kind
@@ -34,7 +37,7 @@ def test_an_svg_file_still_says_what_it_shows(client, world):  # noqa: F811
         assert len(root.findtext(f"{SVG}desc")) > 10, kind
 
 
-def test_a_pdf_file_brings_its_fonts_and_its_letters(client, world):  # noqa: F811
+def test_a_pdf_file_brings_its_fonts_and_its_letters(client, world):
     for kind in KINDS:
         page = PdfReader(io.BytesIO(client.get(address(kind, "pdf", world)).content)).pages[0]
         fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
@@ -61,6 +64,6 @@ def test_words_that_look_like_markup_stay_words_and_shortened_names_keep_their_f
     assert second.findtext(f"{SVG}title") == "long name"
 
 
-def test_the_regions_of_a_run_have_one_drawing_under_both_addresses(client, world):  # noqa: F811
+def test_the_regions_of_a_run_have_one_drawing_under_both_addresses(client, world):
     old = client.get(reverse("run-chart", args=[world["run"]])).content
     assert old == client.get(address("run-regions", "svg", world)).content

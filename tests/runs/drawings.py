@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-import pytest
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
@@ -18,8 +17,7 @@ from tests.propara.site import worlds as propara
 from tests.runs.boards import finished_run
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """Two checkpoints of one model with sizes and perplexities, on a suite, its modified twin and a third."""
     models = [
         make_model(people.alice, slug=f"m{k}", parameters=10**k * 5000, perplexity=90.0 - 10 * k,

@@ -17,15 +17,18 @@ from gym.pages.figure_views import KINDS
 from gym.propara.models import AnswerSet, Submission
 from gym.runs.core.rules import RULES
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
-from tests.runs.drawings import address, world  # noqa: F401 - a fixture
+from tests.runs.drawings import address, make_world
+
+built, people, world = once_a_module(make_world)
 
 SVG = "{http://www.w3.org/2000/svg}"
 NO_RULE = ("run-", "lmc-", "propara-", "agent-")
 """Charts without a pass rate over several predictions."""
 
 
-def test_every_chart_is_had_as_drawing_and_as_numbers(client, world):  # noqa: F811
+def test_every_chart_is_had_as_drawing_and_as_numbers(client, world):
     for kind in KINDS:
         svg = client.get(address(kind, "svg", world))
         assert svg.status_code == 200, kind
@@ -40,7 +43,7 @@ def test_every_chart_is_had_as_drawing_and_as_numbers(client, world):  # noqa: F
         assert list(rows[0]) == data["columns"], kind
 
 
-def test_every_chart_of_pass_rates_says_its_rule_in_every_form(client, world):  # noqa: F811
+def test_every_chart_of_pass_rates_says_its_rule_in_every_form(client, world):
     for rule in RULES.values():
         for kind in KINDS:
             if kind.startswith(NO_RULE):
@@ -57,13 +60,13 @@ def test_every_chart_of_pass_rates_says_its_rule_in_every_form(client, world):  
             assert f"Scoring rule: {rule.label}" in drawing, kind
 
 
-def test_charts_of_something_else_have_no_rule(client, world):  # noqa: F811
+def test_charts_of_something_else_have_no_rule(client, world):
     for kind in KINDS:
         if kind.startswith(NO_RULE):
             assert json.loads(client.get(address(kind, "json", world)).content)["rule"] is None, kind
 
 
-def test_the_table_of_a_charts_numbers_names_the_rule(client, world):  # noqa: F811
+def test_the_table_of_a_charts_numbers_names_the_rule(client, world):
     for page in (
         reverse("leaderboard"),
         reverse("model-detail", args=["m1"]),
@@ -75,7 +78,7 @@ def test_the_table_of_a_charts_numbers_names_the_rule(client, world):  # noqa: F
         assert all(caption.endswith("Scoring rule: all predictions.") for caption in captions), page
 
 
-def test_a_copied_table_takes_its_rule_along(client, world):  # noqa: F811
+def test_a_copied_table_takes_its_rule_along(client, world):
     for page in (
         reverse("leaderboard"),
         reverse("model-detail", args=["m1"]),
@@ -85,7 +88,7 @@ def test_a_copied_table_takes_its_rule_along(client, world):  # noqa: F811
         assert 'data-copy-note="Scoring rule: all predictions' in text, page
 
 
-def test_charts_are_had_as_png_at_300_dpi_and_as_pdf(client, world):  # noqa: F811
+def test_charts_are_had_as_png_at_300_dpi_and_as_pdf(client, world):
     for kind in ("run-regions", "run-margins", "leaderboard-heat", "model-steps"):
         svg = ET.fromstring(client.get(address(kind, "svg", world)).content)
         png = client.get(address(kind, "png", world))
@@ -99,14 +102,14 @@ def test_charts_are_had_as_png_at_300_dpi_and_as_pdf(client, world):  # noqa: F8
         assert "attachment" in pdf["Content-Disposition"]
 
 
-def test_single_items_are_drawn_on_demand(client, world):  # noqa: F811
+def test_single_items_are_drawn_on_demand(client, world):
     plain = client.get(address("run-regions", "svg", world)).content
     threads = client.get(address("run-regions", "svg", world) + "&items=1").content
     assert b"thin lines: single items" not in plain
     assert b"thin lines: single items" in threads
 
 
-def test_the_region_chart_has_the_means_of_the_run(client, world):  # noqa: F811
+def test_the_region_chart_has_the_means_of_the_run(client, world):
     rows = list(
         csv.DictReader(io.StringIO(client.get(address("run-regions", "csv", world)).content.decode()))
     )
@@ -115,13 +118,13 @@ def test_the_region_chart_has_the_means_of_the_run(client, world):  # noqa: F811
     assert rows[0]["n_items"] == "3"
 
 
-def test_a_chart_of_nothing_is_not_there(client, world):  # noqa: F811
+def test_a_chart_of_nothing_is_not_there(client, world):
     for query in ("run=none", "", "suite=scored&r=x", "of=nobody", "suite=%00&r=1", "r=99999999999999"):
         for kind in ("run-regions", "suite-models", "model-tags", "nothing-like-it"):
             assert client.get(f"/figures/{kind}.svg?{query}").status_code == 404, (kind, query)
 
 
-def test_other_forms_are_not_there(client, world):  # noqa: F811
+def test_other_forms_are_not_there(client, world):
     assert client.get(address("leaderboard-heat", "exe", world)).status_code == 404
 
 
@@ -134,14 +137,14 @@ def test_a_stranger_gets_no_chart_of_a_private_suite(client, people):
     assert b"secret" not in client.get("/figures/leaderboard-heat.svg").content
 
 
-def test_the_models_page_shows_tags_robustness_size_and_checkpoints(client, world):  # noqa: F811
+def test_the_models_page_shows_tags_robustness_size_and_checkpoints(client, world):
     page = client.get(reverse("model-detail", args=["m2"])).content.decode()
     for words in ("M2 by tag", "Without and with modifier", "SG score by parameters", "SG score by perplexity",
                   "M2: checkpoints", "Strengths and weaknesses", "embed_mod"):  # fmt: skip
         assert words in page, words
 
 
-def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(client, world):  # noqa: F811
+def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(client, world):
     page = client.get(reverse("suite-detail", args=["scored"])).content.decode()
     assert "Surprisal by region: M1" in page
     assert "Models compared" in client.get(reverse("suite-detail", args=["npi"])).content.decode()
@@ -157,13 +160,13 @@ WRONG = (
 )  # fmt: skip
 
 
-def test_a_wrong_address_of_a_chart_is_not_there(client, world):  # noqa: F811
+def test_a_wrong_address_of_a_chart_is_not_there(client, world):
     game = world["lmc-search"]["game"]
     for query in WRONG:
         assert client.get(f"/figures/{query.replace('GAME', game)}").status_code == 404, query
 
 
-def test_charts_of_the_neighbours_are_under_the_rights_of_their_pages(client, world, people):  # noqa: F811
+def test_charts_of_the_neighbours_are_under_the_rights_of_their_pages(client, world, people):
     kinds = [kind for kind in KINDS if kind.startswith(("lmc", "propara", "agent"))]
     assert all(client.get(address(kind, "csv", world)).status_code == 200 for kind in kinds)
     for model in (Corpus, AnswerSet, AgentSuite):
@@ -175,7 +178,7 @@ def test_charts_of_the_neighbours_are_under_the_rights_of_their_pages(client, wo
         assert set(seen.values()) == {200 if person == people.alice else 404}, (person, seen)
 
 
-def test_the_heat_map_of_a_mixture_has_every_mixture(client, world):  # noqa: F811
+def test_the_heat_map_of_a_mixture_has_every_mixture(client, world):
     data = json.loads(
         client.get(address("lmc-search", "json", world) + "&alpha=0:1:3&oov_penalty=-2:0:2").content
     )
@@ -184,7 +187,7 @@ def test_the_heat_map_of_a_mixture_has_every_mixture(client, world):  # noqa: F8
     assert "/figures/lmc-search.pdf?" in page
 
 
-def test_the_chart_of_actions_has_the_counts_of_the_page(client, world):  # noqa: F811
+def test_the_chart_of_actions_has_the_counts_of_the_page(client, world):
     rows = list(
         csv.DictReader(io.StringIO(client.get(address("propara-actions", "csv", world)).content.decode()))
     )
@@ -194,7 +197,7 @@ def test_the_chart_of_actions_has_the_counts_of_the_page(client, world):  # noqa
     }
 
 
-def test_two_models_are_drawn_against_each_other(client, world):  # noqa: F811
+def test_two_models_are_drawn_against_each_other(client, world):
     rows = list(
         csv.DictReader(io.StringIO(client.get(address("compare-suites", "csv", world)).content.decode()))
     )
@@ -212,7 +215,7 @@ def test_two_models_are_drawn_against_each_other(client, world):  # noqa: F811
         assert "data-figure" in page
 
 
-def test_every_chart_on_a_page_has_its_numbers_beside_it(client, world):  # noqa: F811
+def test_every_chart_on_a_page_has_its_numbers_beside_it(client, world):
     run = reverse("run-detail", args=[world["run"]])
     for page in (
         run,

@@ -17,6 +17,7 @@ from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import read_options
 from suites.services import set_tags
 from tests.factories import AGREEMENT, make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 TWO = (AGREEMENT, AGREEMENT)
@@ -26,8 +27,7 @@ def board(user, query=""):
     return leaderboard(user, read_options(QueryDict(query)))
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """Good: 4/4 on a, 2/4 on b. Bad: 0/4 on a, not run on b. Suite a has two predictions."""
     a = make_revision(people.alice, name="a", items=4, formulas=TWO)
     b = make_revision(people.alice, name="b", items=4)
@@ -37,6 +37,9 @@ def world(people):
     finished_run(b, good, [1, 1, 0, 2])
     finished_run(a, bad, [0, 0, 0, 0], [0, 0, 1, 1])
     return {"a": a, "b": b, "good": good, "bad": bad}
+
+
+built, people, world = once_a_module(make_world)
 
 
 def scores(table) -> dict[str, float | None]:

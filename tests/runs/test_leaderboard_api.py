@@ -15,14 +15,14 @@ from gym.collections.services import make_collection, publish_collection
 from gym.pages import api as pages_api
 from suites.services import set_tags
 from tests.factories import AGREEMENT, make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 TWO = (AGREEMENT, AGREEMENT)
 ADDRESS = "/api/v1/leaderboard/"
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """Suite a has two predictions; b was run by the good model alone; c is older than its newest run."""
     revisions = {
         "a": make_revision(people.alice, name="a", items=6, formulas=TWO),
@@ -40,6 +40,9 @@ def world(people):
     finished_run(revisions["a"], bad, [0, 0, 0, 0, 1, 0], [0, 0, 1, 1, 0, 0])
     finished_run(revisions["c"], bad, [0, 1, 0, 2, 0, 0])
     return revisions | {"good": good, "bad": bad}
+
+
+built, people, world = once_a_module(make_world)
 
 
 def read(client, query=""):

@@ -8,6 +8,7 @@ import pytest
 
 from gym.runs.models import PredictionResult
 from tests.factories import AGREEMENT, make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 N = 450
@@ -20,12 +21,14 @@ def margin(k: int) -> float | None:
     return None if code == 3 else 0.0 if code == 2 else (1 if code == 1 else -1) * (1 + (k * 37 % N) / 10)
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     revision = make_revision(people.alice, name="long", items=N, formulas=(AGREEMENT, AGREEMENT))
     run = finished_run(revision, make_model(people.alice), CODES, [1] * N)
     PredictionResult.objects.filter(run=run, position=0).update(margins=[margin(k) for k in range(N)])
     return run
+
+
+built, people, run = once_a_module(make_run)
 
 
 def shown(client, run, query: str) -> list[int]:
@@ -78,7 +81,9 @@ def test_a_run_without_margins_is_sorted_by_outcome(client, run):
 
 
 def test_a_table_of_one_page_is_sorted_on_the_page(client, people):
-    run = finished_run(make_revision(people.alice, items=5), make_model(people.alice), [1, 0, 1, 1, 2])
+    run = finished_run(
+        make_revision(people.alice, items=5), make_model(people.alice, slug="short"), [1, 0, 1, 1, 2]
+    )
     page = client.get(run.get_absolute_url()).content.decode()
     assert "data-sortable" in page.split('id="item-table"')[1].split(">")[0]
     assert "sort=p1" not in page

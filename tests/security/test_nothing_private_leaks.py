@@ -234,7 +234,7 @@ def addresses(planted: dict[str, Any], world: dict[str, Any]) -> list[str]:
         f"/figures/{kind}.{form}?{query}"
         for kind in KINDS
         for form in FORMS
-        if form not in {"png", "pdf"}
+        if form in {"svg", "json"}  # csv has the table of json
         for query in (
             "",
             "of=open-model",

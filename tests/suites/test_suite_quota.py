@@ -101,7 +101,7 @@ def test_an_old_revision_is_not_opened_again_without_room(client, suite, people,
     before = counts()
     page = client.post(reverse("suite-editor", args=[suite.slug]))
     assert (page.status_code, counts()) == (400, before)
-    assert "Your suites take up" in page.content.decode()
+    assert "your suites would take up" in page.content.decode()
     assert client.post(f"/api/v1/suites/{suite.slug}/draft/").status_code == 400
 
 

@@ -11,6 +11,7 @@ from gym.lmchallenge.core import log_decoder
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
 from tests.lmchallenge.site.worlds import USERS, fresh, make_corpus, play, upload
+from tests.once import once_a_module
 
 pytestmark = pytest.mark.django_db
 LINES = 12
@@ -38,8 +39,7 @@ def whole(*games: Game) -> dict[tuple[str, int], int]:
     return {(game.title, number): 1 for game in games for number in range(1, LINES + 1)}
 
 
-@pytest.fixture
-def games(people) -> dict[str, Game]:
+def make_games(people) -> dict[str, Game]:
     """One of each kind on one text, another of wp, and that one again without its words."""
     corpus = make_corpus(people.alice, USERS)
     made = {kind: play(corpus, people.alice, kind) for kind in ("wp", "tc", "ic")}
@@ -47,6 +47,9 @@ def games(people) -> dict[str, Game]:
     made["hidden"] = upload(people.alice, lengths, corpus=corpus, title="Hidden")
     Game.objects.filter(pk=made["wp"].pk).update(title="First")
     return {name: fresh(game) for name, game in made.items()}
+
+
+built, people, games = once_a_module(make_games)
 
 
 @pytest.mark.parametrize("kind", ["wp", "tc", "ic"])

@@ -36,5 +36,5 @@ def test_a_version_counts_with_its_bytes(client, light, people, settings, name):
     settings.GYM_QUOTA_ANSWER_SETS = (0, ANSWER_SETS.kept_by(people.alice).bytes)
     answer = client.post(reverse(name, args=["light"]), given(note="again"))
     assert answer.status_code == 400
-    assert "Your sets of reference answers take up" in answer.content.decode()
+    assert "your sets of reference answers would take up" in answer.content.decode()
     assert AnswerSetVersion.objects.count() == 1

@@ -1,0 +1,31 @@
+"""A world that is built once for all tests of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from tests.people import People, make_people
+
+
+def once_a_module(build: Callable[[People], Any]) -> tuple[Any, Any, Any]:
+    """Fixtures for a module: `built`, `people`, and what `build` makes of them under the name that the module likes.
+    Each test has its own copy, and what it writes to the database is undone after it."""
+
+    @pytest.fixture(scope="module")
+    def built(module_db) -> tuple[People, Any]:
+        people = make_people()
+        return people, build(people)
+
+    @pytest.fixture
+    def people(built, db) -> People:
+        return deepcopy(built[0])
+
+    @pytest.fixture
+    def world(built, db) -> Any:
+        return deepcopy(built[1])
+
+    return built, people, world
