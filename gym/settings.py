@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "gym",
     "gym.api",
     "gym.jobs",
+    "gym.notices",
     "gym.sharing",
     "suites",
     "models_registry",

@@ -13,6 +13,7 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("accounts/", include("gym.accounts.urls")),
     path("invitations/", include("gym.sharing.urls")),
+    path("notifications/", include("gym.notices.urls")),
     path("help/", include("gym.help.urls")),
     path("suites/", include("suites.urls")),
     path("models/", include("models_registry.urls")),

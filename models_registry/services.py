@@ -17,6 +17,8 @@ from gym.accounts.models import AnyUser, User
 from gym.addresses import at_free_slug, slug_from
 from gym.jobs.selectors import workers
 from gym.jobs.services import enqueue
+from gym.notices.models import Notice
+from gym.notices.services import tell
 from gym.secrets import sealed
 from gym.sharing.services import hold
 from models_registry import permissions
@@ -206,8 +208,17 @@ def approve_model(model: RegisteredModel, *, actor: User) -> bool:
     _require_hosted(model)
     if model.check_job is not None and model.check_job.is_active:
         return False
-    _queue_check(model, actor)
+    with transaction.atomic():
+        _tell_owner(model, "was approved and is checked now", actor)
+        _queue_check(model, actor)
     return True
+
+
+def _tell_owner(model: RegisteredModel, what: str, actor: User, *, by_mail: bool = True) -> None:
+    """What staff decided. Call it before the model is locked."""
+    if model.owner_id != actor.pk:
+        text, about = f"Your model {model.name} {what}.", f"model {model.pk}"
+        tell(model.owner, Notice.Kind.MODEL, text, model.get_absolute_url(), about=about, by_mail=by_mail)
 
 
 def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
@@ -221,6 +232,9 @@ def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
     if len(reason) > MAX_REASON:
         raise ValidationError({"reason": f"At most {MAX_REASON} characters."})
     with transaction.atomic():
+        _tell_owner(
+            model, "was not approved; its page says why", actor, by_mail=False
+        )  # a mail has the reason
         waiting = RegisteredModel.objects.filter(pk=model.pk, status=Status.UNAPPROVED)
         if not waiting.update(status=Status.REFUSED, status_reason=reason):
             raise ValidationError(f"{model.name} does not wait for staff.")

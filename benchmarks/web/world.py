@@ -35,6 +35,7 @@ class World:
             "compare": [],
             "queue": [],
             "profile": [],
+            "notifications": [],
             "token-list": [],
             "suite-list": [],
             "suite-detail": [self.slug],
@@ -67,6 +68,7 @@ class World:
             "api-model-profile": [self.model],
             "api-jobs": [],
             "api-me": [],
+            "api-notifications": [],
         }
         routes = {name: (name, given, {}) for name, given in named.items()} | self.others
         return {label: address_of(*route) for label, route in routes.items()}

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from gym.accounts.backends import ACCOUNTS, DEMO_USER
+from gym.accounts.mail import has_server
 from gym.accounts.models import Scope, User
 from gym.accounts.throttle import account_key
 
@@ -86,9 +87,21 @@ class ProfileForm(forms.ModelForm):
 
     class Meta:
         model = User
-        fields = ["first_name", "last_name", "email"]
-        labels = {"email": "E-mail address"}
-        help_texts = {"first_name": "Shown instead of your user name.", "email": EMAIL_HELP}
+        fields = ["first_name", "last_name", "email", "notices_by_mail"]
+        labels = {"email": "E-mail address", "notices_by_mail": "Notifications by e-mail, too"}
+        help_texts = {
+            "first_name": "Shown instead of your user name.",
+            "email": EMAIL_HELP,
+            "notices_by_mail": "Your runs have ended, somebody invites you, staff has decided on your model.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.order_fields(["first_name", "last_name", "email", "password", "notices_by_mail"])
+        if not has_server():
+            wish = self.fields["notices_by_mail"]
+            wish.disabled = True
+            wish.help_text = "This site has no mail server, so it sends none."
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -96,6 +109,9 @@ class ProfileForm(forms.ModelForm):
             stored = User.objects.get(pk=self.instance.pk)
             if not stored.check_password(cleaned.get("password") or ""):
                 self.add_error("password", "Give your password to change the e-mail address.")
+        wishes_mail = cleaned.get("notices_by_mail") and not self.fields["notices_by_mail"].disabled
+        if wishes_mail and not cleaned.get("email") and "email" not in self.errors:
+            self.add_error("notices_by_mail", "Give an e-mail address, or switch this off.")
         return cleaned
 
 

@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from django.http.request import split_domain_port
 
 from gym.accounts.ways_back import leading_to
+from gym.env import Email
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,11 @@ def _guarded(send: Callable[..., None], *arguments: Any) -> None:
         logger.exception("An e-mail could not be sent")
     finally:
         connections.close_all()
+
+
+def has_server() -> bool:
+    """Without one, mail is printed on the console."""
+    return Email.backend != settings.EMAIL_BACKEND
 
 
 def own_host(request: HttpRequest) -> str:

@@ -38,6 +38,13 @@ class User(AbstractUser):
         "those of GYM_QUOTA_… Empty: 1; 0 = no limit.",
     )
 
+    unread_notices = models.PositiveIntegerField(
+        default=0, editable=False, help_text="Counted by gym.notices.services, so that no page has to."
+    )
+    notices_by_mail = models.BooleanField(
+        "notifications by e-mail", default=False, help_text="Sent to the address of the account."
+    )
+
     def hold(self) -> None:
         """Lock the row until the transaction ends, so that limits hold for simultaneous requests, too. Raises
         User.DoesNotExist when the account has gone."""

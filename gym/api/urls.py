@@ -34,6 +34,7 @@ ROOMS = [
     "gym.pages.api",
     "gym.agents.site.api.urls",
     "gym.sharing.api",
+    "gym.notices.api",
 ]
 
 urlpatterns = [

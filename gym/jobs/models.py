@@ -24,6 +24,17 @@ ACTIVE_STATES = (State.QUEUED, State.RUNNING)
 FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
 
+class Batch(models.Model):
+    """Jobs that one person queued together: each within a minute of the one before. The row goes when all have ended
+    and `signals.batch_ended` has said so."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    joined = models.DateTimeField(default=timezone.now, help_text="when the last job came")
+
+    def __str__(self) -> str:
+        return f"jobs of {self.owner}, queued until {self.joined:%Y-%m-%d %H:%M:%S}"
+
+
 class Job(models.Model):
     """One piece of background work. Only `gym.jobs.states` changes `state`.
 
@@ -42,6 +53,7 @@ class Job(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
     )
+    batch = models.ForeignKey(Batch, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=0)

@@ -17,7 +17,7 @@ from django.db import connection, connections, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from gym.jobs import conf, fairness, states
+from gym.jobs import batches, conf, fairness, states
 from gym.jobs.broker import needs_messages, ready_messages, wake
 from gym.jobs.models import Job, Lock, State, WorkerHeartbeat
 
@@ -35,6 +35,7 @@ def reap() -> int:
     expired = bring_back()
     if needs_messages():
         resend_wakeups()
+    batches.announce()
     WorkerHeartbeat.objects.filter(last_seen__lt=timezone.now() - KEEP_SILENT_WORKERS).delete()
     return expired
 

@@ -6,18 +6,21 @@ import threading
 import time
 import uuid
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from gym.accounts.errors import TooManyJobs
 from gym.jobs import conf, states, text
 from gym.jobs.broker import wake
 from gym.jobs.errors import UnknownQueue, WrongState
-from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
+from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Batch, Job, State
 from gym.jobs.registry import get_handler
 from gym.jobs.rights import note_asker
 
+TOGETHER = timedelta(minutes=1)
 MOST_WAIT = 2
 WAIT_SECONDS = 3.0
 LOOK_SECONDS = 0.03
@@ -33,6 +36,7 @@ def enqueue(
     title: str = "",
     total: int = 0,
     max_attempts: int | None = None,
+    batch: Batch | None = None,
 ) -> Job:
     """Queue a job and wake a worker. Call it inside the transaction that creates the domain rows.
 
@@ -48,6 +52,7 @@ def enqueue(
             kind=kind,
             payload=payload,
             owner=owner,
+            batch=batch,
             queue=queue,
             title=text.clean(title, 200),
             total=total,
@@ -55,6 +60,16 @@ def enqueue(
         )
         wake(queue)
     return job
+
+
+def batch_of(owner: Any) -> Batch:
+    """What this person queued within the last minute, else a new one. Call it in the transaction that queues."""
+    now = timezone.now()
+    mine = Batch.objects.select_for_update().filter(owner=owner, joined__gt=now - TOGETHER)
+    batch = mine.order_by("-joined").first() or Batch(owner=owner)
+    batch.joined = now
+    batch.save()
+    return batch
 
 
 def check_limit(owner: Any) -> None:
@@ -101,13 +116,15 @@ def active_limit(owner: Any) -> int:
     return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if own is None else own)
 
 
-def retry(job: Job, *, actor: Any) -> Job:
+def retry(job: Job, *, actor: Any, batch: Batch | None = None) -> Job:
     """Put a failed or cancelled job back into the queue, with fresh tries. It is done by the rights of `actor` then."""
     with transaction.atomic():
         check_limit(job.owner)
         if not states.requeue(job.pk):
             job.refresh_from_db()
             raise WrongState(f"This job is {job.state}; only a failed or cancelled job can be tried again.")
+        if batch is not None:
+            Job.objects.filter(pk=job.pk).update(batch=batch)
         note_asker(job, actor)
         states.append_log(Job.objects.filter(pk=job.pk), f"Put back into the queue by {_name(actor)}.")
         wake(job.queue)

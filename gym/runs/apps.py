@@ -11,6 +11,7 @@ class RunsConfig(AppConfig):
         from gym.runs.work import (  # noqa: F401  they register their job handlers, and listen
             actors,
             deleted_runs,
+            notices,
             preview,
             score_requests,
             uploads,

@@ -8,10 +8,13 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from gym.accounts.models import User
 from gym.conflicts import Conflict
+from gym.notices.models import Notice
+from gym.notices.services import forget, mark_read, tell
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.selectors import invited_to, stands
 from gym.sharing.services import (
@@ -38,7 +41,7 @@ def invite(thing: Any, username: str, role: str, *, actor: User) -> Invitation:
     if user is None:
         raise ValidationError(f"There is no account called {username.strip()}.")
     with transaction.atomic():
-        actor.hold()
+        hold_both(actor, user)
         hold(thing)
         if user.pk == thing.owner_id:
             raise ValidationError(f"{user.username} owns this {noun_of(thing)}.")
@@ -56,7 +59,7 @@ def offer_ownership(thing: Any, collaboration: Any, *, actor: User) -> Invitatio
     """Ask an editing collaborator to become the owner. Until then everything stays as it is."""
     require_owner(actor, thing)
     with transaction.atomic():
-        actor.hold()
+        hold_both(actor, collaboration.user)
         hold(thing)
         collaboration = thing.collaborations.select_related("user").filter(pk=collaboration.pk).first()
         if collaboration is None:
@@ -80,7 +83,21 @@ def _offer(thing: Any, user: User, role: str, actor: User) -> Invitation:
     if mine >= MAX_OPEN and not actor.is_staff:
         raise ValidationError(f"{MAX_OPEN} invitations of yours are not answered yet. Withdraw one first.")
     made: Invitation = thing.invitations.create(invited=user, inviter=actor, owner=thing.owner, role=role)
+    what = f"{noun_of(thing)} {thing}"
+    text = f"offers you the {what}" if role == Offer.OWNER else f"invites you to the {what}"
+    address = f"{reverse('home')}#invitations"
+    tell(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(made))
     return made
+
+
+def _about(invitation: Invitation) -> str:
+    return f"invitation {invitation.content_type_id} {invitation.object_id}"
+
+
+def hold_both(actor: User, user: User) -> None:
+    """Lock two accounts, in an order that is always the same."""
+    for one in sorted({actor.pk: actor, user.pk: user}.items()):
+        one[1].hold()
 
 
 def change_offer(thing: Any, invitation: Invitation, role: str, *, actor: User) -> None:
@@ -94,8 +111,10 @@ def change_offer(thing: Any, invitation: Invitation, role: str, *, actor: User) 
 
 def withdraw(thing: Any, invitation: Invitation, *, actor: User) -> None:
     require_owner(actor, thing)
-    if not invited_to(thing).filter(pk=invitation.pk).delete()[0]:
-        raise Conflict(GONE)
+    with transaction.atomic():
+        forget(invitation.invited, _about(invitation))
+        if not invited_to(thing).filter(pk=invitation.pk).delete()[0]:
+            raise Conflict(GONE)
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
@@ -105,6 +124,7 @@ def accept(invitation: Invitation, *, actor: User) -> Any:
         raise Conflict(GONE)
     with transaction.atomic():
         actor.hold()  # accounts first, then things: the same order everywhere
+        mark_read(actor, about=_about(invitation))
         hold(thing)
         mine = Invitation.objects.select_for_update(of=("self",)).select_related("inviter", "owner")
         offer = mine.filter(pk=invitation.pk, invited=actor, declined=None).first()
@@ -120,5 +140,7 @@ def accept(invitation: Invitation, *, actor: User) -> Any:
 
 def decline(invitation: Invitation, *, actor: User) -> None:
     mine = Invitation.objects.filter(pk=invitation.pk, invited=actor, declined=None)
-    if not mine.update(declined=timezone.now()):
-        raise Conflict(GONE)
+    with transaction.atomic():
+        mark_read(actor, about=_about(invitation))
+        if not mine.update(declined=timezone.now()):
+            raise Conflict(GONE)

@@ -67,7 +67,7 @@ def people(request: HttpRequest, slug: str, room: Room) -> HttpResponse:
             except ValidationError as error:
                 form.add_error("username", error)
             else:
-                done = f"{asked.user.display_name} is invited, and sees the invitation on their profile."
+                done = f"{asked.user.display_name} is invited, and sees the invitation on their home page."
                 messages.success(request, done)
                 return redirect(f"{room.prefix}-people", slug)
     status = 400 if request.method == "POST" else 200

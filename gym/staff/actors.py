@@ -15,6 +15,7 @@ from gym.collections.zips import drop_old as drop_old_zips
 from gym.jobs.context import JobContext
 from gym.jobs.models import FINAL_STATES, Job, State
 from gym.jobs.registry import handler
+from gym.notices.services import forget_old
 from gym.runs.models import SuiteRun
 from gym.runs.work.cache import drop_spent_chunks, trim
 from gym.runs.work.deleted_runs import delete_runs
@@ -34,7 +35,8 @@ def doctor(context: JobContext) -> None:
 
 @handler(TIDY)
 def tidy_storage(context: JobContext) -> None:
-    """Bring the score cache back to its budget; drop the plans of finished runs and old zips of collections."""
+    """Bring the score cache back to its budget; drop the plans of finished runs, old zips of collections and old
+    notifications."""
 
     def tell(done: int, total: int) -> None:
         context.check()
@@ -43,6 +45,7 @@ def tidy_storage(context: JobContext) -> None:
     trimmed = trim(tell=tell)
     chunks = drop_spent_chunks()
     drop_old_zips()
+    forget_old()
     context.log(
         f"{trimmed.removed} scored sentences taken away, {trimmed.left} left; {chunks} plans of finished runs dropped."
     )

@@ -10,6 +10,7 @@ PATHS: dict[str, str] = {
     "arrow-left": "M19 12H5M11 6l-6 6 6 6",
     "arrow-right": "M5 12h14M13 6l6 6-6 6",
     "ban": "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM5.6 5.6l12.8 12.8",
+    "bell": "M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4",
     "check": "M4.5 12.5l5 5 10-11",
     "clock": "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3.5 2",
     "copy": "M9 9h11v11H9zM15 9V4H4v11h5",

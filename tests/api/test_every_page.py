@@ -204,6 +204,9 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-search": "lmc_games_search_retrieve",
     "lmc-download": "lmc_games_files_retrieve",
     # accounts
+    "notifications": "notifications_list",
+    "notifications-read": "notifications_read_create",
+    "notification-read": "notifications_read_create",
     "home": "suites_list runs_list models_list invitations_list",
     "profile": "me_retrieve",
     "invitation-accept": "invitations_accept_create",

@@ -57,6 +57,7 @@ PAGES = [
     "/accounts/sign-up/",
     "/accounts/password/reset/",
     "/accounts/password/reset/x/y/",
+    "/notifications/",
     "/accounts/profile/",
     "/accounts/profile/edit/",
     "/accounts/password/",

@@ -71,6 +71,7 @@ def queue_run(
             queue=queue_of(model),
             title=f"{model.name} on {revision.suite.title} r{revision.number}",
             total=run.n_sentences,
+            batch=jobs.batch_of(actor),
         )
         run.save(update_fields=["job"])
     return run
@@ -88,7 +89,9 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
     _require_steer(actor, run)
     if run.job is None:
         raise ValidationError("This run has no job any more. Start a new run.")
-    jobs.retry(run.job, actor=actor)
+    with transaction.atomic():
+        batch = jobs.batch_of(run.owner) if run.owner_id else None
+        jobs.retry(run.job, actor=actor, batch=batch)
 
 
 def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:

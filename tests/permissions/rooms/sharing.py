@@ -1,15 +1,20 @@
-"""Who gets what: invitations, which are for the invited person alone. Here charlie is invited to things of alice's."""
+"""Who gets what: invitations and notifications, each for one person alone. charlie is invited to things of alice's."""
 
 from __future__ import annotations
 
 from tests.factories import make_suite
-from tests.permissions.rooms import Row
+from tests.permissions.rooms import MEMBERS, Row
 
 THINGS = ("page-accept", "page-decline", "api-accept", "api-decline", "taken-back")
 PAGE = ("in", 302, 404, 404, 404, 404)
 
 ROWS: list[Row] = [
     ("GET", "api-invitations", [], (401, 200, 200, 200, 200, 200)),
+    ("GET", "notifications", [], MEMBERS),
+    ("POST", "notifications-read", [], ("in", 302, 302, 302, 302, 302)),
+    ("POST", "notification-read", ["notice"], ("in", 302, 404, 404, 404, 404)),
+    ("GET", "api-notifications", [], (401, 200, 200, 200, 200, 200)),
+    ("POST", "api-notifications-read", [], (401, 204, 204, 204, 204, 204)),
     ("GET", "suite-detail", ["page-accept"], (404, 404, 404, 404, 200, 200)),
     ("GET", "api-people", ["page-accept"], (401, 404, 404, 404, 200, 200)),
 ]
@@ -28,6 +33,7 @@ LAST: list[Row] = [
 
 
 def furnish(people, world) -> None:
+    world["notice"] = people.charlie.notices.create(kind="runs", text="One run is done.").pk
     for name in THINGS:
         suite = make_suite(people.alice, name=name, visibility="private")
         offer = suite.invitations.create(

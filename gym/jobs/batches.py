@@ -1,0 +1,43 @@
+"""Tells once that everything somebody queued together has ended, however it ended: the reaper looks every so often."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from gym.accounts.models import User
+from gym.jobs.models import ACTIVE_STATES, Batch, Job
+from gym.jobs.signals import batch_ended
+from gym.jobs.states import failed_by_deaths
+
+log = logging.getLogger(__name__)
+
+
+def announce() -> int:
+    """Send `batch_ended` for every batch without unfinished jobs; how many there were."""
+    return sum(_announce(batch) for batch in _ended().select_related("owner"))
+
+
+def _ended() -> QuerySet[Batch]:
+    """A job that failed only because workers died will be tried once more, so it has not ended."""
+    to_come = Q(state__in=ACTIVE_STATES) | Q(pk__in=failed_by_deaths().values("pk"))
+    return Batch.objects.filter(~Exists(Job.objects.filter(to_come, batch=OuterRef("pk"))))
+
+
+def _announce(batch: Batch) -> bool:
+    try:
+        with transaction.atomic():
+            batch.owner.hold()  # accounts first, then things
+            row = _ended().select_for_update(of=("self",), skip_locked=True).filter(pk=batch.pk).first()
+            if row is None:
+                return False
+            batch_ended.send(Batch, batch=row, jobs=list(row.jobs.all()))
+            row.delete()
+            return True
+    except User.DoesNotExist:
+        return False
+    except Exception:
+        log.exception("the end of batch %s could not be told", batch.pk)
+        return False
