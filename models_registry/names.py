@@ -19,6 +19,11 @@ def told_apart(names: Sequence[tuple[str, str]]) -> list[str]:
     return [name if often[name] == 1 else f"{name} ({slug})" for name, slug in names]
 
 
+def named_with_owner(model: RegisteredModel) -> str:
+    """A model as a choice among others."""
+    return f"{model.name} ({model.slug}), by {model.owner.display_name}"
+
+
 def tell_apart(models: Iterable[RegisteredModel]) -> None:
     """Gives each its `label` beside the others; the same model may come several times."""
     found = list(models)

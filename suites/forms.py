@@ -214,6 +214,7 @@ class SuiteForm(AddressedForm):
         plain: Any = self.fields["without_modifier"]
         plain.queryset, plain.empty_label = pairable(user, self.instance), "Found by the name in the file"
         plain.label_from_instance = _named_with_owner
+        plain.widget.attrs["data-search"] = "suites"
         if why_address_stays(self.instance):
             del self.fields["slug"]
         else:
@@ -498,6 +499,7 @@ class ChooseSuiteForm(forms.Form):
         super().__init__(*args, **kwargs)
         field: Any = self.fields["suite"]
         field.queryset, field.label_from_instance = suites, _named_with_owner
+        field.widget.attrs["data-search"] = "suites"
 
 
 class CopyForm(forms.Form):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -15,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.runs.read.comparison_selectors import on_both
 from gym.runs.work.services import queue_run
-from models_registry.models import RegisteredModel
+from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites import services
 from suites.diff import diff
@@ -34,12 +33,7 @@ SHOWN_CELLS = 200
 class FreezeAndRunForm(FreezeForm):
     """A note, and models to run on the frozen revision at once."""
 
-    models = forms.ModelMultipleChoiceField(
-        queryset=RegisteredModel.objects.none(),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        label="Run right after freezing",
-    )
+    models = SomeModelsField(required=False, to_field_name=None, label="Run right after freezing")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from gym.lib.text import count
 from gym.runs.work.several import queue_each
-from models_registry.models import RegisteredModel
+from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.forms import ImportForm
@@ -32,13 +32,7 @@ class ImportAndRunForm(ImportForm):
     freeze = forms.BooleanField(
         required=False, label="Freeze each suite at once", help_text="A frozen revision never changes."
     )
-    models = forms.ModelMultipleChoiceField(
-        queryset=RegisteredModel.objects.none(),
-        to_field_name="slug",
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        label="Freeze and run these models",
-    )
+    models = SomeModelsField(required=False, label="Freeze and run these models")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

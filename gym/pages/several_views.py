@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from gym.downloads import file_download
 from gym.runs.work.several import queue_each
-from models_registry.models import RegisteredModel
+from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites.exports import FORMS, suites_zip
 from suites.forms import split_tags
@@ -50,12 +50,7 @@ class _TagForm(forms.Form):
 
 
 class _RunForm(forms.Form):
-    models = forms.ModelMultipleChoiceField(
-        queryset=RegisteredModel.objects.none(),
-        to_field_name="slug",
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one model."},
-    )
+    models = SomeModelsField(error_messages={"required": "Choose at least one model."})
     freeze = forms.BooleanField(required=False, label="Freeze drafts first")
     again = forms.BooleanField(
         required=False,

@@ -43,4 +43,36 @@ function enhance(root) {
   }
 }
 
+/* A long <select data-search="models"> gets a field above it that leaves the options with all the words that are typed. */
+const MANY = 8;
+
+function search(select) {
+  const options = [...select.options];
+  if (options.length <= MANY) return;
+  const parts = [...select.children].map((part) => [part, part.matches("optgroup") ? [...part.children] : [part]]);
+  const input = document.createElement("input");
+  Object.assign(input, { type: "search", className: "form-control select-search", placeholder: `Search ${select.dataset.search}` });
+  input.setAttribute("aria-label", input.placeholder);
+  select.before(input);
+  input.addEventListener("input", () => {
+    const chosen = select.selectedOptions[0];
+    const found = options.filter((one) => matches(one.textContent, input.value));
+    const shown = new Set(found.length ? found : [chosen]);
+    select.replaceChildren(
+      ...parts.flatMap(([part, members]) => {
+        const left = members.filter((one) => shown.has(one));
+        if (part.matches("optgroup")) part.replaceChildren(...left);
+        return left.length ? [part] : [];
+      }),
+    );
+    const next = shown.has(chosen) ? chosen : found[0];
+    next.selected = true;
+    if (next !== chosen) select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+}
+
 enhance(document);
+document.querySelectorAll("select[data-search]").forEach(search);

@@ -49,6 +49,20 @@ def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
     assert answer["cases"][0]["test"].startswith("McNemar")
 
 
+def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run):
+    other = make_run(run.suite, run.server)
+    page = client.get(reverse("agent-runs")).content.decode()
+    assert page.count('type="checkbox" name="run"') == 2
+    ticked = {"ticked": "yes", "run": [other.key, run.key]}
+    assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?a={run.key}&b={other.key}")
+    for too_few in ([], [run.key], [run.key, "nothing\0"]):
+        answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
+        assert "Tick two finished runs of one suite" in answer.content.decode()
+    client.force_login(people.alice)
+    form = client.get(run.suite.get_absolute_url()).content.decode()
+    assert f"({run.server.model.slug}), by alice" in form  # agents are chosen by name, slug and owner
+
+
 def test_two_scorings_of_the_same_answers_are_pairs_as_well(run):
     second = again(run)
     third = again(second)

@@ -57,3 +57,31 @@ def test_ticked_runs_are_compared(page, site):
     page.wait_for_url("**/compare/**suite=npi**")
     assert page.locator("#sides tbody tr").count() == 2
     assert "npi" in fetch(f"{site}/api/v1/runs/?q=npi&limit=1")
+
+
+def test_a_long_select_is_searched_with_the_keyboard_alone(page):
+    page.goto("/about/")  # any page with the site's scripts
+    names = [f"Model {k} (m{k}), by {'bob' if k % 2 else 'alice'}" for k in range(12)]
+    page.evaluate(
+        """names => {
+          const select = document.createElement("select");
+          select.dataset.search = "models";
+          select.setAttribute("aria-label", "Model");
+          select.append(...names.map((name, k) => new Option(name, k)));
+          document.querySelector("main").prepend(select);
+        }""",
+        names,
+    )
+    page.evaluate(
+        "import(document.querySelector('script[type=module]').src.replace('main', 'filter') + '?again')"
+    )
+    search = page.get_by_role("searchbox", name="Search models")
+    search.focus()
+    page.keyboard.type("bob 11")
+    select = page.get_by_label("Model", exact=True)
+    assert select.locator("option").all_inner_texts() == [names[11]]
+    assert select.input_value() == "11"
+    search.fill("nobody")
+    assert select.input_value() == "11"  # what was chosen stays
+    search.fill("")
+    assert select.locator("option").count() == 12

@@ -19,7 +19,7 @@ from gym.agents.core.cases import FILTERS, Problem, TestCase
 from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.site import permissions, selectors, services
 from gym.agents.site.charts import case_trend
-from gym.agents.site.forms import CaseForm
+from gym.agents.site.forms import CaseForm, agent_names
 from gym.agents.site.views import add_errors, editable_suite, visible_suite
 from gym.downloads import download
 from gym.runs.pages.figures import Figure
@@ -167,6 +167,7 @@ def _fields(
     context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
     context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
     context["added"] = "add" in request.POST
+    context["agent_names"] = agent_names(selectors.servers_usable_by(request.user))
     context["loses_comments"] = any(mark in case.text for mark in ("#", "//", "${", "+="))
     return render(request, "agents/case_form.html", context, status=400 if refusals else 200)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html, format_html_join
 
 from gym.addresses import SLUG_ERROR
 from gym.agents.core.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
@@ -18,6 +20,8 @@ from gym.agents.models import AgentCase, AgentServer, AgentSuite
 from gym.agents.site.selectors import judges_for, servers_usable_by
 from gym.sharing.permissions import owns
 from gym.uploads import SeveralFilesField, SeveralFilesInput, read_upload
+from models_registry.fields import choose_models
+from models_registry.names import named_with_owner
 from models_registry.selectors import runnable_by
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
@@ -88,7 +92,7 @@ class ServerForm(forms.ModelForm):
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["wraps"].queryset = runnable_by(user).filter(backend="causal")
+        choose_models(self.fields["wraps"], runnable_by(user).filter(backend="causal"))
         self.fields["wraps"].label = "Model that answers"
         self.fields[
             "url"
@@ -117,7 +121,7 @@ class SuiteForm(forms.ModelForm):
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         judge = self.fields["judge"]
-        judge.queryset = judges_for(user)
+        choose_models(judge, judges_for(user))
         judge.empty_label = "no judge: gist cannot be checked"
         judge.help_text = (
             "An agent that answers pass or fail, or a model, asked which word surprises it less."
@@ -238,8 +242,39 @@ class ImportForm(forms.Form):
         return cleaned
 
 
+def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
+    """(agent, server with its owner) of all agents on these servers."""
+    names = [
+        (str(agent.get("agent_name", "")), named_with_owner(server.model))
+        for server in servers
+        for agent in server.agents
+    ]
+    return sorted({name: where for name, where in reversed(names) if name}.items())
+
+
+class AgentInput(forms.TextInput):
+    """A text field that the browser completes from `names`; other names can be typed."""
+
+    names: list[tuple[str, str]] = []
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> Any:
+        options = format_html_join("", '<option value="{}">{}</option>', self.names)
+        field = super().render(name, value, {**(attrs or {}), "list": "agents"}, renderer)
+        return format_html('{}<datalist id="agents">{}</datalist>', field, options)
+
+
+class ServerField(forms.ModelChoiceField):
+    def label_from_instance(self, obj: Any) -> str:
+        return named_with_owner(obj.model)
+
+
+class ServersField(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, obj: Any) -> str:
+        return named_with_owner(obj.model)
+
+
 class RunForm(forms.Form):
-    server = forms.ModelMultipleChoiceField(
+    server = ServersField(
         AgentServer.objects.none(),
         label="Agents",
         widget=forms.CheckboxSelectMultiple,
@@ -279,14 +314,19 @@ class RunForm(forms.Form):
 class NamerForm(forms.Form):
     """The agent that names failures."""
 
-    server = forms.ModelChoiceField(AgentServer.objects.none(), label="Asked", empty_label=None)
+    server = ServerField(AgentServer.objects.none(), label="Asked", empty_label=None)
     agent = forms.CharField(
         max_length=200,
         required=False,
         label="Agent there",
         help_text="Empty: the embedded namer, or the endpoint's model.",
+        widget=AgentInput,
     )
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["server"].queryset = servers_usable_by(user)
+        field = self.fields["server"]
+        field.queryset = servers_usable_by(user)
+        servers = list(field.queryset)  # asked for once
+        field.choices = [(server.pk, field.label_from_instance(server)) for server in servers]
+        self.fields["agent"].widget.names = agent_names(servers)

@@ -11,6 +11,8 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
@@ -157,9 +159,23 @@ def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "agents/case_run.html", context)
 
 
+def _ticked(request: HttpRequest) -> HttpResponse:
+    """To the comparison of two ticked runs of one suite, the earlier one first."""
+    keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
+    found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
+    ticked = list(found.order_by("created", "pk"))
+    if len(ticked) != 2 or ticked[0].suite_id != ticked[1].suite_id:
+        messages.info(request, "Tick two finished runs of one suite to compare them.")
+        return redirect("agent-runs")
+    return redirect(f"{reverse('agent-compare')}?{urlencode({'a': ticked[0].key, 'b': ticked[1].key})}")
+
+
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two runs, case by case. Context: first, sides [(A or B, run)], rows (CompareRow), total (Comparison)."""
+    """Two runs, case by case; `ticked` and `run=KEY` twice lead here. Context: first, sides [(A or B, run)], rows
+    (CompareRow), total (Comparison)."""
+    if "ticked" in request.GET:
+        return _ticked(request)
     first = visible_run(request, request.GET.get("a", ""))
     second = visible_run(request, request.GET.get("b", ""))
     tell_apart([first.server.model, second.server.model])

@@ -17,7 +17,7 @@ from gym.lmchallenge.site.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
-from models_registry.models import RegisteredModel
+from models_registry.fields import OneModelField
 from models_registry.selectors import runnable_by
 
 FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
@@ -86,7 +86,7 @@ class GameForm(forms.Form):
     """All options of a game; those of other games are passed over."""
 
     game = forms.ChoiceField(choices=[(k, f"{w} ({k})") for k, w in GAME_WORDS.items()], label="Game")
-    player = forms.ChoiceField(label="Player")
+    player = forms.ChoiceField(label="Player", widget=forms.Select(attrs={"data-search": "players"}))
     title = forms.CharField(
         max_length=200, required=False, label="Title", help_text="Empty: player and game."
     )
@@ -164,7 +164,7 @@ class GameForm(forms.Form):
         groups: dict[str, list[tuple[str, str]]] = {}
         for player, row in self.players.items():
             group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
-            groups.setdefault(group, []).append((player, words.format(row["name"])))
+            groups.setdefault(group, []).append((player, words.format(row["words"])))
         self.fields["player"].choices = list(groups.items())
         for name, (takers, option) in OPTIONS.items():
             self.fields[f"player_{name}"] = forms.IntegerField(
@@ -247,9 +247,7 @@ class LogForm(AboutGameForm):
 
 
 class GuessForm(forms.Form):
-    model = forms.ModelChoiceField(
-        queryset=RegisteredModel.objects.none(), to_field_name="slug", label="Model", empty_label=None
-    )
+    model = OneModelField(empty_label=None)
     text = forms.CharField(
         required=False,
         strip=False,

@@ -30,6 +30,7 @@ from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
+from models_registry.names import named_with_owner
 from models_registry.queues import queue_of
 from models_registry.selectors import runnable_by
 
@@ -87,18 +88,25 @@ def _check_player_options(kind: str, given: dict[str, Any]) -> None:
 
 
 def players_for(user: User) -> list[dict[str, Any]]:
-    """{"player", "name", "kind", "learns", "options"} of everybody who can play for this user."""
+    """{"player", "name", "kind", "learns", "options", "words"} of everybody who can play for this user."""
     found = [
-        _described(f"model:{row.slug}", row.name, row.backend, learns=False)
+        _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
         for row in playable(runnable_by(user)).order_by("slug")
     ]
     found += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
     return [*found, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
 
 
-def _described(player: str, name: str, kind: str, *, learns: bool) -> dict[str, Any]:
+def _described(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> dict[str, Any]:
     options = {key: vars(option) for key, option in PLAYER_OPTIONS[kind].items()}
-    return {"player": player, "name": name, "kind": kind, "learns": learns, "options": options}
+    return {
+        "player": player,
+        "name": name,
+        "kind": kind,
+        "learns": learns,
+        "options": options,
+        "words": words or name,
+    }
 
 
 PLAY = "lmc_play"

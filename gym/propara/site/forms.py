@@ -14,7 +14,7 @@ from gym.propara.site.services import About, system_of
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import OneFileField, read_upload
-from models_registry.models import RegisteredModel
+from models_registry.fields import OneModelField
 from models_registry.selectors import runnable_by
 
 
@@ -112,9 +112,7 @@ class SubmitForm(AboutForm):
 
 
 class GenerateForm(forms.Form):
-    model = forms.ModelChoiceField(
-        queryset=RegisteredModel.objects.none(), to_field_name="slug", label="Model", empty_label=None
-    )
+    model = OneModelField(empty_label=None)
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:

@@ -12,7 +12,7 @@ from gym.runs.work.uploads import GivenFile, ModelChoice
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
 from models_registry.engine import ScoringPolicy
-from models_registry.models import RegisteredModel
+from models_registry.fields import OneModelField, SomeModelsField
 from models_registry.selectors import runnable_by, uploadable_by
 from suites.formats import MAX_BYTES as MAX_SPEC_BYTES
 from suites.models import JoinPolicy, SuiteRevision
@@ -36,12 +36,7 @@ METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "m
 class RunForm(forms.Form):
     """Models and policy for one revision. `revision` and `user` decide what is offered and preset."""
 
-    models = forms.ModelMultipleChoiceField(
-        queryset=RegisteredModel.objects.none(),
-        to_field_name="slug",
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one model."},
-    )
+    models = SomeModelsField(error_messages={"required": "Choose at least one model."})
     bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
     join = forms.ChoiceField(choices=JoinPolicy.choices, label="Regions joined by")
     metric = forms.ChoiceField(choices=METRICS, label="Region value")
@@ -122,11 +117,8 @@ class ResultsForm(forms.Form):
         label="File of results",
         help_text="Evaluated suite (JSON), CSV of surprisals or of outcomes, or LM Zoo TSV. At most 20 MB.",
     )
-    model = forms.ModelChoiceField(
-        queryset=RegisteredModel.objects.none(),
+    model = OneModelField(
         required=False,
-        to_field_name="slug",
-        label="Model",
         empty_label="a new one, or mine of the same name",
         help_text="Whose results these are. Models that this site runs are not offered.",
     )

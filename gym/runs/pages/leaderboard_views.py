@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,6 +24,7 @@ from gym.runs.read.leaderboard import export
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.leaderboard.model import Board, Column, Options, read_options
 from gym.runs.work import services
+from gym.sharing.models import Visibility
 
 FORMS = ("csv", "long.csv", "tex", "md", "json")
 
@@ -43,6 +45,7 @@ def board_context(request: HttpRequest, board: Board, address: str, **of: str) -
 
     `address` is the page's own, without query; `of` says to figures which collection it is."""
     options = board.options
+    _name_owners(board)
     columns = columns_page(board, request.GET.get("page"))
     return {
         "board": board,
@@ -84,6 +87,16 @@ def _sorts(options: Options) -> list[tuple[str, str]]:
         down, name = options.sort.startswith("-"), options.sort.removeprefix("-").partition(":")[2]
         known[options.sort] = f"by {name or 'name'}, {'greatest' if down else 'least'} first"
     return list(known.items())
+
+
+def _name_owners(board: Board) -> None:
+    """Fetch whose the suites and models of a board are."""
+    suites = list(board.all_suites)
+    prefetch_related_objects(suites, "owner")
+    prefetch_related_objects(
+        [suite for suite in suites if suite.visibility == Visibility.UNLISTED], "collaborations"
+    )
+    prefetch_related_objects([model for row in board.rows for model in row.models], "owner")
 
 
 def _heads(board: Board, columns: Iterable[Column]) -> dict[str, Any]:

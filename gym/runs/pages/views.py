@@ -151,7 +151,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     table beside it), critical, failures (SentenceScore without scores), command (reproduces the run),
     by_rule (Scored under each rule), figure and margin_figures (Figure), with_items, within (within-item
     intervals?). Deleted: see _deleted."""
-    run = run_at(request.user, key).select_related("revision__suite__owner").first()
+    run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
     if run.key != key:

@@ -1,0 +1,41 @@
+"""Form fields that choose models by name, slug and owner, never by a typed slug."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from models_registry.models import RegisteredModel
+from models_registry.names import named_with_owner
+
+SEARCHED = {"data-search": "models"}
+"""Attributes of a select whose options are searched where there are many (static/js/filter.js)."""
+
+
+def choose_models(field: Any, models: Any) -> None:
+    """Offer these models in a field of a form that was made from a model of the database."""
+    field.queryset = models
+    field.label_from_instance = named_with_owner
+    field.widget.attrs |= SEARCHED
+
+
+class OneModelField(forms.ModelChoiceField):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(RegisteredModel.objects.none(), **{"to_field_name": "slug", "label": "Model"} | more)
+        self.widget.attrs |= SEARCHED
+
+    def label_from_instance(self, obj: Any) -> str:
+        return named_with_owner(obj)
+
+
+class SomeModelsField(forms.ModelMultipleChoiceField):
+    """With tick boxes."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(RegisteredModel.objects.none(), **{"to_field_name": "slug"} | more)
+
+    def label_from_instance(self, obj: Any) -> str:
+        return named_with_owner(obj)
