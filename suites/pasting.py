@@ -12,6 +12,9 @@ from suites.formats.documents import MAX_BYTES
 from suites.readings import NOTHING, Reading
 from suites.sheets import read_part
 
+MOST_ROUNDS = 3
+"""Columns, then names, and one more for what the columns have changed."""
+
 
 def read_pasted(data: QueryDict) -> tuple[Reading, AnswersForm | None]:
     """What `text` puts into a suite with these names (`condition`, `region`; none: an empty suite, which takes over the
@@ -21,17 +24,19 @@ def read_pasted(data: QueryDict) -> tuple[Reading, AnswersForm | None]:
     suite = _named(known)
     text = data.get("text", "")[: MAX_BYTES + 1].replace("\r\n", "\n")
     answers, form = NOTHING, None
-    while True:
-        reading = read_part(text, answers, suite)
+    reading = read_part(text, answers, suite)
+    for _ in range(MOST_ROUNDS):
         if not reading.asks:
-            return reading, form
+            break
         form = AnswersForm(None, reading=reading, before=answers, known=known)
         if not form.fields.keys() <= data.keys():
-            return reading, form
+            break
         form = AnswersForm(data, reading=reading, before=answers, known=known)
         if not form.is_valid() or form.answers() == answers:
-            return reading, form
+            break
         answers = form.answers()
+        reading = read_part(text, answers, suite)
+    return reading, form
 
 
 def _named(known: dict[str, Sequence[str]]) -> SuiteDocument | None:

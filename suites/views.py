@@ -334,11 +334,11 @@ def suite_editor(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def suite_pasted_sheet(request: HttpRequest, slug: str) -> HttpResponse:
     """What a sheet that is pasted into the grid means, as JSON {kind, regions, cells, understood}: nothing is saved.
-    What it leaves open is a form (400). Context: reading, form (AnswersForm or None)."""
+    What it leaves open is a form, a piece of a page. Context: reading, form (AnswersForm or None)."""
     editable(request, slug)
     reading, form = read_pasted(request.POST)
     if reading.part is None:
-        return render(request, "suites/editor/_pasted.html", {"reading": reading, "form": form}, status=400)
+        return render(request, "suites/editor/_pasted.html", {"reading": reading, "form": form})
     kind, part = reading.kind, reading.part
     return JsonResponse(
         {"kind": kind, "regions": part.regions, "cells": part.texts, "understood": reading.understood}

@@ -44,14 +44,14 @@ export async function call(method, url, body, { signal } = {}) {
   return { status: answer.status, data, etag };
 }
 
-/* A form for a page of the site: what it answers as data, or as a piece of a page to be shown (400). */
+/* A form for a page of the site, which answers with data, or with a piece of a page to be shown. */
 export async function post(url, body) {
   const answer = await fetch(url, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, credentials: "same-origin" }).catch(() => {
     throw new ApiError(0, "the server cannot be reached");
   });
   if (answer.redirected) throw new ApiError(401, "you are signed out: sign in again in another tab");
-  if (answer.ok) return { data: await answer.json() };
-  if (answer.status !== 400) throw new ApiError(answer.status, `the server answered ${answer.status}`);
+  if (!answer.ok) throw new ApiError(answer.status, `the server answered ${answer.status}`);
+  if (answer.headers.get("Content-Type").includes("json")) return { data: await answer.json() };
   return { page: new DOMParser().parseFromString(await answer.text(), "text/html") };
 }
 

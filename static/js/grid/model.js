@@ -75,8 +75,8 @@ export class GridDocument {
     const add = (item, condition) => this.isHidden(item, condition) && rows.add(this.contents(item, condition));
     for (const op of this.hidden.size ? ops : []) {
       if (op.op === "set_cells") for (const [item, condition] of op.cells) add(item, condition);
-      if (op.op === "delete_items") for (const item of op.items) for (const name of this.conditions) add(item, name);
-      if (op.op === "delete_condition") for (const item of this.items) add(item, op.name);
+      if (!op.op.startsWith("delete_")) continue;
+      for (const item of op.items ?? this.items) for (const name of op.name ? [op.name] : this.conditions) add(item, name);
     }
     return rows.size;
   }

@@ -1,6 +1,6 @@
 /* One whole sentence, cut into regions: a sign in the text is a cut; a click on a word begins a region with it. */
 
-import { announce, counted, h } from "./dom.js";
+import { counted, h } from "./dom.js";
 import { tidy } from "./model.js";
 
 const words = new Intl.Segmenter(undefined, { granularity: "word" });
@@ -28,7 +28,7 @@ export class SentenceDialog {
 
   open() {
     if (!this.editor.mayEdit() || !this.editor.keyboard.commit()) return;
-    if (!this.editor.doc.nRows) announce("no items yet");
+    if (!this.editor.doc.nRows) this.editor.say("There is no row to write a sentence in.", "");
     else this.show(Math.max(0, this.editor.selection.r));
   }
 
@@ -62,9 +62,9 @@ export class SentenceDialog {
     const { regions, pieces } = this;
     let start = 0;
     let n = 0;
-    const word = ({ segment, index }) => {
+    const word = ({ segment, index, input }) => {
       const at = start + index;
-      return h("button", { type: "button", tabIndex: n++ === Math.max(0, focused) ? 0 : -1, "aria-pressed": String(this.isCut(at)), text: segment, onclick: () => this.toggle(at) });
+      return h("button", { type: "button", class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "", tabIndex: n++ === Math.max(0, focused) ? 0 : -1, "aria-pressed": String(this.isCut(at)), text: segment, onclick: () => this.toggle(at) });
     };
     const parts = Array.from({ length: Math.max(regions.length, pieces.length) }, (_, k) => {
       const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());

@@ -48,7 +48,8 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
   body.onsubmit = (event) => {
     event.preventDefault();
     for (const [name, value] of new FormData(event.target)) said.set(name, value);
-    ask().catch((error) => body.prepend(error.message));
+    dialog.querySelector("[data-sheet-said]").textContent = "";
+    ask().catch((error) => (dialog.querySelector("[data-sheet-said]").textContent = `Not read: ${error.message}.`));
   };
   dialog.querySelector("[data-sheet-plain]").onclick = () => {
     dialog.close();

@@ -55,8 +55,8 @@ ROWS: list[Row] = [
     ("GET", "suite-editor", ["drafted"], EDITORS),
     ("GET", "suite-editor", ["public"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "suite-editor", ["drafted"], EDITORS_ACT),
-    ("POST", "suite-pasted-sheet", ["private"], FILL_EDITORS),
-    ("POST", "suite-pasted-sheet", ["public"], FILL_OPEN),
+    ("POST", "suite-pasted-sheet", ["private"], EDITORS),  # asked what the sheet leaves open
+    ("POST", "suite-pasted-sheet", ["public"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 403, 302, 302)),
     ("GET", "suite-people", ["private"], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-people", ["private"], ("in", 404, 403, 403, 400, 400)),
