@@ -11,11 +11,22 @@ from django.db import models
 from django.urls import reverse
 
 from gym.lmchallenge.core.games import GAME_WORDS
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.runs.models import new_key
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
 
 RESERVED = ("new",)
+HEADLINES = {
+    "wp": ("", "hit3"),
+    "tc": ("", "pcpc"),
+    "ic": ("", "accuracy"),
+    "wc": ("prediction", "hit3"),
+    "we": ("entropy", "mean"),
+    "ce": ("entropy", "mean"),
+    "wr": ("reranking", "accuracy"),
+}
+"""Block of the statistics ("" in version 4, which has none) and name of the main figure, by game."""
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
 
 
@@ -83,7 +94,7 @@ class Game(models.Model):
     title = models.CharField(max_length=200, help_text="What lists call it.")
     description = models.TextField(blank=True)
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
-    game = models.CharField(max_length=2, choices=sorted(GAME_WORDS.items()))
+    game = models.CharField(max_length=2, choices=sorted((GAME_WORDS | GAME_WORDS_5).items()))
     kind = models.CharField(max_length=8, choices=Kind.choices)
     model = models.ForeignKey(
         "models_registry.RegisteredModel",
@@ -131,6 +142,16 @@ class Game(models.Model):
         return self.kind == self.Kind.UPLOADED
 
     @property
+    def version(self) -> int:
+        """Of LM Challenge, whose games and logs these are."""
+        return 5 if self.game in GAME_WORDS_5 else 4
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether its tokens can be counted by a filter."""
+        return self.has_targets and self.version == 4
+
+    @property
     def is_counted(self) -> bool:
         return self.counted_at is not None
 
@@ -144,12 +165,13 @@ class Game(models.Model):
     @property
     def headline(self) -> tuple[str, float | None] | None:
         """(name, value) of the game's main figure, counting tokens with a letter or an emoji; all tokens if the log has
-        no words."""
-        found: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_targets else "all", {})
+        no words, the selected ones of a log of version 5."""
+        found: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})
         if not found.get("all"):
             return None
-        name = {"wp": "hit3", "tc": "pcpc", "ic": "accuracy"}[self.game]
-        return name, found["all"][0].get(name)
+        part, name = HEADLINES[self.game]
+        figures = found["all"][0]
+        return name, (figures.get(part, {}) if part else figures).get(name)
 
 
 class FormerCorpusAddress(addresses.FormerAddress):

@@ -13,6 +13,7 @@ import pytest
 
 from gym.lmchallenge.core.cli import Streams, main
 from tests.conformance.test_lmchallenge import ROOT, close
+from tests.lmchallenge.site.worlds import upload
 
 V5, MINI = ROOT / "v5", ROOT / "mini"
 pytestmark = [
@@ -126,6 +127,16 @@ def test_statistics_are_the_recorded_ones(subtests: pytest.Subtests) -> None:
                 assert [list(map(cell, row)) for row in csv.reader(io.StringIO(found))] == [
                     list(map(cell, row)) for row in csv.reader(io.StringIO(expected))
                 ]
+
+
+@pytest.mark.django_db
+def test_statistics_of_uploaded_logs_are_the_recorded_ones(people: Any, subtests: pytest.Subtests) -> None:
+    for log in sorted(MINI.glob("v5.*.log")):
+        with subtests.test(log.name):
+            game = upload(people.alice, log.read_text("utf-8"))
+            expected = json.loads(log.with_suffix(".stats.json").read_text("utf-8"))
+            assert close({**game.statistics["all"]["all"][0], "log": expected["log"]}, expected)
+            assert f".{game.game}." in log.name
 
 
 def cell(text: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from gym.lmchallenge.core.errors import OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine, read_lines
-from gym.lmchallenge.core.logs import is_version_5, line_of
+from gym.lmchallenge.core.logs import line_of
 from gym.lmchallenge.core.table import Table, read_table
 from gym.lmchallenge.core.version5 import log as version5_log
 from gym.lmchallenge.core.version5 import pretty as version5_pretty
@@ -66,21 +65,8 @@ def raw(name: str, streams: Streams) -> Iterator[Log]:
             stream = gzip_reader.unpacked(streams.source)
         else:
             stream = stack.enter_context(gzip_reader.opened(name))
-        head: list[bytes] = []
-        for line in stream:
-            head.append(line)
-            if line.strip():
-                break
-        is_of_5 = _is_version_5(head[-1]) if head and head[-1].strip() else None
-        yield Log(source, itertools.chain(head, stream), is_of_5)
-
-
-def _is_version_5(line: bytes) -> bool:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return False  # the reader says what is wrong
-    return isinstance(row, dict) and is_version_5(row)
+        is_of_5, lines = version5_log.recognised(stream)
+        yield Log(source, lines, is_of_5)
 
 
 @contextlib.contextmanager

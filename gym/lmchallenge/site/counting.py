@@ -5,7 +5,7 @@ waits."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,8 +22,10 @@ from gym.lmchallenge.core.play import learnt_before
 from gym.lmchallenge.core.stats import IC_METRICS
 from gym.lmchallenge.core.table import Table, read_table
 from gym.lmchallenge.core.tokens import FILTERS
+from gym.lmchallenge.core.version5 import stats as version5
+from gym.lmchallenge.core.version5.log import Token
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site.storage import decoded, lines_of, table_of
+from gym.lmchallenge.site.storage import decoded, decoded_tokens, lines_of, table_of
 
 MAX_PARTS = 1_000
 """Users of a log that are counted apart."""
@@ -31,6 +33,9 @@ MAX_CELLS = 600
 """Mixtures that are tried while somebody waits."""
 SEARCHED_METRICS = tuple(name for name in IC_METRICS if name not in ("skip", "words"))
 DEFAULT_SEARCH = {"target": "accuracy", "alpha": "0:1:11", "oov_penalty": "-8:0:5"}
+MAX_MATRIX = 20_000_000
+"""Scores of wr: the search of its mixture holds a table of all tokens, as wide as the longest list of candidates."""
+ONLY_WHOLE = "A log of LM Challenge 5 is counted as a whole: by user and by line only logs of version 4 are."
 MAX_SIZE_NOW = 30_000_000
 """Bytes of a log that a page counts anew while somebody waits."""
 
@@ -39,6 +44,9 @@ def count(game: Game, check: Any) -> None:
     """Fill `statistics` and `fingerprint` of the game (not saved). `check()` is called before each filter. The log is
     decoded once."""
     check()
+    if game.version == 5:
+        _count_version_5(game, check)
+        return
     text = TextFingerprint()
     mixes = interpolation.grid() if game.game == "ic" else []
     table = read_table(text.through(decoded(game)), filters=list(FILTERS), mixes=mixes)
@@ -54,6 +62,37 @@ def count(game: Game, check: Any) -> None:
         base = table.rank_base if game.kind == Game.Kind.UPLOADED else own
         game.report = {**game.report, "rank_base": base}
     game.statistics = found
+
+
+def _count_version_5(game: Game, check: Any) -> None:
+    """What version 5 counts: the selected tokens, under "all"."""
+    counts = version5.Counts()
+    for token in _checked(decoded_tokens(game), check):
+        counts.add(token)
+    if (size := len(counts.lengths) * max(counts.lengths, default=0)) > MAX_MATRIX:
+        raise LogError(
+            f"The log has {len(counts.lengths):,} tokens with up to {max(counts.lengths):,} candidates, a table of "
+            f"{size:,} scores; at most {MAX_MATRIX:,} are searched for a mixture here.",
+            "Split the log, or count it with `lmc stats`.",
+        )
+    game.fingerprint = f"{counts.fingerprint:08x}"
+    sums = counts.sums()
+    found = {
+        "all": [counts.rates()],
+        "user": ONLY_WHOLE,
+        "mix": sums["reranking"]["args"],
+        "more": {},
+        "notices": [],
+        "counts": {**sums, "characters_scored": counts.characters_scored},
+    }
+    game.statistics = {"all": finite(found)}
+
+
+def _checked(tokens: Iterator[tuple[int, Token]], check: Any) -> Iterator[Token]:
+    for number, token in tokens:
+        if number % 10_000 == 0:
+            check()
+        yield token
 
 
 def rank_base_of(game: Game) -> int | None:
@@ -114,8 +153,9 @@ def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
 
 
 def keep_of(keep: str, *games: Game) -> str:
-    """The filter that counts: "all" where a log has no words, since what is hidden counts whatever the filter."""
-    return keep if all(game.has_targets for game in games) else "all"
+    """The filter that counts: "all" where a log has no words, since what is hidden counts whatever the filter, and of
+    version 5, where `lmc grep` selects tokens."""
+    return keep if all(game.has_filters for game in games) else "all"
 
 
 def statistics_of(game: Game, keep: str) -> dict[str, Any]:
@@ -211,6 +251,11 @@ def compare_games(games: list[Game], keep: str, cluster: str) -> list[Compared]:
     or the games differ."""
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
         raise LogError(f"From two to {MOST_COMPARED} different games can be compared.", "Choose them.")
+    if of_5 := [game for game in games if game.version == 5]:
+        raise LogError(
+            f"{of_5[0].title} is a log of LM Challenge 5, which is not compared here yet.",
+            "Download both logs and use: lmc diff FIRST SECOND",
+        )
     first = games[0]
     for other in games[1:]:
         if other.game != first.game:

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 
 from gym.downloads import csv_download, download, json_download, stream
 from gym.lmchallenge.core.stats import HITS, LAST_INDEX
+from gym.lmchallenge.core.version5 import stats as version5
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.counting import keep_of, statistics_of
@@ -63,8 +64,9 @@ def stored_form(game: Game) -> str:
 
 
 def offered(game: Game) -> dict[str, bool]:
-    """Privacy formats that can be made of what is kept."""
-    return {"targets": game.has_targets, "lengths": True, "predictions": game.has_predictions}
+    """Privacy formats that can be made of what is kept. Version 5 has one form of logs: as they came."""
+    of_4 = game.version == 4
+    return {"targets": game.has_targets and of_4, "lengths": of_4, "predictions": game.has_predictions}
 
 
 def record(game: Game, keep: str) -> dict[str, Any]:
@@ -73,6 +75,7 @@ def record(game: Game, keep: str) -> dict[str, Any]:
         "id": game.key,
         "title": game.title,
         "game": game.game,
+        "version": game.version,
         "player": {"kind": game.kind, "name": game.player},
         "corpus": game.corpus.slug if game.corpus else None,
         "corpus_sha256": game.corpus.sha256 if game.corpus else None,
@@ -97,8 +100,10 @@ COLUMNS = (
 
 
 def _table(filename: str, rows: list[dict[str, Any]]) -> HttpResponse:
+    rows = [version5.flat(row) for row in rows]
     found = dict.fromkeys(name for row in rows for name in row)
-    names = [name for name in COLUMNS if name in found] + sorted(found.keys() - set(COLUMNS))
+    names = [name for name in COLUMNS if name in found]
+    names = names + sorted(found.keys() - set(COLUMNS)) if "lines" in found else version5.columns(rows)
     return csv_download(filename, names, [[_cell(row.get(name)) for name in names] for row in rows])
 
 

@@ -228,8 +228,8 @@ class AboutGameForm(forms.ModelForm):
 class LogForm(AboutGameForm):
     log = OneFileField(
         label="Log",
-        help_text="JSON lines of one game (wp, tc or ic), packed with gzip or not. "
-        "At most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
+        help_text="JSON lines of one game, of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), packed with gzip or "
+        "not. At most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
         error_messages={"empty": "The file is empty."},
     )
     title = forms.CharField(max_length=200, required=False, help_text="Empty: the name of the file.")

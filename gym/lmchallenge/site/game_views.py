@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act, polled, progress_of
 from gym.lmchallenge.core.errors import LmcError
+from gym.lmchallenge.core.games import GAME_WORDS
 from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, downloads, permissions, playing, presenters, selectors
@@ -149,7 +150,7 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
 
 @require_safe
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
-    """The text, coloured. Context: game, lines, pages, keep, legend, mix."""
+    """The text, coloured. Context: game, lines, pages, keep, legend, mix, typed."""
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
         raise Http404("Nothing was played yet.")
@@ -172,6 +173,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     keep, cluster = filter_of(request, *games), request.GET.get("cluster", "auto")
     if cluster not in counting.CLUSTERS:
         raise Http404("There is no such cluster.")
+    choices = selectors.listed_games(request.user).filter(counted_at__isnull=False, game__in=GAME_WORDS)
     context: dict[str, Any] = {
         "games": games,
         "first": games[0] if games else None,
@@ -180,7 +182,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "wordless": [game for game in games if not game.has_targets],
         "cluster": cluster,
         "clusters": counting.CLUSTERS,
-        "choices": selectors.listed_games(request.user).filter(counted_at__isnull=False)[:200],
+        "choices": choices[:200],
         "rows": [],
     }
     if len(games) > 1:

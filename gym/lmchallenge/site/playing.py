@@ -283,7 +283,7 @@ def upload_log(
         if corpus is not None and holds.text is not None:
             found = holds.text.beside(partial(lines_of, corpus), partial(decoded_line, game), filename)
             game.report = {"corpus_match": found.as_dict()}
-        game.game = holds.game
+        game.game = holds.played
         game.has_targets = holds.words or not holds.entries
         game.has_predictions = holds.predictions
         game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=f"Count {game.title}")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -19,11 +20,18 @@ from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import CorrectionEntry
 from gym.lmchallenge.core.pretty import OUTCOME_WORDS, Span, spans
+from gym.lmchallenge.core.stats import HITS
+from gym.lmchallenge.core.version5 import pretty as version5_pretty
+from gym.lmchallenge.core.version5 import stats as version5
+from gym.lmchallenge.core.version5.log import Token
+from gym.lmchallenge.core.version5.reranking import Mixture
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, storage
 from gym.runs.pages.figures import Figure
 
 LINES_PER_PAGE = 25
+TOKENS_PER_PAGE = 500
+"""Of logs of version 5, which have one on each line."""
 PREDICTIONS = 5
 MOST_STARS = 200
 """Of one hidden text: a few bytes of a log may stand for any number of characters."""
@@ -42,7 +50,22 @@ LABELS = {
     "corrected_errors": "errors corrected",
     "miscorrected": "right words broken",
     "improvement": "improvement",
+    "completion.characters": "characters that were completed",
+    "completion.tokens": "words that were completed",
+    "entropy.mean": "entropy, nats per scored token",
+    "entropy.bits": "bits per character of the tokens with a score",
+    "entropy.hit": "tokens with a score",
+    "base_accuracy": "right by the error score alone",
 }
+COUNTERPARTS = {
+    "hit": "wp: predicted at all (hit)",
+    **{f"hit{most}": f"wp: hit@{most}" for most in HITS},
+    "mrr": "wp: mean reciprocal rank",
+    "entropy.bits": "the same, beyond the reference",
+    "accuracy": "ic: accuracy at the best of 55 mixtures",
+    "base_accuracy": "ic: words that were typed right",
+}
+"""Figures of version 5 -> what corresponds to them in version 4."""
 ORDER = {
     "wp": ("hit1", "hit3", "hit10", "hit20", "hit", "miss", "mrr"),
     "tc": ("pcpc", "kpc"),
@@ -50,23 +73,30 @@ ORDER = {
 }
 OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
 """ic: rates of the words that were typed wrong, or right."""
+_ENTROPY = tuple(f"entropy-{step}" for step in range(1, 6))
 OUTCOMES = {
     "wp": ("first", "near", "far", "missed", "skipped"),
     "tc": ("accepted", "saved", "typed", "skipped"),
     "ic": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
+    "wc": ("first", "near", "saved", "typed", "skipped"),
+    "we": (*_ENTROPY, "unknown", "skipped"),
+    "ce": (*_ENTROPY, "unknown", "skipped"),
+    "wr": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
 }
 PARTITIONS = {"": "the whole log", "user": "by user", "line": "by line"}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a game as a page shows it: the value with its number of observations and 95 % interval."""
+    """A metric of a game as a page shows it: the value with its number of observations and 95 % interval; of version 5
+    what corresponds to it in version 4."""
 
     name: str
     label: str
     value: float | None
     n: int | None = None
     interval: Sequence[float] | None = None
+    counterpart: str = ""
 
 
 def options(game: Game) -> list[tuple[str, Any]]:
@@ -107,8 +137,41 @@ def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
     """The reference's rates; those of tokens with n and a Wilson interval."""
     if not found:
         return []
+    if game.version == 5:
+        return list(_figures_5(game.game, found["counts"]))
     whole = found["all"][0]
     return [_figure(name, whole, game.game, found) for name in ORDER[game.game]]
+
+
+def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
+    """Rates of version 5 from its counts and sums: those of nothing, which the reference leaves out, are there."""
+    tokens, entropy = counts["tokens"], counts["entropy"]
+    if game == "wc":
+        found = counts["prediction"]
+        for name in ("hit1", "hit3", "hit10", "hit20", "hit"):
+            yield _rate_5(name, found[name], tokens)
+        yield _rate_5("mrr", found["srr"], tokens, is_share=False)
+        done = counts["completion"]
+        yield _rate_5("completion.characters", done["characters"], counts["characters"], is_share=False)
+        yield _rate_5("completion.tokens", done["tokens"], tokens)
+    elif game == "wr":
+        found = counts["reranking"]
+        yield _rate_5("accuracy", found["correct"], tokens)
+        yield _rate_5("base_accuracy", found.get("base_correct", 0), tokens)
+    else:
+        total = entropy["sum"]
+        bits = None if total is None else total / math.log(2)
+        yield _rate_5("entropy.mean", total, entropy["tokens"], is_share=False)
+        yield _rate_5("entropy.bits", bits, counts["characters_scored"], is_share=False)
+        yield _rate_5("entropy.hit", entropy["tokens"], tokens)
+
+
+def _rate_5(name: str, above: float | None, below: int, *, is_share: bool = True) -> Metric:
+    """With a Wilson interval if it is a share of tokens. `above` is None for a sum that is not finite."""
+    value = above / below if below and above is not None else None
+    rate = wilson(int(above), below) if is_share and value is not None and above is not None else None
+    interval = (rate.low, rate.high) if rate else None
+    return Metric(name, LABELS[name], value, below, interval, COUNTERPARTS.get(name, ""))
 
 
 def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) -> Metric:
@@ -156,6 +219,8 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
     result: dict[str, Any] = {"kind": kind, "kinds": PARTITIONS, "rows": [], "header": [], "message": ""}
     if not kind or not found:
         return result
+    if game.version == 5:
+        return {**result, "message": counting.ONLY_WHOLE}
     names = ["lines", "words", "chars", *ORDER[game.game], "skip"]
     if kind == "user":
         rows = found["user"]
@@ -180,11 +245,16 @@ def whole(text: str | None, default: int) -> int:
 
 def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
     """(page, pages, first line, last line)."""
-    pages = max(1, math.ceil(game.lines / LINES_PER_PAGE))
+    size = _page_size(game)
+    pages = max(1, math.ceil(game.lines / size))
     if not 1 <= number <= pages:
         raise Http404("There is no such page.")
-    first = (number - 1) * LINES_PER_PAGE + 1
-    return number, pages, first, min(game.lines, first + LINES_PER_PAGE - 1)
+    first = (number - 1) * size + 1
+    return number, pages, first, min(game.lines, first + size - 1)
+
+
+def _page_size(game: Game) -> int:
+    return TOKENS_PER_PAGE if game.version == 5 else LINES_PER_PAGE
 
 
 # --- coloured text ---
@@ -193,7 +263,8 @@ def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
 @dataclass(frozen=True)
 class Piece:
     """A token, or a stretch of characters with one outcome. `place` is the rank in words, `words` all there is to
-    say."""
+    say. Of version 5: `meaning`, the outcome in words, and `before`, the blank before a token that does not touch the
+    last."""
 
     text: str
     outcome: str
@@ -202,10 +273,12 @@ class Piece:
     predictions: list[tuple[str, float | None]]
     typed: str = ""
     place: str = ""
+    meaning: str = ""
+    before: str = ""
 
     @property
     def words(self) -> str:
-        says = [f"“{self.text}”: {OUTCOME_WORDS[self.outcome]}"]
+        says = [f"“{self.text}”: {self.meaning or OUTCOME_WORDS[self.outcome]}"]
         if self.typed and self.typed != self.text:
             says.append(f"typed “{self.typed}”")
         if self.place:
@@ -224,24 +297,73 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
     if wanted:
         if not 1 <= wanted <= game.lines:
             raise Http404("There is no such line.")
-        number = (wanted - 1) // LINES_PER_PAGE + 1
+        number = (wanted - 1) // _page_size(game) + 1
     number, pages, first, last = page_of(game, number)
     mix = counting.mix_of(game, keep) if game.game == "ic" else None
-    base = counting.rank_base_of(game)
-    lines = []
-    for at, line in storage.decoded(game, first, last):
-        found = spans(line, keep, mix, "corrected", MOST_STARS)
-        user = None if line.user is UNSET else line.user
-        lines.append({"number": at, "user": user, "pieces": list(pieces(found, mix, base))})
+    if game.version == 5:
+        lines = list(_messages(game, first, last))
+    else:
+        lines = list(_coloured(game, keep, mix, first, last))
+    words = version5_pretty.OUTCOME_WORDS if game.version == 5 else OUTCOME_WORDS
     return {
         "lines": lines,
-        "told": next((line for line in lines if line["number"] == wanted), None),
+        "told": next((line for line in reversed(lines) if line["number"] <= wanted), None),
         "number": number,
         "pages": pages,
         "mix": mix,
-        "gap": "" if game.game == "tc" else " ",
-        "legend": [(name, OUTCOME_WORDS[name]) for name in OUTCOMES[game.game]],
+        "typed": game.game in ("ic", "wr"),
+        "gap": "" if game.game == "tc" or game.version == 5 else " ",
+        "legend": [(name, words[name]) for name in OUTCOMES[game.game]],
     }
+
+
+def _coloured(game: Game, keep: str, mix: Mix | None, first: int, last: int) -> Iterator[dict[str, Any]]:
+    base = counting.rank_base_of(game)
+    for at, line in storage.decoded(game, first, last):
+        found = spans(line, keep, mix, "corrected", MOST_STARS)
+        user = None if line.user is UNSET else line.user
+        yield {"number": at, "user": user, "pieces": list(pieces(found, mix, base))}
+
+
+def _messages(game: Game, first: int, last: int) -> Iterator[dict[str, Any]]:
+    """The messages of a log of version 5, numbered by the lines of their first tokens."""
+    chosen = counting.statistics_of(game, "all").get("mix")
+    mixture = Mixture.of(chosen["alpha"], chosen["beta"]) if chosen else None
+    tokens = storage.decoded_tokens(game, first, last)
+    for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
+        members = list(group)
+        gaps = version5_pretty.gaps(token for _, token in members)
+        found = [
+            piece
+            for (_, token), gap in zip(members, gaps, strict=True)
+            for piece in _pieces_5(token, mixture, " " if gap else "")
+        ]
+        yield {"number": members[0][0], "user": members[0][1].user, "pieces": found}
+
+
+def _pieces_5(token: Token, mixture: Mixture | None, before: str) -> Iterator[Piece]:
+    rank, score, best, typed = None, None, [], ""
+    if isinstance(token.completions, list):
+        answers = token.completions[0] if token.completions else []
+        rank = version5.rank_of(answers, token.target)
+        best = [(_encodable(text), None) for text in answers[:PREDICTIONS]]
+    elif isinstance(token.results, list) and mixture is not None:
+        worth = [(_encodable(word), mixture.score(error, model)) for word, error, model in token.scores]
+        best = sorted(worth, key=lambda pair: -pair[1])[:PREDICTIONS]
+        typed = _encodable(str(token.verbatim or ""))
+    elif isinstance(token.logp, float):
+        score = token.logp
+    for text, outcome in version5_pretty.outcomes(token, mixture):
+        if text:
+            meaning = version5_pretty.OUTCOME_WORDS[outcome]
+            place = "" if rank is None else str(rank)
+            yield Piece(_encodable(text), outcome, rank, score, best, typed, place, meaning, before)
+            before = ""
+
+
+def _encodable(text: str) -> str:
+    """Without half surrogate pairs, which no page takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def pieces(found: Iterable[Span], mix: Mix | None, base: int | None = 1) -> Iterator[Piece]:
@@ -266,7 +388,7 @@ def _is_tc(span: Span) -> bool:
 def _piece(run: list[Span], mix: Mix | None, base: int | None) -> Piece:
     last = run[-1]
     entry = last.entry
-    text = "".join(span.text for span in run).encode("utf-8", "replace").decode()
+    text = _encodable("".join(span.text for span in run))
     place = _place(last.rank, base)
     if mix is None:
         return Piece(text, last.outcome, last.rank, entry.score, _best(entry.predicted()), place=place)

@@ -7,6 +7,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from gym.accounts.models import AnyUser, User
+from gym.lmchallenge.core.games import GAME_WORDS
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.sharing.models import Visibility
@@ -91,7 +92,8 @@ def _on_unlisted(user: User) -> Q:
 
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Other counted games of the same kind on the same text that this user may see. A log without words has another
-    fingerprint than one with words; what tells here that their texts may be the same is the corpus."""
+    fingerprint than one with words; what tells here that their texts may be the same is the corpus. Logs of version 5
+    are not compared yet."""
     same = Q(fingerprint=game.fingerprint)
     if game.corpus_id is not None:
         same |= Q(corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
@@ -100,6 +102,7 @@ def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
         .filter(same, game=game.game, counted_at__isnull=False)
         .exclude(pk=game.pk)
         .exclude(fingerprint="")
+        .filter(game__in=GAME_WORDS)
     )
 
 

@@ -22,6 +22,9 @@ from gym.lmchallenge.core.interpolation import Mix, Tokens
 from gym.lmchallenge.core.log_decoder import LogLine
 from gym.lmchallenge.core.logs import Row
 from gym.lmchallenge.core.table import Table, read_table
+from gym.lmchallenge.core.version5 import log as version5_log
+from gym.lmchallenge.core.version5.log import Token
+from gym.lmchallenge.core.version5.stats import fingerprint_of
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 
 CHUNK_BYTES = 1_000_000
@@ -100,6 +103,11 @@ def decoded(game: Game, first: int = 1, last: int | None = None) -> Iterator[tup
     return log_decoder.read_lines(log_lines(game, first, last), game.title, first=first)
 
 
+def decoded_tokens(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Token]]:
+    """Of a log of version 5: (number, token) of the lines `first` to `last`."""
+    return version5_log.read(log_lines(game, first, last), game.title, first=first)
+
+
 def decoded_line(game: Game, at: int) -> LogLine:
     """One line, from 0."""
     ((_, line),) = decoded(game, at + 1, at + 1)
@@ -168,6 +176,12 @@ class Holds:
     predictions: bool = False
     entries: bool = False
     text: LogText | None = None
+    characters: bool = True
+
+    @property
+    def played(self) -> str:
+        """The game. Logs of ce are those of we with characters for tokens."""
+        return "ce" if self.game == "we" and self.characters else self.game
 
     def add(self, number: int, row: Row, line: LogLine) -> None:
         """One more row, as it stands and decoded, with its number in the file."""
@@ -179,6 +193,30 @@ class Holds:
         self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
         self.predictions = self.predictions or any("predictions" in entry for entry in entries)
 
+    def add_token(self, row: Row, where: str) -> None:
+        """One more row of a log of version 5. Raises LogError for one that cannot be counted."""
+        token = version5_log.token_of(row, where)
+        if not token.game or token.completions is None or token.results is None:
+            keys = ", ".join(logs.GAMES_5)
+            raise LogError(f"{where}: the line has no results.", f"One of {keys} must be there.")
+        if self.game not in ("", token.game):
+            raise LogError(
+                f"{where}: a {token.game} line in a log of {self.game}.", "One log holds one game."
+            )
+        if self.text is not None:
+            raise LogError(
+                f"{where}: this is a log of LM Challenge 5, which is not compared with a corpus yet.",
+                "Choose no corpus.",
+            )
+        try:
+            fingerprint_of(token)
+            token.scores  # noqa: B018
+        except LogError as error:
+            raise LogError(f"{where}: {error.message}", error.hint) from None
+        self.game = token.game
+        self.entries = self.words = self.predictions = True
+        self.characters = self.characters and token.token == token.character and len(token.target) == 1
+
 
 def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list[str]]:
     """A foreign log, checked: the lines since the last time, for every chunk. Blank lines are dropped, rows are
@@ -189,8 +227,13 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
         bounded.measure(stream, limits)
     kept: list[str] = []
     size = whole = 0
-    for number, row in log_decoder.read_rows(bounded_lines(stream, source, limits, LogError), source):
-        holds.add(number, row, _countable(number, row, source))
+    is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError))
+    read_rows = version5_log.read_rows if is_of_5 else log_decoder.read_rows
+    for number, row in read_rows(lines, source):
+        if is_of_5:
+            holds.add_token(row, f"{source}, line {number}")
+        else:
+            holds.add(number, row, _countable(number, row, source))
         spelled = logs.line_of(row)
         kept.append(spelled)
         size += len(spelled)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.logs import is_version_5
 
 GAMES = {"completions": "wc", "logp": "we", "results": "wr"}
 """Key that holds the results -> game. `ce` writes logs like those of `we`."""
@@ -69,6 +70,26 @@ def read(
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             token = token_of(row_of(raw, f"{source}, line {number}"), f"{source}, line {number}")
         yield number, token
+
+
+def recognised(lines: Iterable[bytes]) -> tuple[bool | None, Iterator[bytes]]:
+    """Whether the first line that is not blank is of version 5, None if there is none; and all lines."""
+    lines = iter(lines)
+    head: list[bytes] = []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    found = _is_version_5(head[-1]) if head and head[-1].strip() else None
+    return found, chain(head, lines)
+
+
+def _is_version_5(line: bytes) -> bool:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False  # the reader says what is wrong
+    return isinstance(row, dict) and is_version_5(row)
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, dict[str, Any]]]:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET
 
+from gym.lmchallenge.core import pretty as version4
 from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.pretty import BLUE, DEFAULT, GREEN, RED, YELLOW, Colour, coded
 from gym.lmchallenge.core.version5.log import Token
@@ -41,6 +42,18 @@ OUTCOMES: dict[str, Colour] = {
     "broken": (RED, False),
     "still-right": (DEFAULT, False),
 }
+OUTCOME_WORDS = {
+    **{name: words for name, words in version4.OUTCOME_WORDS.items() if name in OUTCOMES},
+    "skipped": "not selected",
+    "saved": "completed by the first two predictions",
+    "unknown": "no score",
+    "entropy-1": "less than 2 nats",
+    "entropy-2": "2 to 4 nats",
+    "entropy-3": "4 to 6 nats",
+    "entropy-4": "6 to 8 nats",
+    "entropy-5": "8 nats or more",
+}
+"""With the usual INTERVAL."""
 _CHANGES = {
     (False, False): "still-wrong",
     (False, True): "corrected",
@@ -113,15 +126,22 @@ def _mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
 def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
     """A blank, in the colour before it, stands where the characters of two tokens do not touch."""
     for _, group in groupby(tokens, lambda one: (one[0].user, one[0].message)):
+        members = list(group)
         found: list[Piece] = []
-        end: float = 0
-        for token, pieces in group:
-            start = token.character if isinstance(token.character, int | float) else end
-            if start > end:
+        for (_, pieces), gap in zip(members, gaps(token for token, _ in members), strict=True):
+            if gap:
                 found.append((" ", found[-1][1] if found else (DEFAULT, False)))
             found += pieces
-            end = start + len(token.target)
         yield coded(found)
+
+
+def gaps(message: Iterable[Token]) -> Iterator[bool]:
+    """Whether something stands between a token and the one before it, or the start."""
+    end: float = 0
+    for token in message:
+        start = token.character if isinstance(token.character, int | float) else end
+        yield start > end
+        end = start + len(token.target)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,11 @@ class Mixture:
     base_correct: int
     max_candidates: int
 
+    @classmethod
+    def of(cls, alpha: float, beta: float | None) -> Mixture:
+        """One that was found before; beta is None (NaN in JSON) where there is no model score."""
+        return cls(alpha, float("nan") if beta is None else beta, 0, 0, 0)
+
     @property
     def args(self) -> dict[str, float]:
         return {"alpha": self.alpha, "beta": self.beta}

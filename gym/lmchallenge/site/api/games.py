@@ -18,6 +18,7 @@ from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.lmchallenge.core import typing_errors
 from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import permissions, playing, selectors
 from gym.lmchallenge.site.api.corpora import FORM, corpus_of
@@ -28,6 +29,7 @@ from gym.uploads import open_upload
 
 WAIT = 5
 GAMES = sorted(GAME_WORDS.items())
+ALL_GAMES = sorted((GAME_WORDS | GAME_WORDS_5).items())
 
 
 class GameSerializer(serializers.ModelSerializer):
@@ -37,16 +39,18 @@ class GameSerializer(serializers.ModelSerializer):
     state = serializers.CharField(help_text="queued, running, done, failed, cancelled or lost")
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(help_text="lines played of all, and the job's error")
+    version = serializers.IntegerField(help_text="of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)")
     figure = serializers.SerializerMethodField(
         help_text="hit3, pcpc or accuracy, of tokens with a letter or an emoji (filter alphaemoji) or, where the log "
-        "has no words, of all tokens (filter all); null before it is counted"
+        "has no words, of all tokens (filter all); of the selected tokens of version 5 hit3 (wc), mean in nats (we, "
+        "ce) or accuracy (wr); null before it is counted"
     )
 
     class Meta:
         model = Game
         fields = [
-            "id", "title", "description", "corpus", "owner", "visibility", "game", "kind", "player", "options",
-            "filename", "state", "progress", "problem", "lines", "size", "has_targets", "has_predictions",
+            "id", "title", "description", "corpus", "owner", "visibility", "game", "version", "kind", "player",
+            "options", "filename", "state", "progress", "problem", "lines", "size", "has_targets", "has_predictions",
             "fingerprint", "figure", "created",
         ]  # fmt: skip
         read_only_fields = fields
@@ -122,9 +126,13 @@ class NewGame(Body):
 
 
 class NewLog(LmcGameAbout):
-    log = serializers.FileField(help_text="JSON lines of one game, packed with gzip or not")
+    log = serializers.FileField(
+        help_text="JSON lines of one game of LM Challenge 4 or 5, packed with gzip or not"
+    )
     corpus = serializers.SlugField(
-        max_length=80, required=False, help_text="the text it was played on; compared with the log"
+        max_length=80,
+        required=False,
+        help_text="the text it was played on; compared with the log, which must be of version 4",
     )
 
 
@@ -140,7 +148,7 @@ class GameView(ObjectView):
 
 class GameFilter(Filters):
     corpus = django_filters.CharFilter("corpus__slug", label="Corpus")
-    game = django_filters.ChoiceFilter(choices=GAMES, label="wp, tc or ic")
+    game = django_filters.ChoiceFilter(choices=ALL_GAMES, label="wp, tc, ic; wc, we, ce, wr")
     kind = django_filters.ChoiceFilter(choices=Game.Kind.choices, label="Kind of player")
     fingerprint = django_filters.CharFilter("fingerprint", label="Text fingerprint")
 

@@ -13,6 +13,7 @@ from gym.api.base import AddressDecides, ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
+from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.models import Game
 from gym.lmchallenge.site import counting, downloads, selectors
@@ -89,8 +90,9 @@ class GameLog(GameView):
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
-        """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions),
-        each also with .gz; statistics.json, statistics.csv or users.csv (tokens of `filter`); transcript.txt."""
+        """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions; of
+        version 5 the log as it came, and the only one), each also with .gz; statistics.json, statistics.csv or
+        users.csv (tokens of `filter`); transcript.txt."""
         response = downloads.response_of(self.get_object(), form, self.query["filter"])
         if response is None:
             raise Http404
@@ -107,6 +109,8 @@ class Statistics(ApiView):
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         found = counting.statistics_of(game, keep)
         answer: dict[str, Any] = {"id": game.key, "game": game.game, "filter": keep, "partition": partition}
+        if partition == "line" and game.version == 5:
+            raise invalid(FieldError("?partition", counting.ONLY_WHOLE))
         if partition == "line":
             first = self.query["first"]
             last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, game.lines)
@@ -131,6 +135,11 @@ class Search(ApiView):
         """`best` is the first maximum: lowest penalty, then lowest alpha. It is chosen and judged on the same text;
         `cross_validated` is chosen on other text."""
         game = counted(request, key)
+        if game.game == "wr":
+            raise LogError(
+                f"{game.title} is a log of LM Challenge 5, whose mixture is found when it is counted.",
+                "Read it under `mix` of its statistics.",
+            )
         if game.game != "ic":
             raise Http404
         keep, target = counting.keep_of(self.query["filter"], game), self.query["target"]

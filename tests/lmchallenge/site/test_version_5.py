@@ -1,0 +1,113 @@
+"""Logs of LM Challenge 5 on the site: taken in, counted, coloured, given back. What is missing says so by name."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import pytest
+from django.urls import reverse
+
+from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.models import Game
+from gym.lmchallenge.site import playing
+from tests.lmchallenge.site.worlds import LOG, make_corpus, run_alone, upload
+
+pytestmark = pytest.mark.django_db
+RESULTS = {
+    "wc": ({"completions": [["the", "a"], ["he"], ["e"]]}, {"completions": [["dog"], ["t", "at"], ["t"]]}),
+    "we": ({"logp": -1.0}, {"logp": None}),
+    "wr": (
+        {"verbatim": "the", "results": [["the", -1, -2], ["he", -3, None]]},
+        {"verbatim": "cap", "results": [["cap", -1, -8], ["cat", -2, -1]]},
+    ),
+}
+OUTCOMES = {"wc": ("first", "saved"), "we": ("entropy-1", "unknown"), "wr": ("still-right", "corrected")}
+
+
+def a_log(*results: dict[str, object], targets: tuple[str, ...] = ("the", "cat"), **more: object) -> str:
+    rows, at = [], 0
+    for number, (target, found) in enumerate(zip(targets, results, strict=True)):
+        place = {"user": None, "message": 0, "token": number, "character": at, "target": target}
+        rows.append({**place, **found, **more})
+        at += len(target) + 1
+    return "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("game", RESULTS)
+def test_a_log_is_counted_coloured_and_given_back(client, people, game):
+    log = a_log(*RESULTS[game])
+    packed = io.BytesIO(gzip.compress(log.encode()))
+    made = run_alone(
+        playing.upload_log(packed, actor=people.alice, visibility="public", filename="my.log.gz")
+    )
+    assert (made.game, made.version, made.lines, made.problem) == (game, 5, 2, "")
+    page = client.get(made.get_absolute_url()).content.decode()
+    assert "<span>LM Challenge 5</span>" in page
+    assert "cannot be compared here yet" in page
+    text = client.get(reverse("lmc-text", args=[made.key]), {"line": 2}).content.decode()
+    for outcome in OUTCOMES[game]:
+        assert f'class="lm lm-{outcome}"' in text.partition("data-lm-text")[2]
+    answer = client.get(reverse("lmc-download", args=[made.key, "predictions.log"]))
+    assert b"".join(answer.streaming_content).decode() == log
+    assert client.get(reverse("lmc-download", args=[made.key, "lengths.log"])).status_code == 404
+    answer = client.get(reverse("lmc-download", args=[made.key, "statistics.csv"])).content.decode()
+    assert answer.startswith("fingerprint,users,")
+    assert client.get(reverse("lmc-list")).status_code == 200
+
+
+def test_logs_of_characters_are_told_from_those_of_words(people):
+    place = {"user": None, "message": 0, "logp": -1.0}
+    rows = [{**place, "token": at, "character": at, "target": char} for at, char in enumerate("a b")]
+    assert upload(people.alice, "".join(json.dumps(row) + "\n" for row in rows)).game == "ce"
+
+
+def test_the_api_has_the_figures_of_the_reference_and_says_what_it_cannot_do_yet(client, people):
+    made = upload(people.alice, a_log(*RESULTS["wr"]))
+    answer = client.get(reverse("api-lmc-statistics", args=[made.key])).json()
+    assert answer["parts"][0]["reranking"] == {"accuracy": 1.0, "base_accuracy": 0.5, "max_candidates": 2}
+    assert answer["mix"].keys() == {"alpha", "beta"}
+    found = client.get(reverse("api-lmc-game", args=[made.key])).json()
+    assert (found["version"], found["figure"]) == (5, {"name": "accuracy", "value": 1.0, "filter": "all"})
+    other = upload(people.alice, a_log(*RESULTS["wr"]))
+    for name, args, query, words in (
+        ("api-lmc-statistics", [made.key], {"partition": "line"}, "counted as a whole"),
+        ("api-lmc-statistics", [made.key], {"partition": "user"}, "counted as a whole"),
+        ("api-lmc-search", [made.key], {}, "under `mix` of its statistics"),
+        ("api-lmc-compare", [], {"games": f"{made.key},{other.key}"}, "lmc diff FIRST SECOND"),
+    ):
+        answer = client.get(reverse(name, args=args), query)
+        assert (answer.status_code, words in answer.content.decode()) == (400, True), answer.content
+    assert client.get(reverse("lmc-compare"), {"game": [made.key, other.key]}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (a_log({"logp": -1.0}, {"completions": [[]]}), "my.log, line 2: a wc line in a log of we."),
+        (a_log({"logp": -1.0}, {"logp": "x"}), "my.log, line 2: "),
+        (a_log({"logp": -1.0}, {}), "my.log, line 2: the line has no results."),
+        (a_log(*RESULTS["we"], message=[1]), "my.log, line 1: message is "),
+        (a_log({"results": [["a", -1]]}, {"results": []}), "my.log, line 1: "),
+        (a_log(*RESULTS["we"]) + LOG, "my.log, line 3: "),
+        (LOG + a_log(*RESULTS["we"]), "my.log, line 3: this is a log of LM Challenge 5"),
+    ],
+)
+def test_the_first_line_that_cannot_be_counted_is_named_and_nothing_is_kept(people, log, words):
+    with pytest.raises(LogError) as caught:
+        upload(people.alice, log, filename="my.log")
+    assert words in caught.value.message
+    assert not Game.objects.exists()
+
+
+def test_a_log_is_not_filed_under_a_corpus_yet(people):
+    with pytest.raises(LogError, match=r"not compared with a corpus yet\. Choose no corpus"):
+        upload(people.alice, a_log(*RESULTS["we"]), corpus=make_corpus(people.alice))
+
+
+def test_a_mixture_over_too_large_a_table_is_not_searched(people, monkeypatch):
+    monkeypatch.setattr("gym.lmchallenge.site.counting.MAX_MATRIX", 3)
+    made = upload(people.alice, a_log(*RESULTS["wr"]))
+    assert not made.is_counted
+    assert "2 tokens with up to 2 candidates" in made.job.error
