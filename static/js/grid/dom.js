@@ -48,6 +48,18 @@ export const OUTCOMES = [
   ["mark-none", "dash", "not evaluable"],
 ];
 
+/* Keys that go from button to button, round and round. */
+export function arrows(list, back = "ArrowUp", on = "ArrowDown") {
+  list.addEventListener("keydown", (event) => {
+    const all = [...list.querySelectorAll("button")];
+    const at = all.indexOf(document.activeElement);
+    const to = { [on]: at + 1, [back]: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    all[(to + all.length) % all.length].focus();
+  });
+}
+
 /* Text for screen readers; the same text twice is said twice. */
 export function announce(text) {
   const region = document.querySelector("#announcer");

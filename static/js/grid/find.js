@@ -14,11 +14,11 @@ export function pattern(text, { matchCase = false, whole = false } = {}, flags =
   return new RegExp(whole ? `(?<!${WORD})${literal}(?!${WORD})` : literal, `u${matchCase ? "" : "i"}${flags}`);
 }
 
-/* "1-3, 8" as a test of numbers; null: it is none. */
+/* "1-3, 8" as a test of numbers; nothing: all. null: it is none. */
 export function numbersIn(text) {
   const parts = text.replace(/\s*[-–]\s*/g, "-").split(/[,;\s]+/).filter(Boolean);
   const ranges = parts.map((part) => /^(\d+)(?:-(\d+))?$/.exec(part)).map((found) => found && [Number(found[1]), Number(found[2] ?? found[1])]);
-  return ranges.every(Boolean) ? (number) => ranges.some(([low, high]) => number >= low && number <= high) : null;
+  return ranges.every(Boolean) ? (number) => !ranges.length || ranges.some(([low, high]) => number >= low && number <= high) : null;
 }
 
 export class FindPanel {
@@ -149,11 +149,10 @@ export class FindPanel {
     this.part("items").setAttribute("aria-invalid", String(!numbers));
     this.part("items-error").hidden = Boolean(numbers);
     if (!numbers) return;
-    const any = this.part("items").value.trim() || condition || text;
-    this.editor.filter(any ? (item, name, row) => (!this.part("items").value.trim() || numbers(item)) && (!condition || name === condition) && (!text || row.some((one) => text.test(one))) : null);
+    this.editor.filter((item, name, row) => numbers(item) && (!condition || name === condition) && (!text || row.some((one) => text.test(one))));
     this.choose(false);
     this.sync();
-    announce(any ? `${doc.nRows} of ${counted(doc.nAll, "row")} shown` : "all rows shown");
+    announce(`${doc.nRows} of ${counted(doc.nAll, "row")} shown`);
   }
 
   clear() {

@@ -3,7 +3,7 @@
 
 import { clipboardCommand, pasteFromMenu } from "./clipboard.js";
 import * as commands from "./commands.js";
-import { h } from "./dom.js";
+import { arrows, h } from "./dom.js";
 import { CONDITION, HEAD, ITEM } from "./selection.js";
 
 export function menuGroups(editor) {
@@ -99,17 +99,6 @@ function buttons(editor, group, close) {
       keys ? h("kbd", { text: keys }) : null,
     ),
   );
-}
-
-function arrows(list) {
-  list.addEventListener("keydown", (event) => {
-    const all = [...list.querySelectorAll("button")];
-    const at = all.indexOf(document.activeElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    all[(to + all.length) % all.length].focus();
-  });
 }
 
 export function attachMenus(editor, root) {

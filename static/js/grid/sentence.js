@@ -1,6 +1,6 @@
 /* One whole sentence, cut into regions: a sign in the text is a cut; a click on a word begins a region with it. */
 
-import { counted, h } from "./dom.js";
+import { arrows, counted, h } from "./dom.js";
 import { tidy } from "./model.js";
 
 const words = new Intl.Segmenter(undefined, { granularity: "word" });
@@ -18,7 +18,7 @@ export class SentenceDialog {
       event.preventDefault();
       this.go(event.shiftKey ? -1 : 1);
     });
-    this.list.addEventListener("keydown", (event) => this.arrow(event));
+    arrows(this.list, "ArrowLeft", "ArrowRight");
     this.part("cut").addEventListener("click", () => this.cut());
     this.part("previous").addEventListener("click", () => this.go(-1));
     this.part("next").addEventListener("click", () => this.go(1));
@@ -61,10 +61,9 @@ export class SentenceDialog {
   draw(focused = -1) {
     const { regions, pieces } = this;
     let start = 0;
-    let n = 0;
     const word = ({ segment, index, input }) => {
       const at = start + index;
-      return h("button", { type: "button", class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "", tabIndex: n++ === Math.max(0, focused) ? 0 : -1, "aria-pressed": String(this.isCut(at)), text: segment, onclick: () => this.toggle(at) });
+      return h("button", { type: "button", class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "", tabIndex: -1, "aria-pressed": String(this.cutBefore(at) !== undefined), text: segment, onclick: () => this.toggle(at) });
     };
     const parts = Array.from({ length: Math.max(regions.length, pieces.length) }, (_, k) => {
       const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
@@ -73,7 +72,9 @@ export class SentenceDialog {
       return h("li", {}, h("span", { class: "no", text: k + 1 }), h("span", { class: "region-name", text: regions[k] ?? "new region" }), h("span", { class: "words" }, ...texts));
     });
     this.list.replaceChildren(...parts);
-    if (focused >= 0) this.list.querySelectorAll("button")[focused]?.focus();
+    const all = this.list.querySelectorAll("button");
+    if (all.length) all[0].tabIndex = 0; // Tab goes to the first word, arrows to the others
+    if (focused >= 0) all[focused]?.focus();
     const more = pieces.length - regions.length;
     this.part("said").textContent = more > 0 ? `Saving adds ${counted(more, "region")} to the suite.` : "";
   }
@@ -82,10 +83,6 @@ export class SentenceDialog {
   cutBefore(at) {
     const before = this.field.value.slice(0, at).trimEnd();
     return before.endsWith(this.sign) ? before.length - 1 : undefined;
-  }
-
-  isCut(at) {
-    return this.cutBefore(at) !== undefined;
   }
 
   toggle(at) {
@@ -101,17 +98,6 @@ export class SentenceDialog {
     this.field.setRangeText(` ${this.sign} `, this.field.selectionStart, this.field.selectionEnd, "end");
     this.field.focus();
     this.draw();
-  }
-
-  arrow(event) {
-    const all = [...this.list.querySelectorAll("button")];
-    const at = all.indexOf(document.activeElement);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
-    if (to === undefined || !all[to]) return;
-    event.preventDefault();
-    all[at].tabIndex = -1;
-    all[to].tabIndex = 0;
-    all[to].focus();
   }
 
   go(by) {
