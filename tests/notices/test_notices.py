@@ -17,6 +17,7 @@ from gym.pages.account_deletion import delete_account
 from gym.runs.work.services import cancel_run, queue_run, retry_run
 from gym.sharing import invitations
 from models_registry import services as models
+from tests.agents import site as agents
 from tests.factories import make_model, make_revision, make_suite
 
 
@@ -68,6 +69,15 @@ def test_a_run_that_is_tried_again_or_queued_later_is_told_of_by_itself_and_a_ca
     assert Batch.objects.count() == 2
     batches.announce()
     assert told(people.alice)[0] == "Model 0 on agreement r1 is done."
+
+
+def test_the_end_of_agent_runs_is_told_too(people):
+    suite = agents.make_suite(people.alice)
+    for slug in ("one", "two"):
+        run = agents.make_run(suite, agents.make_server(people.alice, slug))
+    run_pending()
+    batches.announce()
+    assert told(people.alice) == [f"2 agent runs on {run.suite} are done."]
 
 
 def test_a_job_that_will_be_tried_once_more_after_its_workers_died_has_not_ended(people, runs):

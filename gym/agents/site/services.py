@@ -273,7 +273,8 @@ def queue_run(
 
 
 def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> AgentRun:
-    run.job = jobs.enqueue(kind, {"run": run.pk}, owner=owner, queue=QUEUE, title=title, total=total)
+    payload, batch = {"run": run.pk}, jobs.batch_of(owner)
+    run.job = jobs.enqueue(kind, payload, owner=owner, queue=QUEUE, title=title, total=total, batch=batch)
     run.save(update_fields=["job"])
     return run
 
@@ -379,7 +380,8 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
         raise ValidationError(run_out_of_time())
     asks = run.rescored_from_id is None
     _require_may_run(actor, run.suite, run.server, checked=asks)
-    jobs.retry(run.job, actor=actor)
+    with transaction.atomic():
+        jobs.retry(run.job, actor=actor, batch=jobs.batch_of(run.owner) if run.owner_id else None)
 
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
