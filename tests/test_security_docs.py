@@ -126,7 +126,7 @@ def limits() -> dict[str, list[object]]:
         "suites that an account keeps": quota("GYM_QUOTA_SUITES"),
         "models and agents that an account keeps": quota("GYM_QUOTA_MODELS"),
         "collections that an account keeps": quota("GYM_QUOTA_COLLECTIONS"),
-        "ProPara answer sets that an account keeps": quota("GYM_QUOTA_ANSWER_SETS"),
+        "sets of ProPara reference answers that an account keeps": quota("GYM_QUOTA_ANSWER_SETS"),
         "ProPara submissions that an account keeps": quota("GYM_QUOTA_SUBMISSIONS"),
         "agent suites that an account keeps": quota("GYM_QUOTA_AGENT_SUITES"),
         "agent runs that an account keeps": quota("GYM_QUOTA_AGENT_RUNS"),

@@ -12,6 +12,9 @@ class Guide:
     name: str
     title: str
     about: str
+    room: str = ""
+    """Name of the address of the pages that it is about, where they are those of one room."""
+    room_title: str = ""
 
 
 GROUPS: dict[str, tuple[Guide, ...]] = {
@@ -52,12 +55,16 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
         Guide("grid", "The grid editor", "All keys of the sheet, and its edits for programs."),
     ),
     "Also on this site": (
-        Guide("propara", "ProPara", "What is made, moved and destroyed in a process."),
-        Guide("lmchallenge", "LM Challenge", "How much typing a model saves."),
+        Guide(
+            "propara", "ProPara", "What is made, moved and destroyed in a process.", "propara-list", "ProPara"
+        ),
+        Guide("lmchallenge", "LM Challenge", "How much typing a model saves.", "lmc-list", "LM Challenge"),
         Guide(
             "agents",
             "Agent tests",
             "Repeated conversations with agents, and what must be true of the answers.",
+            "agent-home",
+            "Agent tests",
         ),
     ),
 }

@@ -13,7 +13,7 @@ MOST_PROBLEMS = 1_000
 """Reading ends there: nothing more can be learnt from a file, and each takes memory."""
 
 
-_PLACE = re.compile(
+PLACE = re.compile(
     r"\$\.(?:items\[(?P<item>\d+)\]|predictions\[(?P<prediction>\d+)\])"
     r"(?:\.conditions\[(?P<condition>\d+)\])?(?:\.regions\[(?P<region>\d+)\])?"
 )
@@ -22,7 +22,7 @@ _PLACE = re.compile(
 def in_words(where: str) -> str:
     """The place of a JSON path as people count, from 1: "item 4, condition 2, region 3". Other places stay as they
     are."""
-    if found := _PLACE.match(where):
+    if found := PLACE.match(where):
         return ", ".join(f"{what} {int(n) + 1}" for what, n in found.groupdict().items() if n is not None)
     return where
 
@@ -37,6 +37,8 @@ class Problem:
     where: str
     message: str
     hint: str = ""
+    names: str = ""
+    """The place by the names of conditions and regions, where the reader knows them."""
 
     def __str__(self) -> str:
         hint = f" {self.hint}" if self.hint else ""

@@ -85,7 +85,7 @@ class AnswerSetVersion(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
-            raise FrozenAnswers("Versions of an answer set never change: make a new one.")
+            raise FrozenAnswers("Versions of reference answers never change: make a new one.")
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:

@@ -74,9 +74,15 @@ def way_in(context: template.Context, name: str) -> str:
 
 
 @register.filter
-def place(where: str) -> str:
-    """Where a problem is, counted from 1, with the JSON path behind it"""
-    words = in_words(where)
+def place(problem: Any) -> str:
+    """Where a problem is, by names or counted from 1, with the JSON path behind it; also of the path alone"""
+    given = (
+        problem
+        if isinstance(problem, dict)
+        else {"where": problem if isinstance(problem, str) else problem.where}
+    )
+    where = str(given.get("where", ""))
+    words = str(given.get("names", getattr(problem, "names", ""))) or in_words(where)
     return words if words == where else f"{words} ({where})"
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import jsonschema
 
 from gym.lib.json_text import json_path, load
-from gym.lib.problems import Report
+from gym.lib.problems import FormatError, Report
 from gym.lib.text import decode, listing
 from suites.formats.assemble import RawRegion, RawSentence, assemble, clean_name, region_names
 from suites.formats.designs import check_meta
@@ -23,6 +23,7 @@ from suites.formats.documents import (
     METRICS,
     SuiteDocument,
 )
+from suites.formats.places import with_names
 from suites.formats.predictions import check_formulas, read_predictions
 
 _TOP = frozenset({"meta", "region_meta", "predictions", "items"})
@@ -39,6 +40,14 @@ def read_json(data: bytes) -> SuiteDocument:
     """
     report = Report()
     root = load(decode(data, report, MAX_BYTES), report, LIMITS)
+    try:
+        return _document(root, report)
+    except FormatError as error:
+        error.problems = with_names(error.problems, root)
+        raise
+
+
+def _document(root: Any, report: Report) -> SuiteDocument:
     broken = check_structure(root, report)
     if not isinstance(root, dict):
         report.raise_problems()

@@ -21,7 +21,9 @@ def read_file(path: Path) -> SuiteDocument:
     try:
         return read_suite(data, filename=path.name)
     except FormatError as error:
-        problems = "\n".join(f"  {problem}" for problem in error.problems)
+        problems = "\n".join(
+            f"  {problem.names}: {problem}" if problem.names else f"  {problem}" for problem in error.problems
+        )
         raise CommandError(f"{path} cannot be read as a suite:\n{problems}") from error
 
 

@@ -68,6 +68,21 @@ def test_lint_ends_with_status_1_when_two_compared_sentences_are_the_same(tmp_pa
     assert "item 5" in out.getvalue()
 
 
+def test_a_suite_of_the_site_is_looked_at_as_its_regions_are_joined(people, tmp_path):
+    document = suite_json(name="joined")
+    document["items"][0]["conditions"][0]["regions"][1]["content"] = "-plays"
+    path = tmp_path / "joined.json"
+    path.write_text(json.dumps(document))
+    run("import_suite", str(path), "--owner", "alice", "--join", "none", "--metric", "mean")
+    draft = Suite.objects.get(slug="joined").draft
+    assert (draft.join_policy, draft.metric) == ("none", "mean")
+    as_set, with_spaces = (run("lint_suite", *words) for words in (["joined"], ["joined", "--join", "space"]))
+    assert as_set != with_spaces
+    assert run("lint_suite", str(path)).partition(":")[2] == with_spaces.partition(":")[2]
+    with pytest.raises(CommandError, match="no suite of this site"):
+        run("lint_suite", "nowhere")
+
+
 def test_lint_of_a_clean_suite_ends_with_status_0(tmp_path):
     path = tmp_path / "s.json"
     path.write_bytes(suite_bytes(items=12))

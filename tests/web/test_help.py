@@ -82,3 +82,15 @@ def test_a_template_is_imported_as_it_is_and_asks_nothing(form):
         assert [row.contents for row in reading.document.sentences] == [
             row.contents for row in wanted.sentences
         ]
+
+
+def test_the_guide_to_agents_and_the_page_where_its_rules_are_chosen_lead_to_each_other(client, people):
+    from tests.agents.site import FLAKY, make_server, make_suite
+
+    guide = client.get("/help/agents/").content.decode()
+    assert 'Used on: <a href="/agents/">Agent tests</a>' in guide
+    make_server(people.alice)
+    client.force_login(people.alice)
+    suite = make_suite(people.alice, cases={"flaky": FLAKY})
+    [section] = re.findall(r"/help/agents/#([\w-]+)", client.get(suite.get_absolute_url()).content.decode())
+    assert f'id="{section}"' in guide

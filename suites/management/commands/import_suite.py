@@ -10,6 +10,7 @@ from gym.site_command import SiteCommand
 from suites import services
 from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy
+from suites.regions import METRICS
 
 
 class Command(SiteCommand):
@@ -23,6 +24,9 @@ class Command(SiteCommand):
         parser.add_argument("--visibility", choices=Visibility.values, default=Visibility.PRIVATE)
         parser.add_argument("--tags", default="", help="separated by commas")
         parser.add_argument("--join", choices=JoinPolicy.values, default=JoinPolicy.SPACE)
+        parser.add_argument(
+            "--metric", choices=METRICS, help="value of a region; default: as the file says, else sum"
+        )
         parser.add_argument("--freeze", action="store_true", help="freeze the first revision at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,6 +39,7 @@ class Command(SiteCommand):
                 visibility=options["visibility"],
                 tags=options["tags"].split(","),
                 join_policy=options["join"],
+                metric=options["metric"] or "",
             )
             if options["freeze"]:
                 services.freeze(suite, actor=actor, note=f"imported from {path.name}")

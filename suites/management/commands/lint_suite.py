@@ -5,27 +5,38 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from gym.site_command import database_problem
+from suites.formats import SuiteDocument
 from suites.lint import lint
 from suites.management.files import read_file
+from suites.models import SuiteRevision
+from suites.regions import JOIN_POLICIES
+from suites.selectors import document_of
 
 
 class Command(BaseCommand):
     help = (
-        "What a careful reviewer would notice in suite files. Exit status 1 when there is an error among it."
+        "What a careful reviewer would notice in suites: files, or suites of this site by their slugs, joined as set "
+        "here. Exit status 1 when there is an error among it."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("files", nargs="+", type=Path)
+        parser.add_argument("files", nargs="+", type=Path, help="files, or slugs of suites of this site")
+        parser.add_argument(
+            "--join",
+            choices=JOIN_POLICIES,
+            help="how regions are joined; default: as the suite is set here, and of a file with spaces",
+        )
         parser.add_argument("--format", choices=["text", "json"], default="text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         reports = {}
         for path in options["files"]:
-            document = read_file(path)
-            reports[str(path)] = (lint(document), document.notices)
+            document, join = _asked(path)
+            reports[str(path)] = (lint(document, options["join"] or join), document.notices)
         if options["format"] == "json":
             self.stdout.write(json.dumps(_as_json(reports), ensure_ascii=False, indent=2))
         else:
@@ -43,6 +54,18 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"  {finding.severity:<8} {finding.where}: {finding.message}.{hint} [{finding.code}]"
                 )
+
+
+def _asked(path: Path) -> tuple[SuiteDocument, str]:
+    """The suite in a file, or the newest revision of the suite with this slug; and how its regions are joined."""
+    if path.exists() or len(path.parts) > 1 or path.suffix:
+        return read_file(path), "space"
+    if problem := database_problem():
+        raise CommandError(f"{path} is no file. {problem}")
+    revision = SuiteRevision.objects.filter(suite__slug=str(path)).order_by("-number").first()
+    if revision is None:
+        raise CommandError(f"{path}: there is no such file, and no suite of this site with that slug.")
+    return document_of(revision), revision.join_policy
 
 
 def _as_json(reports: dict[str, Any]) -> dict[str, Any]:

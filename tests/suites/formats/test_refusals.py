@@ -21,6 +21,7 @@ from suites.formats import (
     schema,
 )
 from suites.formats.documents import MAX_ITEM_NUMBER
+from suites.formats.places import named
 
 from .samples import FORMULA, GOLDEN, condition, encoded, problems, read, suite
 
@@ -331,3 +332,32 @@ def test_a_message_tells_where_what_and_how():
         read(without(*REGION, "content"))
     with pytest.raises(ValueError, match="not valid JSON"):
         read_json(b"{")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("$.items[0].conditions[1].regions[1].content", "item 7, condition mismatch, region 2 (verb)"),
+        ("$.items[0].conditions[1]", "item 7, condition mismatch"),
+        ("$.items[1].item_number", "item 2"),
+        ("$.items[1].conditions[4].regions[0]", "item 2, condition 5, region 1 (subject)"),
+        ("$.predictions[0].formula", ""),
+        ("line 3", ""),
+    ],
+)
+def test_a_place_is_said_by_the_names_that_the_file_has(where: str, said: str) -> None:
+    regions = [{"region_number": 1}, {"region_number": 2}]
+    conditions = [{"condition_name": "match"}, {"condition_name": "mismatch", "regions": regions}]
+    root = {
+        "region_meta": {"1": "subject", "2": "verb"},
+        "items": [{"item_number": 7, "conditions": conditions}, {"item_number": "two"}],
+    }
+    assert named(where, root) == said
+    named(where, [1])  # whatever a broken file holds
+
+
+def test_problems_of_a_file_have_names() -> None:
+    document = suite()
+    document["items"][0]["conditions"][0]["regions"][0]["content"] = 5
+    name = document["items"][0]["conditions"][0]["condition_name"]
+    assert f"condition {name}, region 1 (" in problems(encoded(document))[0].names

@@ -133,13 +133,15 @@ def version_of(request: Request, slug: str, number: int) -> AnswerSetVersion:
 class SetList(ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List answer sets", answers=AnswerSetSerializer, many=True)
+    @operation("List reference answers", answers=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
         """Processes with their answers: public ones and your own."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows)
 
-    @operation("Make an answer set", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201)
+    @operation(
+        "Create reference answers", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201
+    )
     def post(self, request: Request) -> Response:
         """The files become version 1. All that is wrong with them is said at once."""
         body = self.body()
@@ -148,17 +150,17 @@ class SetList(ListView):
 
 
 class SetDetail(SetView):
-    @operation("Read an answer set", answers=AnswerSetSerializer)
+    @operation("Read reference answers", answers=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """What it says about itself, and its versions."""
         return self.read()
 
-    @operation("Change an answer set", takes=ChangedAnswerSet, answers=AnswerSetSerializer)
+    @operation("Change reference answers", takes=ChangedAnswerSet, answers=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """Title, visibility, description, licence, reference. Answers change by a new version."""
         return self.change(services.edit_answer_set)
 
-    @operation("Delete an answer set", status=204, query=DeletionQuery)
+    @operation("Delete reference answers", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
         """With its versions and your submissions; not while other people's rest on it."""
         return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
@@ -167,7 +169,7 @@ class SetDetail(SetView):
 class VersionList(SetView, ListView):
     parser_classes = [MultiPartParser]
 
-    @operation("List versions of an answer set", answers=AnswerSetVersionSerializer, many=True)
+    @operation("List versions of reference answers", answers=AnswerSetVersionSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """The newest first."""
         rows = self.get_object().versions.defer("answers", "sentences").order_by("-number")

@@ -138,7 +138,7 @@ class ProParaEvaluation(Body):
     file = serializers.FileField(help_text="predictions")
     answer_set = serializers.SlugField(max_length=80, required=False)
     version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
-    answers = serializers.FileField(required=False, help_text="instead of an answer set")
+    answers = serializers.FileField(required=False, help_text="instead of kept ones")
     sentences = serializers.FileField(required=False, help_text="of the answers sent along")
     agree_to_repairs = serializers.BooleanField(default=False)
     details = serializers.BooleanField(
@@ -213,8 +213,8 @@ class Evaluate(ApiView):
 
     @operation("Score without keeping", takes={FORM: ProParaEvaluation}, answers=OBJECT)
     def post(self, request: Request) -> Response:
-        """Against a kept answer set, or against answers sent along. Saves nothing. `scored` is false, and there is no
-        report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
+        """Against kept reference answers, or against answers sent along. Saves nothing. `scored` is false, and there is
+        no report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
         what `/submissions/{id}/processes/{process}/` has."""
         body = self.body()
         answers, sentences = _answers_of(request, body)
@@ -239,7 +239,7 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
         raise invalid(FieldError("$", "Send either answer_set or answers."))
     if "answers" not in body:
         if "sentences" in body:
-            raise invalid(FieldError("sentences", "An answer set has its own sentences."))
+            raise invalid(FieldError("sentences", "Kept reference answers have their own sentences."))
         version = target(request, body)
         return version.answers, version.sentences
     files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]
