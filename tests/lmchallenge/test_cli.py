@@ -120,10 +120,8 @@ def test_parts_without_words_have_no_rates(wp: Path):
     assert found[1]["mrr"] is None
 
 
-def test_parts_by_user_need_users(wp: Path):
-    code, _, err = call("stats", "-p", "user", str(wp))
-    assert code == 1
-    assert "Line 1 of the log has no userId" in err
+def test_lines_without_a_user_are_one_part(wp: Path):
+    assert [part["lines"] for part in json.loads(call("stats", "-p", "user", str(wp))[1])] == [3]
 
 
 @pytest.mark.parametrize(

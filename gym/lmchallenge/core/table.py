@@ -49,12 +49,11 @@ _name_of_text = lru_cache(maxsize=10_000)(name_of)  # users follow each other li
 
 @dataclass
 class Lines:
-    """What a log says of each line: number in the file, userId as JSON (NOBODY if missing or null), whether userId
-    is there, trainingChars (None if missing) and the number of the first entry."""
+    """What a log says of each line: number in the file, userId as JSON (NOBODY if missing or null), trainingChars
+    (None if missing) and the number of the first entry."""
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
     users: list[str] = field(default_factory=list)
-    has_user: bytearray = field(default_factory=bytearray)
     learnt: list[float | None] = field(default_factory=list)
 
     def add(self, number: int, user: Any, learnt: float | None) -> None:
@@ -62,26 +61,20 @@ class Lines:
         self.numbers.append(number)
         name = _name_of_text if type(user) is str else name_of
         self.users.append(NOBODY if user is UNSET else name(user))
-        self.has_user.append(user is not UNSET)
         self.learnt.append(learnt)
 
     def __len__(self) -> int:
         return len(self.users)
 
     def parts(self, partition: str) -> Ints:
-        """The number of the part that each line is in: consecutive lines that belong together. Raises LogError."""
+        """The number of the part that each line is in: consecutive lines that belong together; lines without a userId
+        are nobody's. Raises OptionError."""
         if partition == "all":
             return np.zeros(len(self), dtype=np.int64)
         if partition == "line":
             return np.arange(len(self), dtype=np.int64)
         if partition != "user":
             raise OptionError(f"There is no partition {partition!r}.", "Choose all, user or line.")
-        lacking = self.has_user.find(0)
-        if lacking >= 0:
-            raise LogError(
-                f"Line {self.numbers[lacking]} of the log has no userId.",
-                "Parts by user need one on every line.",
-            )
         sizes = [len(list(group)) for _, group in groupby(self.users)]
         return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
 

@@ -137,10 +137,7 @@ def _intervals(table: Table) -> dict[str, Any]:
 
 
 def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
-    try:
-        parts = table.lines.parts("user")
-    except LmcError as error:
-        return str(error)
+    parts = table.lines.parts("user")
     if len(parts) and int(parts[-1]) >= MAX_PARTS:
         return (
             f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted apart here."

@@ -12,11 +12,11 @@ from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.games import GAME_WORDS, SELECT_FROM, GameOptions
 from gym.lmchallenge.models import Corpus, Game
 from gym.lmchallenge.site import guessing
-from gym.lmchallenge.site.playing import PLAYER_OPTIONS, Option, Wish, playable, players_for
+from gym.lmchallenge.site.playing import MAX_LOGS, PLAYER_OPTIONS, Option, Wish, playable, players_for
 from gym.lmchallenge.site.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
-from gym.uploads import OneFileField, read_upload
+from gym.uploads import OneFileField, SeveralFilesField, read_upload
 from models_registry.fields import OneModelField
 from models_registry.selectors import runnable_by
 
@@ -64,22 +64,39 @@ class AboutCorpusForm(AddressedForm):
 
 class CorpusFileForm(forms.Form):
     file = OneFileField(
-        label="Corpus",
+        required=False,
+        label="File",
         help_text="Plain text, one line after the other, or JSON lines with text, userId and timestamp. UTF-8, at "
         "most 20 MB, 200,000 lines and 1 MB a line, packed with gzip or not.",
         error_messages={"empty": "The file is empty."},
     )
+    pasted = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or paste the text",
+        help_text="One line after the other, or JSON lines.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+    )
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
 
     def clean(self) -> dict[str, Any]:
+        """`data` are the bytes, `name` what messages call them."""
         super().clean()
-        upload = self.cleaned_data.get("file")
-        if upload:
+        given = self.cleaned_data
+        upload, pasted = given.get("file"), given.get("pasted", "")
+        if upload and pasted:
+            self.add_error("pasted", "There is a file, too. Give one of the two.")
+        elif upload:
             try:
-                self.cleaned_data["data"] = read_upload(upload, MAX_BYTES)
+                given |= {"data": read_upload(upload, MAX_BYTES), "name": upload.name}
             except ValidationError as error:
                 self.add_error("file", error)
-        return self.cleaned_data
+        elif pasted:
+            # Browsers send the ends of lines as carriage return and newline.
+            given |= {"data": pasted.replace("\r\n", "\n").encode(), "name": "the pasted text"}
+        elif not self.errors:
+            self.add_error("file", "Choose a file, or paste the text below.")
+        return given
 
 
 class GameForm(forms.Form):
@@ -226,13 +243,17 @@ class AboutGameForm(forms.ModelForm):
 
 
 class LogForm(AboutGameForm):
-    log = OneFileField(
-        label="Log",
+    log = SeveralFilesField(
+        label="Logs",
         help_text="JSON lines of one game, of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), packed with gzip or "
-        "not. At most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
+        f"not, up to {MAX_LOGS} files. Each at most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",
         error_messages={"empty": "The file is empty."},
     )
-    title = forms.CharField(max_length=200, required=False, help_text="Empty: the name of the file.")
+    title = forms.CharField(
+        max_length=150,
+        required=False,
+        help_text="Empty: the name of the file, which also follows the title of several.",
+    )
     corpus = forms.ModelChoiceField(
         queryset=Corpus.objects.none(),
         to_field_name="slug",

@@ -54,16 +54,18 @@ def upload(request: HttpRequest) -> HttpResponse:
     form = LogForm(request.POST or None, request.FILES or None, corpora=corpora, initial=initial)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["log"]
+        corpus = form.cleaned_data["corpus"]
         try:
-            made = playing.upload_log(
-                open_upload(file, MAX_UPLOAD),
+            made = playing.upload_logs(
+                [(file.name, open_upload(file, MAX_UPLOAD)) for file in form.cleaned_data["log"]],
                 actor=request.user,
-                filename=file.name,
-                corpus=form.cleaned_data["corpus"],
+                corpus=corpus,
                 **form.given(),
             )
-            return redirect(made)
+            if len(made) == 1:
+                return redirect(made[0])
+            messages.success(request, f"{len(made)} logs are taken in; they are being counted.")
+            return redirect(corpus or "lmc-list")
         except LmcError as error:
             context["problems"] = problems_of(error)
         except ValidationError as error:

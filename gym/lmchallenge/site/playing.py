@@ -3,6 +3,7 @@ played elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -114,6 +115,8 @@ COUNT = "lmc_count"
 MAX_WORDS = 200_000
 MAX_LOG = 200_000_000
 """Bytes of an uploaded log, unpacked."""
+MAX_LOGS = 20
+"""Of one upload."""
 ABOUT = ("title", "visibility", "description")
 
 
@@ -289,6 +292,26 @@ def upload_log(
         game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=f"Count {game.title}")
         game.save(update_fields=["game", "has_targets", "has_predictions", "report", "job"])
     return game
+
+
+def upload_logs(
+    files: Sequence[tuple[str, Any]], *, actor: User, title: str = "", **about: Any
+) -> list[Game]:
+    """Take in several logs, (name, stream) each, or none of them. Raises as `upload_log`."""
+    if len(files) > MAX_LOGS:
+        raise ValidationError({"log": [f"{len(files)} files: at most {MAX_LOGS} are taken at once."]})
+    several = len(files) > 1
+    with transaction.atomic():
+        return [
+            upload_log(
+                stream,
+                actor=actor,
+                filename=name,
+                title=f"{title}, {name}" if title and several else title,
+                **about,
+            )
+            for name, stream in files
+        ]
 
 
 def edit_game(game: Game, *, actor: User, **fields: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ OUTCOMES = {
     "ce": (*_ENTROPY, "unknown", "skipped"),
     "wr": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
 }
+NO_USER = "(no user)"
 PARTITIONS = {"": "the whole log", "user": "by user", "line": "by line"}
 
 
@@ -234,8 +236,15 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
             return {**result, "message": str(error)}
         result |= {"number": number, "pages": pages}
     names = [name for name in names if any(name in row for row in rows)]
-    table = [(row[kind], [row.get(name) for name in names]) for row in rows]
+    said = user_words if kind == "user" else str
+    table = [(said(row[kind]), [row.get(name) for name in names]) for row in rows]
     return {**result, "header": names, "rows": table}
+
+
+def user_words(name: str) -> str:
+    """A user of a log, whose name is JSON, as people write it."""
+    user = json.loads(name)
+    return NO_USER if user is None else _encodable(user) if isinstance(user, str) else name
 
 
 def whole(text: str | None, default: int) -> int:

@@ -31,6 +31,7 @@ MAX_BYTES = 20_000_000
 MAX_LINES = 200_000
 LINE_BYTES = 1_000_000
 SECONDS = 60
+MAX_PASTED = 2_000_000
 SHOWN_CHARACTERS = 400
 """Of a line of the preview."""
 ABOUT = ("title", "visibility", "language", "licence", "description")
@@ -43,6 +44,18 @@ class ReadCorpus:
     data: bytes
     form: str
     found: dict[str, Any]
+
+    @property
+    def json_as_text(self) -> int:
+        """Lines that look like JSON with a text, if that is most of a corpus that is read as plain text."""
+        n = sum(one["count"] for one in self.found["warnings"] if one["code"] == "json-as-text")
+        return n if 2 * n > self.found["lines"] else 0
+
+    def as_typed(self) -> str:
+        """The text for a field of a form; "" where a browser would change it, or it is too much."""
+        if len(self.data) > MAX_PASTED or b"\r" in self.data or b"\0" in self.data:
+            return ""
+        return self.data.decode()
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
@@ -71,7 +84,7 @@ def _encodable(text: str) -> str:
 
 
 def create_corpus(
-    data: bytes,
+    data: bytes | ReadCorpus,
     *,
     actor: User,
     title: str,
@@ -83,12 +96,13 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Keep a corpus. Raises CorpusError for the first line that cannot be read, and OverQuota."""
+    """Keep a corpus, as bytes or read before. Raises CorpusError for the first line that cannot be read, and
+    OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to keep a corpus")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
-    read = read_corpus(data, form, filename)
+    read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)
     with CORPORA.growing(actor, new=True):
         found = read.found
         made = Corpus(

@@ -42,17 +42,23 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def corpus_new(request: HttpRequest) -> HttpResponse:
-    """Context: about, files (forms), problems, and after “Check only” checked (what corpus_tools.preview says)."""
+    """Context: about, files (forms), problems, and after “Check only” checked (what corpus_tools.preview says). Where
+    most lines are JSON and read as plain text, json_as_text (how many): nothing is kept before that is answered."""
     about = AboutCorpusForm(request.POST or None)
     files = CorpusFileForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"about": about, "files": files}
     only_check = "check" in request.POST
     status = form_status(request)
     if request.method == "POST" and files.is_valid() and (only_check or about.is_valid()):
-        given, name = files.cleaned_data, files.cleaned_data["file"].name
+        given = files.cleaned_data
+        as_is = "as_is" in request.POST
         try:
+            read = services.read_corpus(given["data"], "text" if as_is else given["form"], given["name"])
+            if read.json_as_text and not as_is:
+                context["json_as_text"] = read.json_as_text
+                context["files"] = CorpusFileForm(initial={"form": "json", "pasted": read.as_typed()})
+                status = 200
             if only_check:
-                read = services.read_corpus(given["data"], given["form"], name)
                 context |= {
                     "checked": read.found,
                     "lines": shown_lines(read.found["shown"]),
@@ -60,11 +66,8 @@ def corpus_new(request: HttpRequest) -> HttpResponse:
                 }
                 context["about"] = AboutCorpusForm(initial=request.POST.dict())
                 status = 200
-            else:
-                made = services.create_corpus(
-                    given["data"], actor=request.user, form=given["form"], filename=name, **about.given()
-                )
-                return redirect(made)
+            elif "json_as_text" not in context:
+                return redirect(services.create_corpus(read, actor=request.user, **about.given()))
         except LmcError as error:
             context["problems"] = problems_of(error)
         except ValidationError as error:

@@ -185,6 +185,10 @@ def test_a_corpus_can_be_checked_and_nothing_is_kept(bob):
     assert not Corpus.objects.exists()
     answer = bob.post(reverse("api-lmc-check"), {"file": file(b"\xff\n", "t.txt")})
     assert answer.status_code == 400
+    answer = bob.post(reverse("api-lmc-check"), {"text": " The cat\n"}).json()
+    assert (answer["lines"], answer["shown"][0]["text"]) == (1, " The cat")
+    answer = bob.post(reverse("api-lmc-check"), {**given, "text": "a"})
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.file")
 
 
 def test_keystroke_savings_take_their_parameters(bob, people):

@@ -89,6 +89,25 @@ def test_a_corpus_that_cannot_be_read_is_refused_by_line(client, people, data, f
     assert not Corpus.objects.exists()
 
 
+def test_a_pasted_corpus_is_one_and_json_that_comes_as_plain_text_is_asked_about(client, people):
+    client.force_login(people.alice)
+    given = {"title": "Mine", "visibility": "private"}
+    answer = send(client, "lmc-corpus-new", pasted="One.\r\n two\r\n", form="auto", **given)
+    assert (answer.status_code, bytes(gzip.decompress(Corpus.objects.get().packed))) == (302, b"One.\n two\n")
+    given |= {"title": "Rows", "pasted": USERS}
+    answer = send(client, "lmc-corpus-new", form="text", **given)
+    text = answer.content.decode()
+    assert "12 lines look like JSON" in text
+    assert '<option value="json" selected>' in text
+    assert "The cat 3 sat" in text
+    assert not Corpus.objects.filter(title="Rows").exists()
+    assert send(client, "lmc-corpus-new", form="json", as_is="1", **given).status_code == 302
+    assert Corpus.objects.get(title="Rows").form == "text"
+    answer = send(client, "lmc-corpus-new", form="auto", file=file(b"a"), **given)
+    assert "There is a file, too" in answer.content.decode()
+    assert "Choose a file, or paste the text" in send(client, "lmc-corpus-new", form="auto").content.decode()
+
+
 def test_a_packed_corpus_cannot_grow_past_the_limit(client, people, monkeypatch):
     monkeypatch.setattr(services, "MAX_BYTES", 10_000)
     client.force_login(people.alice)
@@ -146,6 +165,26 @@ def test_foreign_logs_are_counted_and_coloured_whatever_their_shape(client, peop
     assert game.game in ("wp", "tc", "ic")
     page(client, "lmc-game", game.key)
     page(client, "lmc-text", game.key, line="1")
+
+
+def test_several_logs_come_in_together_or_none_does(client, people):
+    client.force_login(people.alice)
+    logs = [file(LOG.encode(), "a.log"), file(LOG.encode() + b"{cut off", "b.log")]
+    answer = send(client, "lmc-upload", log=logs, visibility="private")
+    assert (answer.status_code, "b.log, line 3" in answer.content.decode()) == (400, True)
+    assert not Game.objects.exists()
+    logs = [file(LOG.encode(), name) for name in ("a.log", "b.log")]
+    answer = send(client, "lmc-upload", log=logs, title="Tuned", visibility="private")
+    assert answer.url == reverse("lmc-list")
+    assert set(Game.objects.values_list("title", flat=True)) == {"Tuned, a.log", "Tuned, b.log"}
+
+
+def test_lines_without_a_user_are_told_as_such(client, people):
+    rows = [{"userId": user, **SEEDS[0]} if user else SEEDS[0] for user in ("ann", None)]
+    game = upload(people.alice, "".join(json.dumps(row) + "\n" for row in rows))
+    text = page(client, "lmc-game", game.key, partition="user")
+    assert '<th scope="row">ann</th>' in text
+    assert '<th scope="row">(no user)</th>' in text
 
 
 def test_a_log_that_cannot_be_read_leaves_nothing(client, people):

@@ -65,11 +65,32 @@ class ChangedCorpus(CorpusAbout, FormerNoteBody):
     pass
 
 
-class NewCorpus(CorpusAbout):
+class CorpusToCheck(Body):
+    file = serializers.FileField(
+        required=False, help_text="plain text or JSON lines, packed with gzip or not"
+    )
+    text = serializers.CharField(
+        required=False, trim_whitespace=False, help_text="the same as text, instead of a file"
+    )
+    format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if ("file" in given) == ("text" in given):
+            raise serializers.ValidationError({"file": ["Send a file or a text, one of the two."]})
+        return given
+
+
+class NewCorpus(CorpusToCheck, CorpusAbout):
     title = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
-    file = serializers.FileField(help_text="plain text or JSON lines, packed with gzip or not")
-    format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
+
+
+def given_corpus(body: dict[str, Any]) -> services.ReadCorpus:
+    """What the body has of the text, which is taken out of it."""
+    form, upload = body.pop("format"), body.pop("file", None)
+    if upload is None:
+        return services.read_corpus(body.pop("text").encode("utf-8", "replace"), form, "the text")
+    return services.read_corpus(read_upload(upload, services.MAX_BYTES), form, upload.name)
 
 
 def corpus_of(request: Request, slug: str) -> Corpus:
@@ -96,20 +117,8 @@ class CorpusList(ListView):
     def post(self, request: Request) -> Response:
         """Kept as it comes. The first line that cannot be read is named; what is odd is in `warnings`."""
         body: dict[str, Any] = self.body()
-        upload = body.pop("file")
-        made = services.create_corpus(
-            read_upload(upload, services.MAX_BYTES),
-            actor=request.user,
-            form=body.pop("format"),
-            filename=upload.name,
-            **body,
-        )
+        made = services.create_corpus(given_corpus(body), actor=request.user, **body)
         return self.answer(made, "api-lmc-corpus", made.slug)
-
-
-class CorpusToCheck(Body):
-    file = serializers.FileField(help_text="plain text or JSON lines, packed with gzip or not")
-    format = serializers.ChoiceField(["auto", "text", "json"], default="auto")
 
 
 class CorpusCheck(ApiView):
@@ -118,9 +127,7 @@ class CorpusCheck(ApiView):
     @operation("Check a corpus", takes={FORM: CorpusToCheck}, answers={"type": "object"})
     def post(self, request: Request) -> Response:
         """Nothing is kept: counts, what is odd, and how the first lines are cut into tokens ([start, end])."""
-        body = self.body()
-        upload = body["file"]
-        read = services.read_corpus(read_upload(upload, services.MAX_BYTES), body["format"], upload.name)
+        read = given_corpus(self.body())
         return Response({"format": read.form, **read.found})
 
 
