@@ -17,6 +17,7 @@ from gym.net.client import request, stream_lines
 from gym.net.errors import (
     BadAnswer,
     HTTPStatus,
+    HungUp,
     NetError,
     NotAdmitted,
     Refused,
@@ -30,6 +31,7 @@ __all__ = [
     "Answer",
     "BadAnswer",
     "HTTPStatus",
+    "HungUp",
     "NetError",
     "NetPolicy",
     "NotAdmitted",

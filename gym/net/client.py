@@ -13,7 +13,7 @@ import httpcore2
 import httpx2
 
 from gym.net.answers import Answer, headers_of, lines, pieces
-from gym.net.errors import BadAnswer, Refused, Unreachable
+from gym.net.errors import BadAnswer, HungUp, Refused
 from gym.net.policy import NetPolicy
 from gym.net.rules import Address, require_admitted
 from gym.net.wire import Deadline, Fixed, look_up_within
@@ -257,7 +257,7 @@ def _translated(what: str) -> Iterator[None]:
     try:
         yield
     except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.ConnectError) as error:
-        raise Unreachable(f"{what} hung up.") from error
+        raise HungUp(f"{what} hung up.") from error
     except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
         raise BadAnswer(f"{what} broke off, or does not speak HTTP: {error}") from error
 

@@ -24,6 +24,10 @@ class Unreachable(NetError):
     """A listed name is unknown, nobody listens there, or the certificate is wrong. Asking again may help."""
 
 
+class HungUp(Unreachable):
+    """The connection was made, and ended without an answer."""
+
+
 class TimedOut(NetError):
     """The whole request took longer than it may."""
 

@@ -42,6 +42,21 @@ def test_the_exit_status_tells(files, capsys):
     assert "line 1" in capsys.readouterr().err
 
 
+def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files, capsys, monkeypatch):
+    monkeypatch.chdir(files)
+    for name in ("one", "two"):
+        (files / f"{name}.hocon").write_text(BAD.replace("2/2", "8/8"))
+    dead = (files, "--server", "http://127.0.0.1:9", "--parallel", "1", "--format", "json")
+    (files / "wrong.hocon").unlink()
+    assert agenttest(*dead) == 3
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [row["file"] for row in results] == ["bad.hocon", "good.hocon", "one.hocon", "two.hocon"]
+    [first, *others] = [made["message"] for row in results for made in row["iterations"]]
+    assert first == "Nobody answers at the server."
+    assert set(others) == {"Not asked: earlier requests did not reach the server."}
+    assert agenttest(files / "one.hocon", "--server", "embedded", "--judge", "x") == 1
+
+
 @pytest.mark.parametrize("command", ["agenttest", "assess"])
 def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, command):
     monkeypatch.setattr(f"gym.agents.management.commands.{command}.run_case", pytest.fail)

@@ -41,6 +41,13 @@ def all_passed(results: Named) -> bool:
     return all(result.outcome == "pass" for _, result in results)
 
 
+def exit_status(results: Named) -> int:
+    """0: all passed. 1: some failed. 3: none failed, but some have no verdict, because a server or judge could not be
+    asked."""
+    missed = {result.outcome for _, result in results} - {"pass"}
+    return 0 if not missed else 3 if missed == {"error"} else 1
+
+
 def table(results: Named) -> str:
     """One line per case, and one per check that did not pass, with how often."""
     lines = []

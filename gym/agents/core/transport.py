@@ -39,11 +39,13 @@ Trouble = Literal[
 
 class TransportError(Exception):
     """Why there is no answer: `unreachable` (no connection, or it broke off), `refused` (this site may not connect to
-    the address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200)."""
+    the address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200).
+    `no_connection`: there was none, so that the next request would not reach the server either."""
 
-    def __init__(self, trouble: Trouble, message: str) -> None:
+    def __init__(self, trouble: Trouble, message: str, *, no_connection: bool = False) -> None:
         self.trouble = trouble
         self.message = message
+        self.no_connection = no_connection
         super().__init__(message)
 
 
@@ -130,6 +132,40 @@ def ask(
         raise TransportError("protocol", str(error)) from None
 
 
+PATIENCE = 3
+"""Requests in a row without a connection to a server that answered before, after which it is not asked again."""
+
+
+class GivesUp:
+    """A transport for one run. A server to which there is no connection is not asked for every iteration: it is given
+    up after the first request where it has never answered, else after PATIENCE in a row."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.secrets = transport.secrets
+        self.unsent = transport.unsent
+        self.scheme = transport.scheme
+        self._left = 1
+        self._lock = threading.Lock()
+
+    def chat(
+        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
+    ) -> Iterator[bytes]:
+        if self._left <= 0:
+            raise TransportError("unreachable", "Not asked: earlier requests did not reach the server.")
+        try:
+            yield from self.transport.chat(agent, body, headers, deadline)
+        except TransportError as error:
+            if error.no_connection:
+                with self._lock:
+                    self._left -= 1
+            raise
+        self._left = PATIENCE
+
+    def get(self, path: str, deadline: Deadline) -> Any:
+        return self.transport.get(path, deadline)
+
+
 # --- an agent server, over HTTP ---
 
 SMALL = 2_000_000
@@ -197,7 +233,8 @@ class HTTPTransport:
         message = error.unnamed if isinstance(error, net.NotAdmitted) else self._without_address(str(error))
         if isinstance(error, net.HTTPStatus) and error.status == 404:
             message = "The server has no such agent (404)."
-        return TransportError(trouble, redactor(self.secrets)(message))
+        no_connection = isinstance(error, net.Unreachable) and not isinstance(error, net.HungUp)
+        return TransportError(trouble, redactor(self.secrets)(message), no_connection=no_connection)
 
     def _without_address(self, message: str) -> str:
         """Results are shown to people who may not see the server's address."""

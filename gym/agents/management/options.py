@@ -22,11 +22,11 @@ from gym.agents.core.hocon import MAX_BYTES
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from gym.agents.core.results import CaseResult
-from gym.agents.core.transport import HTTPTransport, Transport, server_address_problem
+from gym.agents.core.transport import GivesUp, HTTPTransport, Transport, server_address_problem
 
 EMBEDDED = "embedded"
 WRONG = 2
-"""Exit status when nothing could be run."""
+"""Exit status when something could not be read, or nothing could be run."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -129,7 +129,7 @@ def transport(url: str, given: dict[str, Any], header_option: str = "header") ->
 
     sent = headers(given[header_option])
     hidden = tuple(word for value in sent.values() for word in header_words(value))
-    return HTTPTransport(url, policy=policy, headers=sent, secrets=hidden)
+    return GivesUp(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
 
 
 def secrets(given: dict[str, Any]) -> list[str]:
@@ -170,6 +170,13 @@ def files(paths: list[Path]) -> list[Path]:
     if not found:
         raise CommandError("There are no test cases there.", returncode=WRONG)
     return found
+
+
+def said_path(path: Path) -> str:
+    """The name of a file in reports: from the current folder where it is below it, so that reports of two machines name
+    the same tests."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def read(path: Path, given: dict[str, Any], warn: Callable[[str], Any]) -> TestCase:

@@ -17,6 +17,7 @@ from gym.agents.core.transport import (
     ChatTransport,
     ContinuingTransport,
     Deadline,
+    GivesUp,
     HTTPTransport,
     Transport,
     TransportError,
@@ -84,7 +85,7 @@ def judge_for(
     ask: Asked
     secrets: tuple[str, ...] = ()
     if server is not None:
-        transport = transport_for(server)
+        transport = GivesUp(transport_for(server))
         secrets = transport.secrets
         agent = suite.judge_agent or server.chat_model or "judge"
         server.version = ask_version(transport) or server.version

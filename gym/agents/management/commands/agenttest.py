@@ -15,8 +15,9 @@ from gym.agents.management import options as shared
 
 class Command(BaseCommand):
     help = (
-        "Run agent test cases (HOCON) against an agent server. Exit status: 0 when all passed, 1 when some did not, "
-        "2 when something could not be read."
+        "Run agent test cases (HOCON) against an agent server. Exit status: 0 when all passed, 1 when some failed, "
+        "2 when something could not be read, 3 when none failed and some have no verdict, because a server or judge "
+        "could not be asked."
     )
     requires_system_checks = []
 
@@ -43,11 +44,12 @@ class Command(BaseCommand):
             except CaseError as error:
                 message = shared.explain(path, error, given)
                 self.stderr.write(message)
-                results.append((str(path), CaseResult("", Ratio(1, 1, ""), options.reading, error=message)))
+                result = CaseResult("", Ratio(1, 1, ""), options.reading, error=message)
                 wrong = True
             else:
-                results.append((str(path), shared.hidden(run_case(case, server, judge, options), given)))
+                result = shared.hidden(run_case(case, server, judge, options), given)
+            results.append((shared.said_path(path), result))
         text = reports.render(results, given["format"])
         shared.write_output(self, given, text)
-        if wrong or not reports.all_passed(results):
-            sys.exit(shared.WRONG if wrong else 1)
+        if status := shared.WRONG if wrong else reports.exit_status(results):
+            sys.exit(status)
