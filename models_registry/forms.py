@@ -214,6 +214,13 @@ class SourceForm(forms.Form):
         """Whether models of the chosen source lie in files, so that a valid form is reviewed first."""
         return reads_files(self.source()["backend"])
 
+    def given(self) -> Iterator[BoundField]:
+        """Every field but those of other sources: what a review hands on."""
+        source = self.cleaned_data["kind"]
+        for name in self.fields:
+            if name not in self._asked or source in self._asked[name].for_sources:
+                yield self[name]
+
     def main_fields(self) -> Iterator[tuple[str, BoundField]]:
         """(keys of the kinds that ask for it, field), for the template."""
         return self._bound(main=True)
@@ -259,13 +266,6 @@ class RegisterForm(SourceForm, _CardFields):
     def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._owner = owner
-
-    def given(self) -> Iterator[BoundField]:
-        """Every field but those of other sources: what a review hands on."""
-        source = self.cleaned_data["kind"]
-        for name in self.fields:
-            if name not in self._asked or source in self._asked[name].for_sources:
-                yield self[name]
 
     def clean_slug(self) -> str:
         """The address of one's own refused model is free, so that model is not in the way."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -40,9 +41,8 @@ def model_register(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if "back" in request.POST:
             return render(request, "models_registry/register.html", context)
-        if form.reads_files() and "reviewed" not in request.POST:
-            download = services.download_of(**form.source(), actor=request.user)
-            return render(request, "models_registry/review.html", {**context, "download": download})
+        if not _is_reviewed(request, form):
+            return _review(request, context)
         try:
             model = services.register_model(actor=request.user, **form.source(), **form.card())
         except (ValidationError, TooManyJobs) as error:
@@ -84,12 +84,23 @@ def model_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the model is, and its end. Context: model, form, used_in (what keeps it as it is), may_approve."""
+    """What the model is, and its end; reviewed like a new one. Context: model, form, used_in (what keeps it as it is),
+    may_approve."""
     model = _managed(request, slug)
     if model.backend == AGENT:
         return redirect(model)
     form = SourceForm(request.POST or None, model=model)
+    context = {
+        "model": model,
+        "form": form,
+        "used_in": used_in(model),
+        "may_approve": permissions.can_approve(request.user),
+    }
     if request.method == "POST" and form.is_valid():
+        if "back" in request.POST:
+            return render(request, "models_registry/correct.html", context)
+        if not context["used_in"] and not _is_reviewed(request, form):
+            return _review(request, context)
         try:
             services.correct_model(model, actor=request.user, **form.source())
         except (ValidationError, TooManyJobs) as error:
@@ -97,12 +108,6 @@ def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, _what_now(model, "Corrected"))
             return redirect(model)
-    context = {
-        "model": model,
-        "form": form,
-        "used_in": used_in(model),
-        "may_approve": permissions.can_approve(request.user),
-    }
     return render(request, "models_registry/correct.html", context, status=_form_status(request))
 
 
@@ -132,6 +137,16 @@ def model_refuse(request: HttpRequest, slug: str) -> HttpResponse:
     """POST reason."""
     refuse = partial(services.refuse_model, reason=request.POST.get("reason", ""))
     return act(request, _visible(request, slug), refuse, "Refused. Its owner reads why on this page.")
+
+
+def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
+    return not form.reads_files() or "reviewed" in request.POST
+
+
+def _review(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """What a valid form would download. Context: form, download, may_approve, model (one that is corrected)."""
+    download = services.download_of(**context["form"].source(), actor=request.user)
+    return render(request, "models_registry/review.html", {**context, "download": download})
 
 
 def _visible(request: HttpRequest, slug: str) -> RegisteredModel:

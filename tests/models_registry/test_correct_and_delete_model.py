@@ -29,6 +29,7 @@ def broken(people):
 
 
 def correct(client, user, model, **given):
+    given = {"reviewed": "yes", **given}
     client.force_login(user)
     return client.post(reverse("model-correct", args=[model.slug]), given)
 
@@ -115,6 +116,14 @@ def test_a_model_without_results_is_deleted_with_what_goes_with_it(client, peopl
     doomed = RegisteredModel.objects.get(slug="doomed")
     assert delete(client, people.alice, doomed).url == reverse("model-list")
     assert [model.slug for model in RegisteredModel.objects.all()] == ["gpt2"]
+
+
+def test_a_correction_that_downloads_is_reviewed_first(client, people, broken):
+    page = correct(client, people.alice, broken, kind="hub", repo="org/name", reviewed=[]).content.decode()
+    assert "Size unknown." in page  # the tests are offline
+    assert "You can save the model all the same." in page
+    broken.refresh_from_db()
+    assert broken.config.get("repo") != "org/name"
 
 
 def test_only_the_owner_and_staff_correct_and_delete(client, people, broken):
