@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -386,3 +387,63 @@ def test_keystroke_savings_take_their_usual_parameters(tmp_path: Path):
     assert (plain["selection_cost"], dear["selection_cost"], dear["literal"]) == (1.0, 2.0, True)
     assert dear["keystrokes"] > plain["keystrokes"]
     assert saved("--auto-space")["auto_space"] is True
+
+
+class Terminal(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def read_by_people(*argv: str) -> str:
+    out = Terminal()
+    assert main(argv, "lmc", streams=Streams(io.BytesIO(), out, io.StringIO())) == 0
+    return out.getvalue().decode()
+
+
+def test_a_terminal_gets_tables_and_the_words_of_the_colours(wp: Path, tmp_path: Path):
+    lines = [line.split() for line in read_by_people("stats", "-f", "all", str(wp)).splitlines()]
+    assert lines[0] == [wp.name]
+    assert ["words", "6"] in lines
+    assert ["mrr", f"{json.loads(call('stats', '-f', 'all', str(wp))[1])[0]['mrr']:.4f}"] in lines
+    assert read_by_people("stats", "-p", "line", str(wp)).splitlines()[1].split()[:2] == ["part", "lines"]
+    assert json.loads(read_by_people("stats", "-o", "json", str(wp)))
+    better = tmp_path / "better.log"
+    better.write_bytes(call("run", "-t", "adaptive", "wp", stdin=CORPUS)[1])
+    table = read_by_people("compare", str(wp), str(better), "-f", "all")
+    assert "baseline" in table
+    assert f"Difference: log − {wp.name}. Tokens of the filter all." in table
+    assert call("compare", str(wp), str(better), "-f", "all", "-o", "table")[1].decode() == table
+    assert "not predicted" in read_by_people("pretty", str(wp))
+    assert b"not predicted" not in call("pretty", str(wp))[1]
+
+
+def test_options_may_stand_anywhere(wp: Path):
+    one = str(wp)
+    assert call("stats", one, "-f", "all", one) == call("stats", "-f", "all", one, one)
+    assert call("run", PROGRAM, "wp", "-W", "-t", stdin=CORPUS) == call(
+        "run", "-t", "-W", PROGRAM, "wp", stdin=CORPUS
+    )
+    assert call("stats", "-f", "all", stdin=wp.read_bytes())[1] == call("stats", "-f", "all", one)[1]
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (("-f", "all", "stats", "x"), "lmc COMMAND -f"),
+        (("run", "-n", "5", "adaptive", "tc"), "lmc run PLAYER GAME -n"),
+        (("corpus", "-f", "json", "check"), "lmc corpus TOOL -f"),
+    ],
+)
+def test_an_option_in_front_of_what_it_belongs_to_is_told_where_it_goes(argv, says, capsys):
+    with pytest.raises(SystemExit):
+        call(*argv)
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["stats", "pretty", "ic-opt", "validate"])
+def test_a_zip_is_called_a_zip(command, tmp_path: Path):
+    log = tmp_path / "logs.zip"
+    with zipfile.ZipFile(log, "w") as packed:
+        packed.writestr("wp.log", "{}")
+    code, _, err = call(command, str(log))
+    assert (code, f"{log}: this is a zip archive. Unpack it" in err) == (1, True)

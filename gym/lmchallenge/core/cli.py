@@ -41,6 +41,16 @@ class Streams:
         self.out = out or sys.stdout.buffer
         self.err = err or sys.stderr
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether somebody reads along."""
+        return self.out.isatty()
+
+    @property
+    def usual(self) -> str:
+        """The form of the output where none is asked for."""
+        return "table" if self.is_terminal else "json"
+
     def say(self, text: str) -> None:
         """One line of output."""
         self.out.write(text.encode("utf-8", "replace") + b"\n")
@@ -56,7 +66,7 @@ def main(
 ) -> int:
     """Run; the exit code. Wrong arguments end in SystemExit(2)."""
     streams = streams or Streams()
-    options = parser(prog).parse_args(joined(list(argv)))
+    options = parsed(joined(list(argv)), prog)
     try:
         *_, run = _COMMANDS[options.command]
         return run(options, streams, model or _no_model, named)
@@ -165,6 +175,43 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return top
 
 
+_IN_ANY_ORDER = ("stats", "ic-opt", "pretty", "diff", "grep", "validate", "compare")
+"""Commands whose files and options may be mixed."""
+
+
+def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
+    """The arguments, their options in any order where it can be told what they belong to; else SystemExit(2) with words
+    that say where they go."""
+    top = parser(prog)
+    command, *rest = argv or [""]
+    if command.startswith("-") and command not in ("-h", "--help"):
+        top.error(f"{command} stands before the command. Options stand behind it: {prog} COMMAND {command} …")
+    if command in _IN_ANY_ORDER:
+        add, words, _ = _COMMANDS[command]
+        mixed = argparse.ArgumentParser(prog=f"{prog} {command}", description=words)
+        add(mixed)
+        return mixed.parse_intermixed_args(rest, argparse.Namespace(command=command))
+    if command == "corpus" and rest and rest[0].startswith("-") and rest[0] not in ("-h", "--help"):
+        top.error(
+            f"{rest[0]} stands before the tool. Options stand behind it: {prog} corpus TOOL {rest[0]} …"
+        )
+    if command != "run" or {"-h", "--help"} & set(rest):
+        return top.parse_args(argv)
+    first = argparse.ArgumentParser(
+        prog=f"{prog} run", usage=f"{prog} run [options] PLAYER GAME [options of the game]", add_help=False
+    )
+    _run_options(first)
+    given, others = first.parse_known_args(rest)
+    if others and others[0].startswith("-"):
+        first.error(
+            f"{others[0]} is no option of run. Options of a game stand behind it: "
+            f"{prog} run PLAYER GAME {others[0]} …"
+        )
+    options = top.parse_args(["run", *others])
+    vars(options).update(vars(given))
+    return options
+
+
 def joined(argv: Sequence[str]) -> list[str]:
     """The arguments with values that begin with a hyphen fastened to their options."""
     wanted = _HYPHENS.get(argv[0] if argv else "", ())
@@ -229,7 +276,7 @@ def _options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _run(run: argparse.ArgumentParser) -> None:
+def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("-w", "--targets", dest="targets", action="store_true", default=True, help="(default)")
     run.add_argument(
         "-W", "--no-targets", dest="targets", action="store_false", help="leave the words out of the log"
@@ -260,6 +307,10 @@ def _run(run: argparse.ArgumentParser) -> None:
         run.add_argument(
             f"--{name}-timeout", type=float, metavar="SECONDS", help="give up a process after this"
         )
+
+
+def _run(run: argparse.ArgumentParser) -> None:
+    _run_options(run)
     run.add_argument(
         "predictor", metavar="PLAYER", help="model:SLUG, a name of the settings, adaptive, or a command"
     )
@@ -320,11 +371,17 @@ def _colours(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _output(command: argparse.ArgumentParser, *more: str) -> None:
+    command.add_argument(
+        "-o", "--output", choices=["table", "json", *more], help="a table for a terminal, else json"
+    )
+
+
 def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument("log", nargs="*", help="standard input if none is given")
     _verbose(stats)
     stats.add_argument("-n", "--lines", type=int, help="read only so many lines")
-    stats.add_argument("-o", "--output", choices=["json", "csv"], default="json")
+    _output(stats, "csv")
     stats.add_argument(
         "-H", "--no-human", dest="human", action="store_false", help="of version 5: counts and sums, no rates"
     )
@@ -396,6 +453,7 @@ def _validate(validate: argparse.ArgumentParser) -> None:
 
 def _compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("log", nargs="+", help="files; each is compared with the first")
+    _output(compare)
     _filter(compare)
     compare.add_argument(
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gym.lmchallenge.core import gzip_reader, interpolation, pretty, stats
+from gym.lmchallenge.core import cli_tables, gzip_reader, interpolation, pretty, stats
 from gym.lmchallenge.core.compare import TextFingerprint, compare
 from gym.lmchallenge.core.errors import OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
@@ -65,7 +66,7 @@ def raw(name: str, streams: Streams) -> Iterator[Log]:
             stream = gzip_reader.unpacked(streams.source)
         else:
             stream = stack.enter_context(gzip_reader.opened(name))
-        is_of_5, lines = version5_log.recognised(stream)
+        is_of_5, lines = version5_log.recognised(stream, source)
         yield Log(source, lines, is_of_5)
 
 
@@ -114,10 +115,13 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
                 results.append((name, counts.rates() if options.human else counts.sums()))
             else:
                 results.append((name, _statistics(options, streams, name, log, mix)))
-    if is_of_5:
-        streams.say(_version_5(results, options.output))
+    output = options.output or streams.usual
+    if output == "table":
+        streams.say(cli_tables.statistics(results, is_of_5=bool(is_of_5)))
+    elif is_of_5:
+        streams.say(_version_5(results, output))
     else:
-        streams.say(_csv(results) if options.output == "csv" else _json(results))
+        streams.say(_csv(results) if output == "csv" else _json(results))
     return 0
 
 
@@ -228,9 +232,25 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
                 mix = _best_of(name, keep, streams)
             mixes.append(mix)
             logs.append(line for _, line in read_lines(log.lines, log.source))
+        game = ""
+        if streams.is_terminal and len(logs) == 1:
+            first = list(itertools.islice(logs[0], 1))
+            game = first[0].game if first else ""
+            logs = [itertools.chain(first, logs[0])]
         for text in pretty.ansi(logs, keep=keep, mixes=mixes, readings=options.readings):
             streams.say(text)
+    if game:
+        words = pretty.OUTCOME_WORDS
+        if game == "wp" and options.readings == "reference":
+            words = {**words, **pretty.REFERENCE_WORDS}
+        streams.say(_legend(pretty.LEGENDS[game], words, pretty.OUTCOMES))
     return 0
+
+
+def _legend(names: Sequence[str], words: Mapping[str, str], colours: Mapping[str, pretty.Colour]) -> str:
+    """What the colours say, for a terminal."""
+    said = [pretty.coded([(words[name], colours[name])]) for name in names if words[name]]
+    return "\n" + "; ".join(said)
 
 
 def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
@@ -241,6 +261,10 @@ def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
     tokens = list(version5_log.read(log.lines, log.source))
     for text in version5_pretty.ansi(tokens, options.entropy_interval, options.readings):
         streams.say(text)
+    if streams.is_terminal and tokens:
+        words = version5_pretty.words(options.entropy_interval)
+        names = version5_pretty.LEGENDS[tokens[0][1].game]
+        streams.say(_legend(names, words, version5_pretty.OUTCOMES))
     return 0
 
 
@@ -320,17 +344,21 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
         mix or (stats.best(stats.search(table))[0] if table.game == "ic" else None)
         for (_, mix), table in zip(pairs, tables, strict=True)
     ]
+    rows: list[dict[str, Any]] = [
+        {
+            "log": name,
+            **compare(tables[0], table, mixes=(chosen[0], mix), cluster=options.cluster).as_dict(),
+        }
+        for name, table, mix in zip(options.log[1:], tables[1:], chosen[1:], strict=True)
+    ]
+    if rows and (options.output or streams.usual) == "table":
+        streams.say(cli_tables.comparison(options.log[0], rows, keep))
+        return 0
     answer = {
         "first": options.log[0],
         "filter": keep,
         "text_fingerprint": texts[0].name,
-        "comparisons": [
-            {
-                "log": name,
-                **compare(tables[0], table, mixes=(chosen[0], mix), cluster=options.cluster).as_dict(),
-            }
-            for name, table, mix in zip(options.log[1:], tables[1:], chosen[1:], strict=True)
-        ],
+        "comparisons": rows,
     }
     streams.say(json.dumps(answer, sort_keys=True))
     return 0

@@ -33,6 +33,12 @@ OUTCOMES: dict[str, Colour] = {
     "broken": (RED, False),
     "still-right": (DEFAULT, False),
 }
+LEGENDS = {
+    "wp": ("first", "near", "far", "missed", "skipped"),
+    "tc": ("accepted", "saved", "typed", "skipped"),
+    "ic": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
+}
+"""The outcomes of each game, for a legend."""
 OUTCOME_WORDS = {
     "skipped": "not counted by the filter",
     "missed": "not predicted",
@@ -47,6 +53,8 @@ OUTCOME_WORDS = {
     "broken": "right before, wrong after",
     "still-right": "right before and after",
 }
+REFERENCE_WORDS = {"first": "", "near": "correct at rank 1 or 2", "far": "correct at rank 3 or later"}
+"""Of wp, as the reference colours it; its first colour is never seen."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.xy import Point, xy_chart
 from gym.lib.stats.intervals import wilson
+from gym.lmchallenge.core import pretty
 from gym.lmchallenge.core.alignment import Match
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.interpolation import Mix
@@ -74,16 +75,7 @@ ORDER = {
 }
 OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
 """ic: rates of the words that were typed wrong, or right."""
-_ENTROPY = tuple(f"entropy-{step}" for step in range(1, 6))
-OUTCOMES = {
-    "wp": ("first", "near", "far", "missed", "skipped"),
-    "tc": ("accepted", "saved", "typed", "skipped"),
-    "ic": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
-    "wc": ("first", "near", "saved", "typed", "skipped"),
-    "we": (*_ENTROPY, "unknown", "skipped"),
-    "ce": (*_ENTROPY, "unknown", "skipped"),
-    "wr": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
-}
+LEGENDS = pretty.LEGENDS | version5_pretty.LEGENDS
 NO_USER = "(no user)"
 PARTITIONS = {"": "the whole log", "user": "by user", "line": "by line"}
 
@@ -313,7 +305,7 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
         lines = list(_messages(game, first, last))
     else:
         lines = list(_coloured(game, keep, mix, first, last))
-    words = version5_pretty.OUTCOME_WORDS if game.version == 5 else OUTCOME_WORDS
+    words = version5_pretty.words() if game.version == 5 else OUTCOME_WORDS
     return {
         "lines": lines,
         "told": next((line for line in reversed(lines) if line["number"] <= wanted), None),
@@ -322,7 +314,7 @@ def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]
         "mix": mix,
         "typed": game.game in ("ic", "wr"),
         "gap": "" if game.game == "tc" or game.version == 5 else " ",
-        "legend": [(name, words[name]) for name in OUTCOMES[game.game]],
+        "legend": [(name, words[name]) for name in LEGENDS[game.game]],
     }
 
 
@@ -338,6 +330,7 @@ def _messages(game: Game, first: int, last: int) -> Iterator[dict[str, Any]]:
     """The messages of a log of version 5, numbered by the lines of their first tokens."""
     chosen = counting.statistics_of(game, "all").get("mix")
     mixture = Mixture.of(chosen["alpha"], chosen["beta"]) if chosen else None
+    words = version5_pretty.words()
     tokens = storage.decoded_tokens(game, first, last)
     for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
         members = list(group)
@@ -345,12 +338,12 @@ def _messages(game: Game, first: int, last: int) -> Iterator[dict[str, Any]]:
         found = [
             piece
             for (_, token), gap in zip(members, gaps, strict=True)
-            for piece in _pieces_5(token, mixture, " " if gap else "")
+            for piece in _pieces_5(token, mixture, words, " " if gap else "")
         ]
         yield {"number": members[0][0], "user": members[0][1].user, "pieces": found}
 
 
-def _pieces_5(token: Token, mixture: Mixture | None, before: str) -> Iterator[Piece]:
+def _pieces_5(token: Token, mixture: Mixture | None, words: dict[str, str], before: str) -> Iterator[Piece]:
     rank, score, best, typed = None, None, [], ""
     if isinstance(token.completions, list):
         answers = token.completions[0] if token.completions else []
@@ -364,9 +357,8 @@ def _pieces_5(token: Token, mixture: Mixture | None, before: str) -> Iterator[Pi
         score = token.logp
     for text, outcome in version5_pretty.outcomes(token, mixture):
         if text:
-            meaning = version5_pretty.OUTCOME_WORDS[outcome]
             place = "" if rank is None else str(rank)
-            yield Piece(_encodable(text), outcome, rank, score, best, typed, place, meaning, before)
+            yield Piece(_encodable(text), outcome, rank, score, best, typed, place, words[outcome], before)
             before = ""
 
 

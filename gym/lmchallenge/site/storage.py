@@ -227,7 +227,7 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
         bounded.measure(stream, limits)
     kept: list[str] = []
     size = whole = 0
-    is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError))
+    is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError), source)
     read_rows = version5_log.read_rows if is_of_5 else log_decoder.read_rows
     for number, row in read_rows(lines, source):
         if is_of_5:

@@ -91,6 +91,7 @@ def test_the_api_has_the_figures_of_the_reference_and_says_what_it_cannot_do_yet
         (a_log(*RESULTS["we"], message=[1]), "my.log, line 1: message is "),
         (a_log({"results": [["a", -1]]}, {"results": []}), "my.log, line 1: "),
         (a_log(*RESULTS["we"]) + LOG, "my.log, line 3: "),
+        ("PK\x03\x04\x14", "my.log: this is a zip archive."),
         (LOG + a_log(*RESULTS["we"]), "my.log, line 3: this is a log of LM Challenge 5"),
     ],
 )

@@ -72,14 +72,19 @@ def read(
         yield number, token
 
 
-def recognised(lines: Iterable[bytes]) -> tuple[bool | None, Iterator[bytes]]:
-    """Whether the first line that is not blank is of version 5, None if there is none; and all lines."""
+def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterator[bytes]]:
+    """Whether the first line that is not blank is of version 5, None if there is none; and all lines. Raises LogError
+    for a zip archive."""
     lines = iter(lines)
     head: list[bytes] = []
     for line in lines:
         head.append(line)
         if line.strip():
             break
+    if head and head[0].startswith(b"PK\x03\x04"):
+        raise LogError(
+            f"{source}: this is a zip archive.", "Unpack it and give the log inside, packed with gzip or not."
+        )
     found = _is_version_5(head[-1]) if head and head[-1].strip() else None
     return found, chain(head, lines)
 

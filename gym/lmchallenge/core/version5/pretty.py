@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
 from msgspec import UNSET
@@ -42,18 +42,30 @@ OUTCOMES: dict[str, Colour] = {
     "broken": (RED, False),
     "still-right": (DEFAULT, False),
 }
-OUTCOME_WORDS = {
-    **{name: words for name, words in version4.OUTCOME_WORDS.items() if name in OUTCOMES},
+_WORDS = {
+    **{name: said for name, said in version4.OUTCOME_WORDS.items() if name in OUTCOMES},
     "skipped": "not selected",
     "saved": "completed by the first two predictions",
     "unknown": "no score",
-    "entropy-1": "less than 2 nats",
-    "entropy-2": "2 to 4 nats",
-    "entropy-3": "4 to 6 nats",
-    "entropy-4": "6 to 8 nats",
-    "entropy-5": "8 nats or more",
 }
-"""With the usual INTERVAL."""
+_ENTROPY = tuple(f"entropy-{step}" for step in range(1, 6))
+LEGENDS = {
+    "wc": ("first", "near", "saved", "typed", "skipped"),
+    "we": (*_ENTROPY, "unknown", "skipped"),
+    "ce": (*_ENTROPY, "unknown", "skipped"),
+    "wr": version4.LEGENDS["ic"],
+}
+"""The outcomes of each game, for a legend."""
+
+
+def words(interval: float = INTERVAL) -> dict[str, str]:
+    """Each outcome in words; entropies are told apart within the interval."""
+    steps = [f"{step * interval / 5:g}" for step in range(1, 5)]
+    between = [f"{low} to {high} nats" for low, high in pairwise(steps)]
+    said = [f"less than {steps[0]} nats", *between, f"{steps[-1]} nats or more"]
+    return _WORDS | dict(zip(_ENTROPY, said, strict=True))
+
+
 _CHANGES = {
     (False, False): "still-wrong",
     (False, True): "corrected",
