@@ -12,11 +12,12 @@
 
 from .client import Client
 from .transport import ApiError, NotReached
-from .values import Model, Prediction, Run, ScoredSentence, ScoredToken, Suite
+from .values import Game, Model, Prediction, Run, ScoredSentence, ScoredToken, Suite
 
 __all__ = [
     "ApiError",
     "Client",
+    "Game",
     "Model",
     "NotReached",
     "Prediction",

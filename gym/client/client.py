@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from .transport import ApiError, Transport
-from .values import Model, Run, ScoredSentence, Suite
+from .values import Game, Model, Run, ScoredSentence, Suite
 
+Awaited = TypeVar("Awaited", Run, Game)
 LOOK_SECONDS = 0.5
 LOOK_AT_MOST = 5.0
 
@@ -109,21 +110,48 @@ class Client:
 
     def wait(self, key: str, *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0) -> Run:
         """Ask until the run has ended; `seen` is told every time. Raises TimeoutError."""
+        return self._ended(self.run, key, seen, seconds)
+
+    def _ended(
+        self, read: Callable[[str], Awaited], key: str, seen: Callable[[Awaited], None] | None, seconds: float
+    ) -> Awaited:
         end, pause = time.monotonic() + seconds, LOOK_SECONDS
         while True:
-            run = self.run(key)
+            found = read(key)
             if seen:
-                seen(run)
-            if run.is_final:
-                return run
+                seen(found)
+            if found.is_final:
+                return found
             if time.monotonic() > end:
-                raise TimeoutError(f"run {key} is {run.state} after {seconds:.0f} s")
+                kind = type(found).__name__.lower()
+                raise TimeoutError(f"{kind} {key} is {found.state} after {seconds:.0f} s")
             self.transport.sleep(pause)
             pause = min(pause * 1.5, LOOK_AT_MOST)
 
     def results(self, key: str) -> dict[str, Any]:
         """Everything a run found: predictions, items, regions, tokens."""
         return dict(self.get(f"runs/{quote(key)}/results/"))
+
+    # --- LM Challenge ---
+
+    def upload_log(self, name: str, data: bytes, **card: str) -> Game:
+        """A log of a game that was played elsewhere, of LM Challenge 4 or 5, packed with gzip or not. `card`: title,
+        visibility, description, corpus."""
+        answer = self.transport.send("POST", "lmc/logs/", body=card, file=(name, data), field="log")
+        return Game.of(answer.json())
+
+    def game(self, key: str) -> Game:
+        return Game.of(self.get(f"lmc/games/{quote(key)}/"))
+
+    def wait_for_game(
+        self, key: str, *, seen: Callable[[Game], None] | None = None, seconds: float = 3600.0
+    ) -> Game:
+        """Ask until the game has ended and is counted; `seen` is told every time. Raises TimeoutError."""
+        return self._ended(self.game, key, seen, seconds)
+
+    def statistics(self, key: str, **query: Any) -> dict[str, Any]:
+        """Of a game, under the reference's names. `query`: filter, partition and what else the API takes."""
+        return dict(self.get(f"lmc/games/{quote(key)}/statistics/", **query))
 
     # --- sentences ---
 

@@ -93,10 +93,11 @@ class Transport:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         file: tuple[str, bytes] | None = None,
+        field: str = "file",
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Raises ApiError and NotReached. A POST has a key, so that sending it again does nothing twice."""
-        data, more = _body(body, file)
+        data, more = _body(body, file, field)
         sent = {"Accept": "*/*", **more, **(headers or {})}
         if method == "POST":
             sent.setdefault("Idempotency-Key", uuid.uuid4().hex)
@@ -149,8 +150,8 @@ def _problem(refused: HTTPError) -> dict[str, Any]:
     }
 
 
-def _body(body: Any, file: tuple[str, bytes] | None) -> tuple[bytes | None, dict[str, str]]:
-    """JSON; or a form with a file, whose other fields are those of `body`."""
+def _body(body: Any, file: tuple[str, bytes] | None, field: str) -> tuple[bytes | None, dict[str, str]]:
+    """JSON; or a form with a file in `field`, whose other fields are those of `body`."""
     if file is None:
         if body is None:
             return None, {}
@@ -162,7 +163,7 @@ def _body(body: Any, file: tuple[str, bytes] | None) -> tuple[bytes | None, dict
         for key, value in (body or {}).items()
     ]
     parts.append(
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"; filename="{name}"\r\n'
         "Content-Type: application/octet-stream\r\n\r\n".encode()
     )
     parts += [file[1], f"\r\n--{boundary}--\r\n".encode()]

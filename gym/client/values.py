@@ -126,6 +126,30 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Game:
+    """A game of LM Challenge, or an uploaded log. `version` of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)."""
+
+    id: str
+    title: str
+    game: str
+    version: int
+    state: str
+    lines: int
+    error: str
+    raw: Raw = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Game:
+        error = raw["problem"] or (raw["progress"] or {}).get("error", "")
+        names = ("id", "title", "game", "version", "state", "lines")
+        return cls(**{name: raw[name] for name in names}, error=error, raw=raw)
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in (*FINAL, "lost")
+
+
+@dataclass(frozen=True)
 class ScoredToken:
     """`bits`: surprisal; None = not predicted. `start`, `end`: place in the sentence."""
 

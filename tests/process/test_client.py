@@ -132,6 +132,14 @@ def test_scores_are_bits_by_token(site, gym):
     assert (sentence.bits, sentence.tokens[1].start, sentence.tokens[1].end) == (40.0, 4, 7)
 
 
+def test_a_log_of_lm_challenge_is_counted_and_read(gym):
+    row = {"user": None, "message": 0, "token": 0, "character": 0, "target": "the", "logp": -2.0}
+    made = gym.upload_log("mine.log", json.dumps(row).encode() + b"\n", title="Mine")
+    done = gym.wait_for_game(made.id, seconds=60)
+    assert (done.title, done.game, done.version, done.state, done.error) == ("Mine", "we", 5, "done", "")
+    assert gym.statistics(made.id)["parts"][0]["entropy"]["mean"] == 2.0
+
+
 def test_what_is_exported_is_what_was_imported(site, gym, tmp_path):
     path = suite_file(tmp_path, name="round-trip")
     cli(site, "import", path, "--freeze", "--again")
