@@ -12,12 +12,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from unicodedata import category
 
 from gym.lmchallenge.core.corpus import Line
 from gym.lmchallenge.core.errors import LogError
-from gym.lmchallenge.core.log_decoder import LogLine
 from gym.lmchallenge.core.tokens import tokens
 
 Part: TypeAlias = str | int
@@ -67,8 +66,18 @@ class Match:
         return f"{_WORDS[self.compared]}: {which}.{recut}"
 
 
+class Said(Protocol):
+    """A line as a log tells it: its game, and its text in parts."""
+
+    @property
+    def game(self) -> str: ...
+
+    @property
+    def text(self) -> Sequence[Part]: ...
+
+
 class LogText:
-    """What a log says of its text, a few bytes a line."""
+    """What a log says of its text, a few bytes a line. A line of a log of version 5 is a message."""
 
     def __init__(self) -> None:
         self.game = ""
@@ -76,7 +85,7 @@ class LogText:
         self.numbers = array("q")
         self._texts, self._sizes, self._cuts = array("q"), array("q"), array("q")
 
-    def add(self, number: int, line: LogLine) -> None:
+    def add(self, number: int, line: Said) -> None:
         """The next line, with its number in the file."""
         self.game = line.game
         parts = line.text
@@ -88,7 +97,7 @@ class LogText:
         self._texts.append(self._key("".join(texts)))
 
     def beside(
-        self, lines: Callable[[], Iterable[Line]], logged: Callable[[int], LogLine], source: str
+        self, lines: Callable[[], Iterable[Line]], logged: Callable[[int], Said], source: str
     ) -> Match:
         """Where the log stands in the corpus. With words, some of the corpus's lines in their order; without, lines
         that follow each other, since lengths alone fit by chance. Raises LogError at the first line that does not fit.
@@ -111,7 +120,7 @@ class LogText:
             at, expected = len(places), places[-1] + 1 if places else 0
             line = next(islice(lines(), expected, None), None)
             raise self._differs(source, self.numbers[at], logged(at), line, len(corpus))
-        if self.game == "tc":
+        if self.game in ("tc", "ce"):
             compared = "line lengths" if self.hidden else "texts"
         else:
             compared = "token lengths" if self.hidden else "tokens"
@@ -122,13 +131,15 @@ class LogText:
         return hash(text if self.game == "tc" else text.translate(_SOLID))
 
     def _parts(self, line: Line) -> list[str]:
+        if self.game == "ce":
+            return list(line.text)
         return [line.text] if self.game == "tc" else [token for _, token in tokens(line.text)]
 
     def _recut(self, places: Sequence[int], lines: Iterable[Line]) -> int:
         cuts = dict(zip(places, self._cuts, strict=True))
         return sum(hash(tuple(self._parts(line))) != cuts[at] for at, line in enumerate(lines) if at in cuts)
 
-    def _differs(self, source: str, number: int, logged: LogLine, line: Line | None, of: int) -> LogError:
+    def _differs(self, source: str, number: int, logged: Said, line: Line | None, of: int) -> LogError:
         where = f"{source}, line {number}: this is not the text of the corpus."
         hint = "Choose the corpus that was played, or none."
         if not self.hidden:

@@ -26,7 +26,7 @@ from gym.lmchallenge.core.typing_errors import ErrorModel
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.lmchallenge.site import permissions
 from gym.lmchallenge.site.quotas import GAMES
-from gym.lmchallenge.site.storage import Holds, append, decoded_line, lines_of, pack, take_in
+from gym.lmchallenge.site.storage import Holds, append, lines_of, pack, take_in
 from gym.sharing.addresses import renew_keys
 from gym.sharing.models import Visibility
 from models_registry import permissions as model_permissions
@@ -284,7 +284,7 @@ def upload_log(
         if not game.lines:
             raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
         if corpus is not None and holds.text is not None:
-            found = holds.text.beside(partial(lines_of, corpus), partial(decoded_line, game), filename)
+            found = holds.text.beside(partial(lines_of, corpus), partial(holds.logged, game), filename)
             game.report = {"corpus_match": found.as_dict()}
         game.game = holds.played
         game.has_targets = holds.words or not holds.entries

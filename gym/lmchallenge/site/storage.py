@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import F
@@ -23,7 +24,7 @@ from gym.lmchallenge.core.log_decoder import LogLine
 from gym.lmchallenge.core.logs import Row
 from gym.lmchallenge.core.table import Table, read_table
 from gym.lmchallenge.core.version5 import log as version5_log
-from gym.lmchallenge.core.version5.log import Token
+from gym.lmchallenge.core.version5.log import Message, Token
 from gym.lmchallenge.core.version5.stats import fingerprint_of
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 
@@ -169,7 +170,8 @@ def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass
 class Holds:
-    """What a log holds: its game, words, predictions; whether there is any entry; its text, where that is asked for."""
+    """What a log holds: its game, words, predictions; whether there is any entry; its text, where that is asked for. Of
+    version 5: whether tokens are characters, rows, and the row at which each message starts."""
 
     game: str = ""
     words: bool = False
@@ -177,6 +179,11 @@ class Holds:
     entries: bool = False
     text: LogText | None = None
     characters: bool = True
+    rows: int = 0
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    _message: Any = None
+    _number: int = 0
+    _targets: list[str] = field(default_factory=list)
 
     @property
     def played(self) -> str:
@@ -193,8 +200,10 @@ class Holds:
         self.words = self.words or any(_has_words(entry, self.game) for entry in entries)
         self.predictions = self.predictions or any("predictions" in entry for entry in entries)
 
-    def add_token(self, row: Row, where: str) -> None:
-        """One more row of a log of version 5. Raises LogError for one that cannot be counted."""
+    def add_token(self, number: int, row: Row, source: str) -> None:
+        """One more row of a log of version 5, with its number in the file. Raises LogError for one that cannot be
+        counted."""
+        where = f"{source}, line {number}"
         token = version5_log.token_of(row, where)
         if not token.game or token.completions is None or token.results is None:
             keys = ", ".join(logs.GAMES_5)
@@ -202,11 +211,6 @@ class Holds:
         if self.game not in ("", token.game):
             raise LogError(
                 f"{where}: a {token.game} line in a log of {self.game}.", "One log holds one game."
-            )
-        if self.text is not None:
-            raise LogError(
-                f"{where}: this is a log of LM Challenge 5, which is not compared with a corpus yet.",
-                "Choose no corpus.",
             )
         try:
             fingerprint_of(token)
@@ -216,6 +220,30 @@ class Holds:
         self.game = token.game
         self.entries = self.words = self.predictions = True
         self.characters = self.characters and token.token == token.character and len(token.target) == 1
+        if (token.user, token.message) != self._message:
+            self._end_message()
+            self._message, self._number = (token.user, token.message), number
+            self.starts.append(self.rows)
+        self.rows += 1
+        if self.text is not None:
+            self._targets.append(token.target)
+
+    def _end_message(self) -> None:
+        if self._targets and self.text is not None:
+            self.text.add(self._number, Message(self.played, self._targets))
+        self._targets = []
+
+    def end(self) -> None:
+        """There is no row behind the last."""
+        self._end_message()
+        self.starts.append(self.rows)
+
+    def logged(self, game: Game, at: int) -> LogLine | Message:
+        """Line or message `at` of the log that was taken in, from 0."""
+        if not self.rows:
+            return decoded_line(game, at)
+        tokens = decoded_tokens(game, self.starts[at] + 1, self.starts[at + 1])
+        return Message(self.played, [token.target for _, token in tokens])
 
 
 def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list[str]]:
@@ -231,7 +259,7 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
     read_rows = version5_log.read_rows if is_of_5 else log_decoder.read_rows
     for number, row in read_rows(lines, source):
         if is_of_5:
-            holds.add_token(row, f"{source}, line {number}")
+            holds.add_token(number, row, source)
         else:
             holds.add(number, row, _countable(number, row, source))
         spelled = logs.line_of(row)
@@ -243,6 +271,7 @@ def take_in(stream: Any, source: str, limit: int, holds: Holds) -> Iterator[list
         if size >= CHUNK_BYTES:
             yield kept
             kept, size = [], 0
+    holds.end()
     if kept:
         yield kept
 

@@ -102,9 +102,31 @@ def test_the_first_line_that_cannot_be_counted_is_named_and_nothing_is_kept(peop
     assert not Game.objects.exists()
 
 
-def test_a_log_is_not_filed_under_a_corpus_yet(people):
-    with pytest.raises(LogError, match=r"not compared with a corpus yet\. Choose no corpus"):
-        upload(people.alice, a_log(*RESULTS["we"]), corpus=make_corpus(people.alice))
+@pytest.mark.parametrize("game", ["we", "ce"])
+def test_messages_are_compared_with_the_lines_of_the_corpus(client, people, game):
+    corpus = make_corpus(people.alice, "I sat.\n\nThe cat!\n")
+    texts = {"we": (["I", "sat", "."], ["The", "cat", "!"]), "ce": (list("I sat."), list("The cat!"))}[game]
+
+    def rows(*messages: list[str]) -> str:
+        found = []
+        for message, text in zip((0, 2), messages, strict=True):
+            starts = (
+                range(len(text)) if game == "ce" else (0, 2 if message == 0 else 4, 5 if message == 0 else 7)
+            )
+            for number, (start, target) in enumerate(zip(starts, text, strict=True)):
+                place = {"user": None, "message": message, "token": number, "character": start}
+                found.append({**place, "target": target, "logp": -1.0})
+        return "".join(json.dumps(row) + "\n" for row in found)
+
+    made = upload(people.alice, rows(*texts), corpus=corpus)
+    assert (made.game, made.corpus) == (game, corpus)
+    assert "2 of 3 lines, in the order of the corpus." in client.get(made.get_absolute_url()).content.decode()
+    other = [*texts[1][:-1], "?"]
+    first = len(texts[0]) + 1
+    with pytest.raises(
+        LogError, match=rf"the log, line {first}: this is not the text of the corpus\. Token 1 is"
+    ):
+        upload(people.alice, rows(texts[0], other), corpus=corpus)
 
 
 def test_a_mixture_over_too_large_a_table_is_not_searched(people, monkeypatch):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -54,6 +55,14 @@ class Token(Struct, gc=False, kw_only=True):
                 raise LogError(f"{one!r} is not a candidate with its error score and its model score.")
             found.append((word, float(error), None if score is None else float(score)))
         return found
+
+
+@dataclass(frozen=True)
+class Message:
+    """The tokens of a message, for what looks at texts."""
+
+    game: str
+    text: list[str]
 
 
 def read(

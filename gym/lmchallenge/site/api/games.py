@@ -132,7 +132,7 @@ class NewLog(LmcGameAbout):
     corpus = serializers.SlugField(
         max_length=80,
         required=False,
-        help_text="the text it was played on; compared with the log, which must be of version 4",
+        help_text="the text it was played on; compared with the log",
     )
 
 
