@@ -35,7 +35,7 @@ CODES = {
     "not-nfc": "text that is not in Unicode's composed form",
     "leading-space": "regions with a leading blank, which scoring ignores",
     "trailing-space": "regions with a trailing blank, which scoring ignores",
-    "inner-space": "regions with repeated blanks or line breaks, which scoring reads as one blank",
+    "inner-space": "regions with repeated spaces or line breaks, which scoring reads as one space",
     "unused-condition": "a condition that no prediction uses",
     "few-items": "fewer than ten items",
     "no-predictions": "nothing to score",

@@ -23,9 +23,9 @@ from suites.signals import address_leaving
 
 
 class JoinPolicy(models.TextChoices):
-    SPACE = "space", "one blank between regions (SyntaxGym)"
-    NATURAL = "natural", "no blank before . , ; : ! ?"
-    NONE = "none", "no blank (Chinese, Japanese, parts of words)"
+    SPACE = "space", "one space between regions (SyntaxGym)"
+    NATURAL = "natural", "no space before . , ; : ! ?"
+    NONE = "none", "no space (Chinese, Japanese, parts of words)"
 
 
 class FrozenRevision(Exception):

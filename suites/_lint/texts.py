@@ -75,7 +75,7 @@ def check_blanks(design: Design) -> Iterator[Finding]:
                 kinds["inner"].append(cell)
     for kind, cells in kinds.items():
         what = "repeated blanks, a tab or a line break inside" if kind == "inner" else f"a {kind} blank"
-        effect = "scoring reads one blank" if kind == "inner" else "scoring ignores it"
+        effect = "scoring reads one space" if kind == "inner" else "scoring ignores it"
         message = f"{len(cells)} region{'' if len(cells) == 1 else 's'} with {what}; {effect}"
         hint = "Export with trimmed whitespace: some tools refuse files with such blanks."
         yield Finding(f"{kind}-space", "info", _regions_of(design, cells), message, hint, tuple(cells))

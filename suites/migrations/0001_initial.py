@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
                 ('notices', models.JSONField(default=list, help_text='what the import changed or found odd')),
                 ('findings', models.JSONField(default=list, help_text='what the linter says: code, severity, where …')),
                 ('size', models.PositiveBigIntegerField(default=0, help_text='bytes of sentences, predictions and meta; see suites.quotas')),
-                ('join_policy', models.CharField(choices=[('space', 'one blank between regions (SyntaxGym)'), ('natural', 'no blank before . , ; : ! ?'), ('none', 'no blank (Chinese, Japanese, parts of words)')], default='space', max_length=8)),
+                ('join_policy', models.CharField(choices=[('space', 'one space between regions (SyntaxGym)'), ('natural', 'no space before . , ; : ! ?'), ('none', 'no space (Chinese, Japanese, parts of words)')], default='space', max_length=8)),
                 ('edits', models.PositiveIntegerField(default=0, help_text='grows with every edit of a draft and never shrinks within a suite')),
                 ('structure', models.PositiveIntegerField(default=0, help_text='`edits` when items, conditions or regions of the draft last changed')),
                 ('sha256', models.CharField(blank=True, max_length=64)),

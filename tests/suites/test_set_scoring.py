@@ -137,7 +137,7 @@ def test_the_freeze_page_says_what_is_set_and_what_it_was(signed_in, people):
     edit(signed_in, suite, {"metric": "mean", "join": "natural"})
     page = signed_in.get(reverse("suite-freeze", args=[suite.slug])).content.decode()
     assert "mean of its tokens" in page
-    assert "no blank before" in page
+    assert "no space before" in page
     assert f"{reverse('suite-editor', args=[suite.slug])}#scoring" in page
     assert "Join policy" in page  # among what changed
 
