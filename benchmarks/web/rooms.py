@@ -36,7 +36,7 @@ NOT_MEASURED = {
             "collection-download export-table export-evaluated export-suite figure leaderboard-download run-download "
             "agent-run-download agent-assess-download agent-suite-download agent-case-download api-schema api-export "
             "api-collection-file api-table api-run-evaluated api-figure api-propara-version-file api-propara-file "
-            "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file"
+            "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file agent-case-run-download"
         ),
         _LIVE: (
             "model-status propara-submission-progress lmc-progress run-progress suite-under-way agent-server-status "

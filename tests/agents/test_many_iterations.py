@@ -45,7 +45,8 @@ def offered(text: str) -> list[int]:
 
 
 def shown(text: str) -> list[int]:
-    return list(dict.fromkeys(int(number) for number in re.findall(r"answer (\d+)\.", text)))
+    transcripts = text.partition('id="transcripts"')[2]
+    return list(dict.fromkeys(int(number) for number in re.findall(r"answer (\d+)\.", transcripts)))
 
 
 def read(client, case_run: CaseRun, query: str = "") -> str:

@@ -226,6 +226,16 @@ def test_pages_of_a_run(alice, finished):
     assert "Hello world" in page
     assert "Goodbye moon" in page
     assert "pass@k" in page
+    why = page.partition('id="why"')[2].partition("</section>")[0]
+    assert ("Goodbye moon" in why, "Hello world" in why) == (True, False)
+    assert re.search(r'href="\?i=\d#transcripts"', why)
+    kept = alice.get(reverse("agent-case-run-download", args=[finished.key, flaky.pk])).json()
+    assert (kept["text"], len(kept["iterations"])) == (flaky.text, 4)
+    rows = (
+        alice.get(reverse("agent-run-download", args=[finished.key, "csv"])).getvalue().decode().splitlines()
+    )
+    assert rows[0].startswith("case,agent,iteration,outcome,")
+    assert sum(row.startswith("flaky,") for row in rows) == 4
     page = text_of(alice.get(flaky.get_absolute_url(), {"i": ["1", "2", "3", "zz"]}))
     assert page.count('class="answer-head"') == 3
     answer = alice.get(reverse("agent-run-progress", args=[finished.key]))

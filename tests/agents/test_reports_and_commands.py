@@ -9,7 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gym.agents.core import reports
-from tests.agents.helpers import Scripted, embedded_server, run, said, says
+from gym.agents.core.failures import COLUMNS, lines_of, rows_of
+from gym.agents.core.transport import TransportError
+from tests.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
 from tests.net.hostile import answer, server
 
 GOOD = "agent: echo, interactions: [{text: hello, response: {text: {keywords: hello}}}]"
@@ -73,9 +75,9 @@ def test_the_table_says_what_failed(files, capsys):
     assert "PASS    " in out
     assert "0/2 [0.00, 0.66], 2/2 needed, 2 checks made" in out
     assert (
-        "fail: interactions[0].response.text.keywords: expected 'bye' in answer 'echo: hello' (2 times)"
-        in out
-    )
+        "        turn 1, iterations 1, 2: answered 'echo: hello'\n"
+        "          fail: interactions[0].response.text.keywords: expected 'bye' in answer 'echo: hello'\n"
+    ) in out
     assert "1 of 3 cases passed" in out
 
 
@@ -91,8 +93,33 @@ def test_json_and_junit_and_a_real_server(files, capsys):
     assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
     failure = suite.find("testcase").find("failure")
     assert failure.get("message") == "0 of 2 iterations passed, 2 needed"
-    assert "expected 'bye' in answer 'echo: hello' (2 times)" in failure.text
+    assert "turn 1, iterations 1, 2: answered 'echo: hello'" in failure.text
+    assert "expected 'bye' in answer 'echo: hello'" in failure.text
     assert all("expected 'bye'" in one.find("failure").text for one in suite.findall("testcase"))
+
+
+def test_failures_are_grouped_by_turn_and_answer_with_the_judges_reason():
+    text = 'agent: a, success_ratio: "4/4", interactions: [{text: q, response: {text: {gist: Is kind}}}, {text: r}]'
+    answers = iter(["no", "yes", "no", TransportError("status", "The server answered 500.")])
+
+    def answer(body):
+        return said("fine") if body["user_message"]["text"] == "r" else said_or_error(next(answers))
+
+    def said_or_error(given):
+        return given if isinstance(given, Exception) else said(given)
+
+    judge = judge_saying("fail: it is rude", "pass", cache={})
+    result = run(text, Scripted(answer), judge=judge, parallel=1)
+    assert lines_of(result) == [
+        "turn 1, iterations 1, 3: answered 'no'",
+        "  fail: interactions[0].response.text.gist 'Is kind': The judge says fail; expected pass: it is rude",
+        "turn 1, iteration 4: error: The server answered 500.",
+    ]
+    header_and_rows = [dict(zip(COLUMNS, row, strict=True)) for row in rows_of([("kind", result)])]
+    assert [row["outcome"] for row in header_and_rows] == ["fail", "pass", "fail", "error"]
+    told = [header_and_rows[0][name] for name in ("failed_turn", "criterion", "answer", "reason")]
+    assert told == [1, "Is kind", "no", "The judge says fail; expected pass: it is rude"]
+    assert header_and_rows[3]["reason"] == "The server answered 500."
 
 
 def test_no_iteration_that_did_not_pass_looks_passed_in_junit():

@@ -144,6 +144,7 @@ BY_OPERATIONS: dict[str, str] = {
     "agent-case-run": "agent_runs_cases_retrieve",
     "agent-compare": "agent_compare_retrieve",
     "agent-assess": "agent_runs_failures_retrieve",
+    "agent-case-run-download": "agent_runs_cases_retrieve",
     "agent-assess-download": "agent_runs_failures_retrieve",
     "agent-naming": "agent_runs_namings_create agent_runs_namings_retrieve",
     "agent-naming-forget": "agent_runs_cases_naming_destroy",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from gym.agents.core.failures import WRONG, lines_of, told
 from gym.agents.core.pass_rates import Evidence, evidence
 from gym.agents.core.results import CaseResult, IterationResult
 
@@ -49,7 +50,7 @@ def exit_status(results: Named) -> int:
 
 
 def table(results: Named) -> str:
-    """One line per case, and one per check that did not pass, with how often."""
+    """One line per case; below it what failed, by turn and answer, with the iterations where it did."""
     lines = []
     for name, result in results:
         counted = _evidence(result).count_with_interval
@@ -59,7 +60,7 @@ def table(results: Named) -> str:
         )
         if result.error:
             lines.append(f"        {result.error}")
-        lines += [f"        {line}" for line in _complaints(result)]
+        lines += [f"        {line}" for line in lines_of(result)]
     passed = sum(result.outcome == "pass" for _, result in results)
     lines.append(f"{passed} of {len(results)} cases passed")
     return "\n".join(_terminal(line) for line in lines) + "\n"
@@ -76,21 +77,9 @@ def _terminal(text: str) -> str:
     return CONTROL.sub("\ufffd", text)
 
 
-def _complaints(result: CaseResult) -> list[str]:
-    counted: dict[str, int] = {}
-    for iteration in result.iterations:
-        for line in explain(iteration):
-            counted[line] = counted.get(line, 0) + 1
-    return [f"{line}" + (f" ({n} times)" if n > 1 else "") for line, n in counted.items()]
-
-
 def explain(iteration: IterationResult) -> list[str]:
     """Why an iteration did not pass, a line per check."""
-    lines = []
-    for check in iteration.checks:
-        if check.outcome in ("fail", "error", "timeout"):
-            said = " ".join(part for part in (check.comparison, check.message) if part)
-            lines.append(f"{check.outcome}: interactions[{check.interaction}].{check.where}: {said}")
+    lines = [told(check) for check in iteration.checks if check.outcome in WRONG]
     if not lines and iteration.message:
         lines.append(f"{iteration.outcome}: {iteration.message}")
     return lines
@@ -122,7 +111,7 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
     )
     if result.outcome != "pass":
         counted = f"{_evidence(result).sentence}, {result.required} needed"
-        _outcome(verdict, result.outcome, result.error or counted, _complaints(result))
+        _outcome(verdict, result.outcome, result.error or counted, lines_of(result))
     for iteration in result.iterations:
         made = ET.SubElement(
             suite, "testcase", name=f"iteration {iteration.number}", classname=_xml(name),

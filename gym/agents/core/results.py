@@ -66,6 +66,15 @@ class IterationResult:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def told(self) -> list[Mapping[str, Any]]:
+        """What servers told of tokens and cost, agent and judge. Reused answers cost nothing."""
+        asked = [turn for turn in self.turns if turn.trouble not in UNASKED]
+        told: list[Mapping[str, Any]] = [
+            dict.fromkeys(COUNTED, 0) if turn.reused else turn.tokens or {} for turn in asked
+        ]
+        judges = [check.judge for check in self.checks if check.judge]
+        return told + [judge.get("tokens") or {} for judge in judges if not judge.get("cached")]
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> IterationResult:
         checks = tuple(CheckResult(**check) for check in data["checks"])
@@ -173,14 +182,8 @@ class CaseResult:
 
     @property
     def tokens(self) -> dict[str, Any]:
-        """Sums over agent and judge, as far as servers report them; see `add_up`. Reused answers cost nothing."""
-        told: list[Mapping[str, Any]] = []
-        for iteration in self.iterations:
-            asked = [turn for turn in iteration.turns if turn.trouble not in UNASKED]
-            told += [dict.fromkeys(COUNTED, 0) if turn.reused else turn.tokens or {} for turn in asked]
-            judges = [check.judge for check in iteration.checks if check.judge]
-            told += [judge.get("tokens") or {} for judge in judges if not judge.get("cached")]
-        return add_up(told)
+        """Sums over agent and judge, as far as servers report them; see `add_up`."""
+        return add_up(told for iteration in self.iterations for told in iteration.told())
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ from django.db.models import Case, Count, When
 
 from gym.agents.core.assessor import Assessment, assess
 from gym.agents.core.checks import VERDICTS
+from gym.agents.core.failures import Failure, Failures
 from gym.agents.core.pass_rates import (
     Comparison,
     Evidence,
@@ -94,16 +95,19 @@ class Overall:
     checks: list[CheckRow]
     latency: tuple[float, float] | None
     several_connections: bool
+    failures: list[Failure]
 
 
 def overall(case_run: CaseRun) -> Overall:
-    """Checks; the median and the longest of the seconds to an answer."""
+    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer."""
+    failures = Failures()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
     several = False
     stored = case_run.iterations.order_by("number").values_list("data", flat=True)
     for data in stored.iterator(chunk_size=AT_A_TIME):
         iteration = IterationResult.from_dict(data)
+        failures.add(iteration)
         for check in iteration.checks:
             key = (check.connection, check.interaction, check.where, check.element)
             row = rows.setdefault(key, CheckRow(check))
@@ -111,7 +115,7 @@ def overall(case_run: CaseRun) -> Overall:
         seconds += [turn.seconds for turn in iteration.turns if not turn.trouble]
         several = several or any(turn.connection for turn in iteration.turns)
     latency = (median(seconds), max(seconds)) if seconds else None
-    return Overall(list(rows.values()), latency, several)
+    return Overall(list(rows.values()), latency, several, list(failures))
 
 
 @dataclass
@@ -140,6 +144,7 @@ def case_context(case_run: CaseRun, chosen: list[str], page: str = "") -> dict[s
         "evidence": found,
         "repeats": repeats_of_case(found),
         "checks": told.checks,
+        "failures": told.failures,
         "page": on_page,
         "numbers": {row.number for row in rows},
         "elsewhere": [row for row in rows if row.number not in here],

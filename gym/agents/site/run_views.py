@@ -16,13 +16,13 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
-from gym.agents.core import assessor, reports
+from gym.agents.core import assessor, failures, reports
 from gym.agents.core.assessor import can_be_named
 from gym.agents.models import AgentRun, CaseRun, Naming, tokens_of
 from gym.agents.site import permissions, presenters, selectors, services
 from gym.agents.site.forms import NamerForm
 from gym.agents.site.views import show_form_errors
-from gym.downloads import download, json_download, stream
+from gym.downloads import csv_stream, download, json_download, stream
 from gym.jobs.models import FINAL_STATES
 from gym.jobs.pages import act, polled, progress_of, show_error
 from models_registry.names import tell_apart
@@ -125,15 +125,17 @@ def run_rescore(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_download(request: HttpRequest, key: str, form: str) -> StreamingHttpResponse:
-    """json: everything; junit: for programs that watch builds."""
+    """json: everything; junit: for programs that watch builds; csv: a row per iteration."""
     return run_file(visible_run(request, key), form)
 
 
 def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
     """One case at a time: transcripts are long."""
-    if form not in ("json", "junit"):
+    if form not in ("json", "junit", "csv"):
         raise Http404
     results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
+    if form == "csv":
+        return csv_stream(f"agent-run-{run.key}.csv", failures.COLUMNS, failures.rows_of(results))
     if form == "junit":
         return stream(
             reports.junit_parts(results, run.server_version), f"agent-run-{run.key}.xml", "application/xml"
@@ -151,12 +153,20 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Transcripts side by side. Context: run, case_run, evidence, checks (CheckRow), page (of CaseIteration),
-    columns (iterations shown), numbers (theirs), elsewhere (those of them that are on other pages), turns (TurnRow),
-    tokens, latency, several_connections."""
+    """Why it failed, and transcripts side by side. Context: run, case_run, evidence, failures (Failure), checks
+    (CheckRow), page (of CaseIteration), columns (iterations shown), numbers (theirs), elsewhere (those of them that are
+    on other pages), turns (TurnRow), tokens, latency, several_connections."""
     found = visible_case_run(request, key, pk)
     context = presenters.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
     return render(request, "agents/case_run.html", context)
+
+
+@require_safe
+def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """The transcripts of one case, with the case as it was sent."""
+    found = visible_case_run(request, key, pk)
+    data = {"run": key, "name": found.name, "text": found.text, **found.result().as_dict()}
+    return json_download(f"transcripts-{found.pk}.json", data)
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:

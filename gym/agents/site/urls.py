@@ -21,6 +21,7 @@ urlpatterns = [
     path("runs/<slug:key>/rescore/", run_views.run_rescore, name="agent-run-rescore"),
     path("runs/<slug:key>/download/<str:form>/", run_views.run_download, name="agent-run-download"),
     path("runs/<slug:key>/<int:pk>/", run_views.case_run, name="agent-case-run"),
+    path("runs/<slug:key>/<int:pk>/download/", run_views.case_run_download, name="agent-case-run-download"),
     path("runs/<slug:key>/<int:pk>/assess/", run_views.assess, name="agent-assess"),
     path("runs/<slug:key>/<int:pk>/assess/naming/", run_views.naming, name="agent-naming"),
     path("runs/<slug:key>/<int:pk>/assess/forget/", run_views.forget, name="agent-naming-forget"),

@@ -150,10 +150,10 @@ class RunFile(RunView):
     @operation(
         "Export the results of agent tests",
         answers={"type": "object", "description": "everything, in JSON"},
-        media={"application/xml": TEXT},
+        media={"application/xml": TEXT, "text/csv": TEXT},
     )
     def get(self, request: Request, key: str, form: str) -> StreamingHttpResponse:
-        """`form` is json, or junit for programs that watch builds."""
+        """`form` is json, junit for programs that watch builds, or csv with a row per iteration."""
         return run_file(self.get_object(), form)
 
 
@@ -194,15 +194,17 @@ class Rescore(RunView):
 class CaseResult(RunView):
     @operation("Read the result of one case", answers=AgentCaseResultSerializer)
     def get(self, request: Request, key: str, pk: int) -> Response:
-        """Its iterations with transcripts, each check over all of them, pass@k and pass^k."""
+        """Its iterations with transcripts, each check over all of them, why it failed by turn and answer, pass@k and
+        pass^k."""
         rows = self.get_object().case_runs.select_related("run__suite", "case")
         found = get_or_404(rows, pk=pk)
-        evidence = selectors.evidence_of(found)
+        evidence, told = selectors.evidence_of(found), presenters.overall(found)
         data = {
             "case_run": found,
             "evidence": evidence,
             "at_k": presenters.repeats_of_case(evidence),
-            "checks": presenters.overall(found).checks,
+            "checks": told.checks,
+            "failures": told.failures,
             "result": found.result().as_dict(),
         }
         return self.answer(data)

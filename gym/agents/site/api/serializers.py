@@ -267,6 +267,28 @@ class AgentCheckRowSerializer(serializers.Serializer):
     skipped = serializers.IntegerField(source="counts.skipped", default=0)
 
 
+class AgentFailedCheckSerializer(serializers.Serializer):
+    where = serializers.CharField()
+    test = serializers.CharField()
+    expected = serializers.JSONField(help_text="the criterion, where a judge decides")
+    outcome = serializers.CharField()
+    comparison = serializers.CharField()
+    reason = serializers.CharField(source="message", help_text="the judge's, or why there is no verdict")
+
+
+class AgentFailureSerializer(serializers.Serializer):
+    """An answer to a turn and the checks it did not pass."""
+
+    connection = serializers.IntegerField(help_text="from 0")
+    interaction = serializers.IntegerField(help_text="from 0")
+    said = serializers.CharField(allow_null=True)
+    answer = serializers.CharField(help_text="its first 2,000 characters; empty where there was none")
+    outcome = serializers.CharField()
+    message = serializers.CharField(help_text="why there was no answer")
+    checks = AgentFailedCheckSerializer(many=True)
+    iterations = serializers.ListField(child=serializers.IntegerField(), help_text="those that gave it")
+
+
 class AgentCaseResultSerializer(serializers.Serializer):
     run = serializers.CharField(source="case_run.run.key")
     id = serializers.IntegerField(source="case_run.pk")
@@ -275,6 +297,7 @@ class AgentCaseResultSerializer(serializers.Serializer):
     verdict = serializers.CharField(source="evidence.verdict")
     at_k = AgentAtKSerializer(many=True)
     checks = AgentCheckRowSerializer(many=True)
+    failures = AgentFailureSerializer(many=True, help_text="by turn, the most frequent answer first")
     result = serializers.DictField(
         help_text="iterations with checks and transcripts, as in the JSON download"
     )

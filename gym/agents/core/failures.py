@@ -1,0 +1,150 @@
+"""Why iterations did not pass: what went wrong with each turn and each answer to it, and in which iterations. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym.agents.core.checks import Outcome, shorten
+from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, add_up
+from gym.lib.text import listing
+
+WRONG: tuple[Outcome, ...] = ("fail", "error", "timeout")
+LONGEST_ANSWER = 2_000
+"""Characters of an answer that are shown; transcripts hold all of it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An answer to a turn and the checks that it did not pass, in all iterations where both are the same. Without
+    checks: `message` says why there was no answer."""
+
+    connection: int
+    interaction: int
+    said: str | None
+    answer: str
+    outcome: str
+    checks: tuple[CheckResult, ...] = ()
+    message: str = ""
+    iterations: list[int] = field(default_factory=list)
+
+    @property
+    def turn(self) -> tuple[int, int]:
+        return self.connection, self.interaction
+
+    def lines(self) -> list[str]:
+        """For people who read text."""
+        where = f"turn {self.interaction + 1}" + (
+            f" of connection {self.connection + 1}" if self.connection else ""
+        )
+        several = "s" if len(self.iterations) > 1 else ""
+        head = f"{where}, iteration{several} {listing(self.iterations)}"
+        if not self.checks:
+            return [f"{head}: {self.outcome}: {self.message}"]
+        return [f"{head}: answered {shorten(self.answer, 300)}", *(f"  {told(one)}" for one in self.checks)]
+
+
+class Failures:
+    """Iterations are added one by one, because there may be a thousand with a transcript each."""
+
+    def __init__(self, iterations: Iterable[IterationResult] = ()) -> None:
+        self._found: dict[tuple[Any, ...], Failure] = {}
+        for iteration in iterations:
+            self.add(iteration)
+
+    def add(self, iteration: IterationResult) -> None:
+        for key, failure in _failures(iteration):
+            self._found.setdefault(key, failure).iterations.append(iteration.number)
+
+    def __iter__(self) -> Iterator[Failure]:
+        """By turn, the most frequent first."""
+        return iter(sorted(self._found.values(), key=lambda one: (one.turn, -len(one.iterations))))
+
+
+def failures_of(result: CaseResult) -> list[Failure]:
+    return list(Failures(result.iterations))
+
+
+def _failures(iteration: IterationResult) -> Iterator[tuple[tuple[Any, ...], Failure]]:
+    by_turn: dict[tuple[int, int], list[CheckResult]] = {}
+    for check in iteration.checks:
+        if check.outcome in WRONG:
+            by_turn.setdefault((check.connection, check.interaction), []).append(check)
+    turns = {(turn.connection, turn.interaction): turn for turn in iteration.turns}
+    broken = next((turn for turn in iteration.turns if turn.trouble), None)
+    if not by_turn and iteration.outcome in WRONG:
+        by_turn[(broken.connection, broken.interaction) if broken else (0, 0)] = []
+    for place, checks in by_turn.items():
+        turn = turns.get(place)
+        said = turn.said if turn else None
+        if turn is None or turn.trouble:
+            outcome = checks[0].outcome if checks else iteration.outcome
+            message = (turn.error if turn else "") or iteration.message
+            yield (place, outcome, message), Failure(*place, said, "", outcome, (), message)
+            continue
+        answer = _answer(turn)
+        compared = tuple((check.where, check.element, check.outcome, check.comparison) for check in checks)
+        outcome = next(outcome for outcome in WRONG if any(check.outcome == outcome for check in checks))
+        failure = Failure(*place, said, answer[:LONGEST_ANSWER], outcome, tuple(checks))
+        yield (place, len(answer), hash(answer), compared), failure
+
+
+def _answer(turn: TurnResult) -> str:
+    if turn.text or turn.structure is None:
+        return turn.text or "(nothing)"
+    return json.dumps(turn.structure, ensure_ascii=False)
+
+
+def told(check: CheckResult) -> str:
+    """A check in a line: outcome, place, what was compared; of a judge its criterion and reason."""
+    place = f"{check.outcome}: interactions[{check.interaction}].{check.where}"
+    if check.judge:
+        reason = f": {check.message}" if check.message else ""
+        return f"{place} {shorten(check.expected, 300)}: {check.comparison}{reason}"
+    return f"{place}: " + " ".join(part for part in (check.comparison, check.message) if part)
+
+
+def lines_of(result: CaseResult) -> list[str]:
+    return [line for failure in failures_of(result) for line in failure.lines()]
+
+
+# --- a table with a row per iteration ---
+
+COLUMNS = (
+    "case", "agent", "iteration", "outcome", "seconds", "total_tokens", "total_cost", "checks_made", "checks_passed",
+    "failed_turn", "failed_check", "criterion", "answer", "reason",
+)  # fmt: skip
+"""The last five are about the first check that did not pass, or the turn without an answer."""
+
+
+def rows_of(results: Iterable[tuple[str, CaseResult]]) -> Iterator[list[Any]]:
+    """A row of COLUMNS per iteration; turns count from 1, None is unknown."""
+    for name, result in results:
+        for iteration in result.iterations:
+            yield [name, result.agent, *_row(iteration), *_why(iteration)]
+
+
+def _row(iteration: IterationResult) -> list[Any]:
+    made = [check for check in iteration.checks if check.outcome != "skipped"]
+    tokens = add_up(iteration.told())
+    return [
+        iteration.number, iteration.outcome, iteration.seconds, tokens["total_tokens"], tokens["total_cost"],
+        len(made), sum(check.outcome == "pass" for check in made),
+    ]  # fmt: skip
+
+
+def _why(iteration: IterationResult) -> list[Any]:
+    failure = next((failure for _, failure in _failures(iteration)), None)
+    if failure is None:
+        return [None, None, None, None, iteration.message or None]
+    turn = failure.interaction + 1
+    if not failure.checks:
+        return [turn, None, None, None, failure.message]
+    check = failure.checks[0]
+    criterion = (
+        check.expected if isinstance(check.expected, str) else json.dumps(check.expected, ensure_ascii=False)
+    )
+    reason = ": ".join(part for part in (check.comparison, check.message) if part)
+    return [turn, check.where, criterion, failure.answer, reason]
