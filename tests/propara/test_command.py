@@ -229,6 +229,55 @@ def test_intervals_of_files_that_can_be_read_only_once(folder):
     assert (once.returncode, once.stdout) == (0, read_twice.out)
 
 
+def test_check_lists_everything_at_once_and_says_what_it_repaired(folder):
+    words = LIGHT.replace("CREATE\t-", "CREATE\tnull").replace("NONE\t-\t-", "NONE\tUNK\t?")
+    (folder / "p.tsv").write_text(words)
+    done = run(["check", "p.tsv", "-a", "a.tsv"])
+    assert (done.code, done.err) == (1, "")
+    assert "Repaired: p.tsv, line 6, column 5: 'null' became '-'.\n" in done.out
+    assert "Repaired: p.tsv, line 3, column 5: 'UNK' became '?'.\n" in done.out
+    (folder / "p.tsv").write_text(words.replace("MOVE\tstar", "WALK\tstar").replace("light; rays", "rays"))
+    done = run(["check", "p.tsv", "-a", "a.tsv"])
+    assert (done.code, done.out) == (2, "")
+    assert "p.tsv, line 7, column 4: 'WALK' is not an action." in done.err
+    assert "line 5, column 3: Process 7 has no participant 'rays'. Did you mean 'light; rays'?" in done.err
+    (folder / "p.tsv").write_text(LIGHT.replace("MOVE\tstar", "MOVE\tnull"))
+    done = run(["check", "p.tsv", "-a", "a.tsv", "--format", "json"])
+    assert (done.code, json.loads(done.out)["repairs"]) == (0, [])  # the reference takes it, and so do we
+    (folder / "a.tsv").write_text(LIGHT.replace("MOVE", "WALK"))
+    done = run(["check", "p.tsv", "-a", "a.tsv"])
+    assert (done.code, done.err.count("a.tsv, line")) == (2, 2)
+
+
+def test_two_files_are_compared(folder):
+    done = run(["compare", "a.tsv", "p.tsv", "-a", "a.tsv", "--resamples", "50"])
+    assert done.code == 0
+    assert "Difference of F1, first less second: +0.127" in done.out
+    assert "Better on 1, worse on 0, equal on 0 of 1 processes\nProcess 7        +0.127\n" in done.out
+
+
+def test_templates_prompts_answers_and_other_forms(folder):
+    done = run(["template", "-a", "a.tsv"])
+    assert (done.code, done.out.splitlines()[0]) == (0, "7\t1\tgas\tNONE\t?\t?")
+    (folder / "s.tsv").write_text("".join(f"7\t{number}\tSo it goes.\n" for number in range(1, 5)))
+    done = run(["prompts", "-a", "a.tsv", "-s", "s.tsv"])
+    assert [json.loads(line)["process_id"] for line in done.out.splitlines()] == [7]
+    grids = run(["convert", "a.tsv", "-a", "a.tsv", "--to", "grids"]).out
+    (folder / "g.json").write_text(grids)
+    assert sorted(run(["convert", "g.json", "-a", "a.tsv"]).out.splitlines()) == sorted(LIGHT.splitlines())
+    tracks = {
+        name: one["locations"] for name, one in json.loads(grids)["processes"][0]["participants"].items()
+    }
+    good = {"process_id": 7, "participants": tracks}
+    (folder / "r.jsonl").write_text(json.dumps({"process_id": 7, "answers": [good, "I cannot say."]}) + "\n")
+    done = run(["score-answers", "r.jsonl", "-a", "a.tsv"])
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Sample 1: Precision 1.000, recall 1.000, F1 1.000; corrected F1 1.000\n")
+    assert done.out.endswith("1 of 2 answers could not be used\n")
+    assert run(["convert", "r.jsonl", "-a", "a.tsv", "--sample", "3"]).code == 2
+    assert "not answers of a model" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
+
+
 def test_explain_reads_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(tsv("1 2 tea CREATE - pot").encode())))
     done = run(["explain"])

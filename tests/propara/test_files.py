@@ -65,7 +65,7 @@ def test_every_problem_is_listed_with_its_place_and_a_hint():
     assert hints[1] == "Is this a header? Delete it."
     assert hints[2] == "Write 1."
     assert hints[3] == "Did you mean DESTROY?"
-    assert hints[6] == "The answers call it 'light; rays'."
+    assert hints[6] == "Did you mean 'light; rays'?"
     assert (
         str(problems[3])
         == "predictions, line 3, column 4: 'destroyed' is not an action. Did you mean DESTROY?"

@@ -143,20 +143,25 @@ def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> 
             continue
         for name, line in seen[pid].items():
             if name not in grid.locations:
-                near = get_close_matches(
-                    name, [other for other in grid.participants if other not in seen[pid]], 1
-                )
-                hint = (
-                    f"The answers call it {near[0]!r}."
-                    if near
-                    else "Names must be those of the answers, verbatim."
-                )
+                near = _nearest(name, [other for other in grid.participants if other not in seen[pid]])
+                hint = f"Did you mean {near!r}?" if near else "Names must be those of the answers, verbatim."
                 message = f"Process {pid} has no participant {name!r}."
                 yield Problem(file, line, 3, "participant-unexpected", message, hint)
         for name in grid.participants:
             if name not in seen[pid]:
                 message = f"Process {pid}: participant {name!r} is missing."
                 yield Problem(file, 0, 0, "participant-missing", message)
+
+
+def _nearest(name: str, others: list[str]) -> str:
+    """A name that shares an alternative (`rays` for `light; rays`), or one spelt almost the same; or nothing."""
+    mine = _alternatives(name)
+    shared = (other for other in others if mine & _alternatives(other))
+    return next(shared, "") or next(iter(get_close_matches(name, others, 1)), "")
+
+
+def _alternatives(name: str) -> set[str]:
+    return {" ".join(part.split()).casefold() for part in name.split(";")} - {""}
 
 
 def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:

@@ -1,4 +1,5 @@
-"""The command line: `evaluate` as the reference's evaluator.py, `explain` as its explainer.py. Imports no Django.
+"""The command line: `evaluate` as the reference's evaluator.py, `explain` as its explainer.py, and commands of our own
+(gym.propara.core.commands). Imports no Django.
 
 `python -m gym.propara` is this without Django's start-up; `manage.py propara` is the same thing.
 """
@@ -13,11 +14,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from gym.propara.core import commands as own
 from gym.propara.core import reference
 from gym.propara.core.errors import Crash, ProParaError
 from gym.propara.core.grid import read_text
 from gym.propara.core.reference import explain
 from gym.propara.core.report import evaluate
+
+COMMANDS = ("evaluate", "explain", "check", "compare", "convert", "prompts", "score-answers", "template")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -32,7 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Score predictions about processes (ProPara), or put an action file into words.",
     )
-    commands = top.add_subparsers(dest="command", required=True, metavar="evaluate | explain")
+    commands = top.add_subparsers(dest="command", required=True, metavar=" | ".join(COMMANDS))
     evaluate = commands.add_parser(
         "evaluate", help="score predictions", description="Evaluator for ProPara Leaderboard"
     )
@@ -48,7 +52,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     evaluate.add_argument("--format", choices=["text", "json"], default="text", help="json: everything known")
     evaluate.add_argument(
         "--bootstrap",
-        type=_positive,
+        type=own.positive,
         default=0,
         metavar="N",
         help="95%% intervals from N resamples of the processes",
@@ -58,17 +62,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="action file on standard input, sentences on standard output",
         description="Reads an action file from standard input and prints its events in words.",
     )
+    own.add_parsers(commands)
     return top
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-_positive.__name__ = "positive int"
 
 
 def main(
@@ -102,6 +97,8 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
     options = parser(prog).parse_args(argv)
     if options.command == "explain":
         return _explain(out, err)
+    if options.command != "evaluate":
+        return own.run(options, out, err)
     paths = reference.Paths(
         options.predictions_file,
         options.answers_file,

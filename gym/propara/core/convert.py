@@ -257,6 +257,11 @@ def prompt_pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
     ]
 
 
+def prompt_lines(answers: Grids, sentences: Sentences) -> str:
+    """The prompt pack as JSON Lines."""
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in prompt_pack(answers, sentences))
+
+
 def read_answer(text: str, grid: Grid) -> str:
     """One returned text as rows of an action file; raises ProParaError when it does not fit the schema."""
     if not text.strip():

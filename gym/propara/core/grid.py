@@ -55,7 +55,7 @@ def lines_of(text: str) -> io.StringIO:
 
 def read_text(path: str) -> str:
     """A UTF-8 file. Raises Crash where the reference ends with a traceback."""
-    data = _read(path)
+    data = read_bytes(path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -65,7 +65,7 @@ def read_text(path: str) -> str:
 def read_action_file(path: str) -> str:
     """As `read_text`. The reference decodes 8,192 bytes at a time, so errors in rows before the first block that is not
     UTF-8 come first."""
-    data = _read(path)
+    data = read_bytes(path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def read_action_file(path: str) -> str:
         raise _not_utf8(path, error) from error
 
 
-def _read(path: str) -> bytes:
+def read_bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gym.lib.bounded import Limits, Refused, check
 from gym.propara.core.errors import Problem, ProParaError
-from gym.propara.core.grid import ACTIONS, Grids, lines_of
+from gym.propara.core.grid import ACTIONS, Grids, action_problem, lines_of
 
 LIMITS = Limits(lines=500_000, cells=2_000_000, values=1_500_000)
 """Of an uploaded file, checked before it is cut into rows or decoded. Blank lines count."""
@@ -141,7 +141,25 @@ def _repair_row(fields: list[str], number: int, names: dict[int, dict[str, str]]
         if new != old:
             fields[column] = new
             yield Repair(number, column + 1, _CODES[column], f"{old!r} became {new!r}{_how(old, new)}.")
+    yield from _words_for_signs(fields, number)
     yield from _implied_blanks(fields, number)
+
+
+_SIGNS = {"null": "-", "unk": "?"}
+
+
+def _words_for_signs(fields: list[str], number: int) -> Iterable[Repair]:
+    """`null` and `unk`, the words of state files. A row that the reference takes with a word, but not with the sign,
+    keeps the word."""
+    old = fields[4:]
+    signs, words = (
+        [known.get(cell.lower(), cell) for cell in old] for known in (_SIGNS, {word: word for word in _SIGNS})
+    )
+    kept = action_problem(fields[3], *signs) and not action_problem(fields[3], *words)
+    for column, (was, new) in enumerate(zip(old, words if kept else signs, strict=True), 4):
+        if new != was:
+            fields[column] = new
+            yield Repair(number, column + 1, "location", f"{was!r} became {new!r}.")
 
 
 _CODES = ("integer", "integer", "participant", "action", "location", "location")

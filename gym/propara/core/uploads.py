@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any
 
 from gym.lib.bounded import Refused
@@ -304,6 +305,22 @@ def _sample(returned: Mapping[int, list[str]], grids: Grids, k: int) -> Sample:
             failures.append((pid, str(error)[:300]))
             parts.append(template({pid: grid}))
     return Sample("".join(parts), tuple(failures))
+
+
+def samples_summary(scores: Sequence[float | None], n_failures: int, n_processes: int) -> dict[str, Any]:
+    """Mean and deviation of F1 over samples, None where one has no score; and the rate of answers that could not be
+    used."""
+    known = [score for score in scores if score is not None]
+    whole = len(known) == len(scores)
+    n_answers = len(scores) * n_processes
+    return {
+        "n_samples": len(scores),
+        "f1_mean": fmean(known) if whole else None,
+        "f1_deviation": stdev(known) if whole and len(known) > 1 else None,
+        "n_answers": n_answers,
+        "n_failures": n_failures,
+        "failure_rate": n_failures / n_answers if n_answers else 0.0,
+    }
 
 
 # --- answer sets ---

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import fmean, stdev
 from typing import Any
 
 from django.http import Http404, HttpResponse
 
 from gym.downloads import csv_download, download, json_download
-from gym.propara.core import reference
+from gym.propara.core import reference, uploads
 from gym.propara.core.mistakes import label
 from gym.propara.core.report import Report, evaluate
 from gym.propara.core.scoring import QUESTIONS, QuestionScore, overall
@@ -117,16 +116,6 @@ def samples_summary(submission: Submission) -> dict[str, Any] | None:
     """Mean and deviation over samples, and the rate of answers that could not be used; None for other files."""
     if submission.kind != "answers":
         return None
-    scores = [one["f1"] for one in submission.samples]
-    known = [score for score in scores if score is not None]
-    whole = len(known) == len(scores)
-    n_answers = len(scores) * submission.version.n_processes
     n_failures = sum(len(one["failures"]) for one in submission.samples)
-    return {
-        "n_samples": len(scores),
-        "f1_mean": fmean(known) if whole else None,
-        "f1_deviation": stdev(known) if whole and len(known) > 1 else None,
-        "n_answers": n_answers,
-        "n_failures": n_failures,
-        "failure_rate": n_failures / n_answers if n_answers else 0.0,
-    }
+    scores = [one["f1"] for one in submission.samples]
+    return uploads.samples_summary(scores, n_failures, submission.version.n_processes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import messages
@@ -234,8 +233,7 @@ def download_of(version: AnswerSetVersion, form: str) -> str | None:
     if form == "answers.json":
         return convert.grids_to_json(grids)
     if form == "prompts.jsonl" and version.sentences:
-        pack = convert.prompt_pack(grids, read_sentences(version.sentences, "sentences"))
-        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in pack)
+        return convert.prompt_lines(grids, read_sentences(version.sentences, "sentences"))
     return None
 
 

@@ -10,7 +10,7 @@ from gym.propara.core import cli
 
 
 class Command(BaseCommand):
-    help = "Score ProPara predictions as the reference's evaluator does, or put an action file into words."
+    help = "Score, check, compare and convert ProPara predictions."
     requires_system_checks: list[str] = []
 
     def run_from_argv(self, argv: list[str]) -> None:
@@ -18,7 +18,7 @@ class Command(BaseCommand):
         sys.exit(cli.main(argv[2:], prog=f"manage.py {argv[1]}"))
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("command", choices=["evaluate", "explain"])
+        parser.add_argument("command", choices=cli.COMMANDS)
         parser.add_argument("arguments", nargs=argparse.REMAINDER)
 
     def handle(self, *args: Any, **options: Any) -> None:
