@@ -82,8 +82,8 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
             problems = [problem._asdict() for problem in error.problems]
             out.write(json.dumps({"problems": problems}, ensure_ascii=False, indent=2) + "\n")
         else:
-            for problem in error.problems or [f"Error: {error}"]:
-                print(problem, file=err)
+            for said in error.problems or (f"Error: {error}",):
+                print(said, file=err)
         return error.exit_code
     except UnicodeEncodeError:
         print("Error: The name of a file is not text that can be printed.", file=err)
@@ -119,17 +119,15 @@ def check(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
-    reports = [
-        _scored(path, _report(answers, _repaired(path, answers, err).text))
-        for path in (options.first, options.second)
-    ]
+    paths = (options.first, options.second)
+    first, second = (_scored(path, _report(answers, _repaired(path, answers, err).text)) for path in paths)
     from gym.propara.core.bootstrap import compare as compared
 
-    found = compared(*reports, options.resamples)
+    found = compared(first, second, options.resamples)
     if options.format == "json":
         _write_json({"first": options.first, "second": options.second, **found.as_dict()}, out)
         return 0
-    for path, report in zip((options.first, options.second), reports, strict=True):
+    for path, report in zip(paths, (first, second), strict=True):
         print(f"{_summary(report)}  {path}", file=out)
     print(
         f"Difference of F1, first less second: {found.difference:+.3f}, 95% interval {found.low:+.3f} to "
