@@ -32,6 +32,7 @@ BY_OPERATIONS: dict[str, str] = {
     "suite-editor": "suites_draft_create suites_draft_retrieve suites_draft_cells_list "
     "suites_draft_cells_partial_update suites_lint_retrieve suites_lint_create suites_preview_create "
     "formulas_parse_create formulas_explain_create formulas_evaluate_create designs_explain_create",
+    "suite-pasted-sheet": "suites_draft_update suites_draft_cells_partial_update",
     "suite-edit": "suites_partial_update",
     "suite-upload": "suites_draft_update",
     "suite-copy": "suites_copy_create",
