@@ -66,6 +66,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("GYM_GPU_TEST_DEVICE", ""),
         help="where tests/gpu run: cuda:0, or cpu for the same code with small models (GYM_GPU_TEST_DEVICE)",
     )
+    parser.addoption(
+        "--browser", choices=("chromium", "firefox"), default="chromium", help="for tests/browser"
+    )
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

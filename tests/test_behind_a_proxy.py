@@ -136,7 +136,7 @@ def test_the_doctor_finds_half_a_setting(db, settings, monkeypatch, hosts, behin
 
 
 def test_files_that_were_never_collected_are_served_without_a_warning(settings, tmp_path):
-    settings.STATIC_ROOT = tmp_path / "not-there"
+    settings.STATIC_ROOT, settings.WHITENOISE_AUTOREFRESH = tmp_path / "not-there", False
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         middleware = StaticFiles(lambda request: None)

@@ -22,7 +22,11 @@ import pytest
 from tests.browser.grid_fake import make_sheet, sheet  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+PROGRAMS = {
+    "chromium": ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"),
+    "firefox": ("firefox-esr", "firefox"),
+}
+PACKAGES = {"chromium": "chromium", "firefox": "firefox-esr"}
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -44,15 +48,20 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[object]:
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+def browser(pytestconfig: pytest.Config) -> Iterator[object]:
+    """Chromium, or Firefox with --browser firefox."""
+    name = pytestconfig.getoption("browser")
+    path = next((found for program in PROGRAMS[name] if (found := shutil.which(program))), None)
     if path is None:
-        pytest.skip("no Chromium here: on Debian, apt-get install chromium")
+        pytest.skip(f"no {name} here: on Debian, apt-get install {PACKAGES[name]}")
     from playwright.sync_api import sync_playwright
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright runs a loop in this thread
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        if name == "firefox":  # the channel drives a Firefox that is not of Playwright's own making
+            browser = playwright.firefox.launch(executable_path=path, channel="moz-firefox")
+        else:
+            browser = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield browser
         browser.close()
 
@@ -111,9 +120,9 @@ def wait_for(happened, seconds: float, log: Path) -> None:
 
 
 @contextmanager
-def watched_page(chromium, site: str, **options: Any) -> Iterator[Any]:
+def watched_page(browser, site: str, **options: Any) -> Iterator[Any]:
     """A page that fails the test when the browser reports an error, a blocked script or style, or a dialog."""
-    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900}, **options)
+    context = browser.new_context(base_url=site, viewport={"width": 1280, "height": 900}, **options)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -134,8 +143,8 @@ def last_traceback(site: str) -> str:
 
 
 @pytest.fixture
-def page(chromium, site):
-    with watched_page(chromium, site) as page:
+def page(browser, site):
+    with watched_page(browser, site) as page:
         yield page
 
 

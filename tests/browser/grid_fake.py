@@ -229,7 +229,8 @@ class Sheet:
           const data = new DataTransfer();
           if (text) data.setData("text/plain", text);
           if (html) data.setData("text/html", html);
-          const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
+          const event = new ClipboardEvent("paste", {bubbles: true, cancelable: true});
+          Object.defineProperty(event, "clipboardData", {value: data});  // Firefox takes none from the constructor
           document.activeElement.dispatchEvent(event);
         }"""
         self.page.evaluate(script, [text, html])
@@ -237,7 +238,8 @@ class Sheet:
     def copied(self, kind: str = "copy") -> dict[str, str]:
         script = """(kind) => {
           const data = new DataTransfer();
-          const event = new ClipboardEvent(kind, {clipboardData: data, bubbles: true, cancelable: true});
+          const event = new ClipboardEvent(kind, {bubbles: true, cancelable: true});
+          Object.defineProperty(event, "clipboardData", {value: data});
           document.activeElement.dispatchEvent(event);
           return {text: data.getData("text/plain"), html: data.getData("text/html")};
         }"""
@@ -245,24 +247,24 @@ class Sheet:
 
 
 @pytest.fixture
-def make_sheet(chromium: Any) -> Iterator[Callable[..., Sheet]]:
+def make_sheet(browser: Any) -> Iterator[Callable[..., Sheet]]:
     """make_sheet(doc, **context options): an open page; the test fails when the page complains."""
     made: list[tuple[Any, Server, Sheet]] = []
 
     def make(doc: Doc | None = None, *, context: dict[str, Any] | None = None, start: bool = True) -> Sheet:
         suite, url, server = serve(doc or agreement())
         options = {"viewport": {"width": 1400, "height": 900}, **(context or {})}
-        browser = chromium.new_context(**options)
-        page = browser.new_page()
+        opened = browser.new_context(**options)
+        page = opened.new_page()
         sheet = watch(page, suite, url)
-        made.append((browser, server, sheet))
+        made.append((opened, server, sheet))
         if start:
             sheet.open()
         return sheet
 
     yield make
-    for browser, server, _ in made:
-        browser.close()
+    for opened, server, _ in made:
+        opened.close()
         server.shutdown()
     complaints = [text for _, _, sheet in made for text in sheet.complaints]
     assert not complaints, complaints

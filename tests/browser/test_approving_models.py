@@ -31,9 +31,9 @@ def waiting(signed_in):
 
 
 @pytest.fixture
-def staff(chromium, site):
+def staff(browser, site):
     """A page of the browser of somebody who runs the site."""
-    context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+    context = browser.new_context(base_url=site, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     sign_in(page, "admin", "demo-admin")
     yield page

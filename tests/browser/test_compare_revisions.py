@@ -12,7 +12,7 @@ from tests.factories import AGREEMENT, make_model, make_revision, suite_bytes
 
 
 @pytest.fixture
-def page(live_server, chromium, people):
+def page(live_server, browser, people):
     """Two models on two revisions of a suite; the second has an item more and a prediction more."""
     older = make_revision(people.alice, items=4, name="s", formulas=(AGREEMENT,))
     models = [make_model(people.alice, slug=slug) for slug in ("one", "two")]
@@ -25,7 +25,7 @@ def page(live_server, chromium, people):
         for model in models:
             services.queue_run(revision, model, actor=people.alice)
     run_pending()
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 1280, "height": 900})
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

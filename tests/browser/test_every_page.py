@@ -129,16 +129,16 @@ def newest_run(site) -> str:
 
 
 @pytest.fixture(scope="module")
-def alices_session(chromium, site):
+def alices_session(browser, site):
     """The cookies of alice, who signs in once for all pages."""
-    with watched_page(chromium, site) as page:
+    with watched_page(browser, site) as page:
         sign_in(page, "alice", "demo-alice")
         return page.context.storage_state()
 
 
 @pytest.fixture
-def alices_page(chromium, site, alices_session):
-    with watched_page(chromium, site, storage_state=alices_session, reduced_motion="reduce") as page:
+def alices_page(browser, site, alices_session):
+    with watched_page(browser, site, storage_state=alices_session, reduced_motion="reduce") as page:
         yield page
 
 

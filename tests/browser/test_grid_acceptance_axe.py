@@ -11,8 +11,8 @@ from tests.browser.grid_fake import Sheet
 FIRST = ["The woman | plays | all day", "The woman | play |"]
 
 
-def test_axe_finds_what_is_wrong(chromium):
-    page = chromium.new_page()
+def test_axe_finds_what_is_wrong(browser):
+    page = browser.new_page()
     page.set_content("<html><body><img src='data:,'><p style='color: #eee; background: #fff'>pale</p>")
     assert {"image-alt", "color-contrast", "html-has-lang"} <= violations(page).keys()
     page.close()

@@ -17,12 +17,12 @@ def write(sheet: Sheet, row: int, column: int, text: str) -> None:
 
 
 @pytest.fixture
-def person(chromium, site):
+def person(browser, site):
     """person(name): a page of somebody who is signed in, and who confirms to leave with unsaved edits."""
     contexts, errors = [], []
 
     def make(name: str):
-        context = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+        context = browser.new_context(base_url=site, viewport={"width": 1280, "height": 900})
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))

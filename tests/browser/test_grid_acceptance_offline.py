@@ -78,11 +78,11 @@ def own_site(tmp_path_factory) -> Iterator[OwnSite]:
 
 
 @pytest.fixture
-def writing(chromium, own_site) -> Iterator[Sheet]:
+def writing(browser, own_site) -> Iterator[Sheet]:
     """An open editor of that site; leaving with unsaved edits is confirmed."""
     if own_site.process is None:
         own_site.start()
-    context = chromium.new_context(base_url=own_site.url, viewport={"width": 1280, "height": 900})
+    context = browser.new_context(base_url=own_site.url, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())
     sign_in(page, "writer", PASSWORD)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.axe import violations
 
 
@@ -127,6 +129,7 @@ def test_the_real_clipboard_carries_a_range(make_sheet):
     assert contents(sheet)[6][:2] == ["The woman 1", "plays"]
 
 
+@pytest.mark.chromium_only  # Firefox refuses nothing: it asks in a bubble of its own
 def test_where_the_browser_refuses_the_clipboard_paste_says_which_keys_to_press(sheet):
     sheet.click(0, 0)
     sheet.press("Shift+F10")

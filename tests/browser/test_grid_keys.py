@@ -138,6 +138,7 @@ def test_select_all_a_row_and_a_region(at_first):
     assert chosen.count() == 3
 
 
+@pytest.mark.chromium_only  # only its debugging protocol composes
 def test_a_composition_is_left_alone(at_first):
     page = at_first.page
     client = page.context.new_cdp_session(page)

@@ -49,9 +49,9 @@ def shared(signed_in, request, tmp_path):
 
 
 @pytest.fixture
-def bob(chromium, site):
+def bob(browser, site):
     """A page of bob's own browser."""
-    context = chromium.new_context(base_url=site)
+    context = browser.new_context(base_url=site)
     page = context.new_page()
     sign_in(page, "bob", "demo-bob")
     yield page
