@@ -22,15 +22,18 @@ ROOMS = (
 )
 """The main navigation: label and URL name. Suites and their results come first."""
 FIRST_NEIGHBOUR = "propara-list"
+IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-list", "compare")
+"""Below these addresses surprisal is shown."""
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`gym.version`; `gym.rooms`: the navigation; `gym.sign_up`: may people make accounts; `gym.demo_accounts`:
-    accounts to try the site with, shown on the sign-in page."""
+    """`gym.version`; `gym.rooms`: the navigation; `gym.in_bits`: is surprisal shown here; `gym.sign_up`: may people
+    make accounts; `gym.demo_accounts`: accounts to try the site with, shown on the sign-in page."""
     return {
         "gym": {
             "version": __version__,
             "rooms": rooms(request.path),
+            "in_bits": request.path.startswith(tuple(reverse(name) for name in IN_BITS)),
             "sign_up": settings.GYM_SIGN_UP,
             "demo_accounts": demo_accounts(request),
         }

@@ -58,3 +58,8 @@ def test_no_page_uses_a_former_word(path: Path):
 )
 def test_places_of_a_file_are_counted_from_one(path: str, words: str):
     assert in_words(path) == words
+
+
+@pytest.mark.parametrize(("address", "there"), [("/suites/", True), ("/agents/", False), ("/help/", False)])
+def test_the_footer_speaks_of_bits_where_bits_are_shown(client, db, address, there):
+    assert ("Surprisal in bits" in client.get(address).content.decode()) is there
