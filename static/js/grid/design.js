@@ -22,7 +22,8 @@ export class DesignPanel {
     this.reading = Promise.resolve();
     this.asked = "";
     this.askLater = debounce(ASK, () => this.ask());
-    this.find("edit").addEventListener("toggle", () => this.find("edit").open && this.open());
+    // not on "toggle", which comes later, perhaps over what has been typed by then
+    this.find("edit").querySelector("summary").addEventListener("click", () => this.find("edit").open || this.open());
     this.lines.addEventListener("change", () => (this.reading = this.read()));
     // leaving the text shows the levels above the button: it would move away from under the mouse
     this.find("form").addEventListener("mousedown", (event) => event.target.closest("button") && event.preventDefault());
