@@ -140,6 +140,7 @@ class Kind:
             if limit == Limit() or _is_exempt(owner) or (actor is not None and actor.is_staff):
                 yield
                 return
+            # What is made always takes up more, so the bytes before it need not be counted.
             before = Kept(self.number_of(owner), 0) if new else self.kept_by(owner)
             if new:
                 self._check_number(limit, before.number, 1)
