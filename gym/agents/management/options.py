@@ -20,9 +20,10 @@ from gym.agents.core.driver import Options
 from gym.agents.core.embedded import EmbeddedTransport
 from gym.agents.core.hocon import MAX_BYTES
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge
+from gym.agents.core.patience import for_a_run
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from gym.agents.core.results import CaseResult
-from gym.agents.core.transport import GivesUp, HTTPTransport, Transport, server_address_problem
+from gym.agents.core.transport import HTTPTransport, Transport, server_address_problem
 
 EMBEDDED = "embedded"
 WRONG = 2
@@ -129,7 +130,7 @@ def transport(url: str, given: dict[str, Any], header_option: str = "header") ->
 
     sent = headers(given[header_option])
     hidden = tuple(word for value in sent.values() for word in header_words(value))
-    return GivesUp(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
+    return for_a_run(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
 
 
 def secrets(given: dict[str, Any]) -> list[str]:
