@@ -16,6 +16,7 @@ from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act
 from gym.sharing.rooms import Room
 from models_registry import permissions, services
+from models_registry.backends.downloads import reads_files
 from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to
@@ -42,7 +43,7 @@ def model_register(request: HttpRequest) -> HttpResponse:
         if "back" in request.POST:
             return render(request, "models_registry/register.html", context)
         if not _is_reviewed(request, form):
-            return _review(request, context)
+            return _review(request, form.source(), context)
         try:
             model = services.register_model(actor=request.user, **form.source(), **form.card())
         except (ValidationError, TooManyJobs) as error:
@@ -100,7 +101,7 @@ def model_correct(request: HttpRequest, slug: str) -> HttpResponse:
         if "back" in request.POST:
             return render(request, "models_registry/correct.html", context)
         if not context["used_in"] and not _is_reviewed(request, form):
-            return _review(request, context)
+            return _review(request, form.source(), context)
         try:
             services.correct_model(model, actor=request.user, **form.source())
         except (ValidationError, TooManyJobs) as error:
@@ -127,8 +128,13 @@ def model_check(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
-    done = "Approved. The check is queued."
-    return act(request, _visible(request, slug), services.approve_model, done)
+    """A model that lies in files is reviewed first (POST reviewed)."""
+    model = _visible(request, slug)
+    may_approve = permissions.can_approve(request.user)
+    if may_approve and reads_files(model.backend) and "reviewed" not in request.POST:
+        source = {"backend": model.backend, "config": model.config}
+        return _review(request, source, {"model": model, "may_approve": may_approve})
+    return act(request, model, services.approve_model, "Approved. The check is queued.")
 
 
 @login_required
@@ -143,9 +149,10 @@ def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
     return not form.reads_files() or "reviewed" in request.POST
 
 
-def _review(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """What a valid form would download. Context: form, download, may_approve, model (one that is corrected)."""
-    download = services.download_of(**context["form"].source(), actor=request.user)
+def _review(request: HttpRequest, source: dict[str, Any], context: dict[str, Any]) -> HttpResponse:
+    """What a model would download. Context: download, may_approve, form (a valid one; not where it is approved), model
+    (one that is corrected or approved)."""
+    download = services.download_of(**source, actor=request.user)
     return render(request, "models_registry/review.html", {**context, "download": download})
 
 

@@ -27,11 +27,17 @@ def waiting(people):
     )
 
 
-def test_approving_queues_the_check(client, people, waiting):
+def test_staff_reviews_what_is_read_and_approving_queues_the_check(client, people, waiting):
     client.force_login(people.staff)
     page = client.get(waiting.get_absolute_url()).content.decode()
     assert "Approve and check" in page
-    client.post(reverse("model-approve", args=["mine"]))
+    address = reverse("model-approve", args=["mine"])
+    review = client.post(address).content.decode()
+    assert "Size unknown." in review
+    assert f'<form method="post" action="{address}"' in review
+    waiting.refresh_from_db()
+    assert waiting.status == "unapproved"
+    client.post(address, {"reviewed": "yes"})
     waiting.refresh_from_db()
     assert (waiting.status, waiting.check_job.state) == ("unchecked", "queued")
     run_pending()
@@ -87,7 +93,7 @@ def test_too_many_jobs_is_said_on_the_page(client, people, waiting, settings):
     settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
     services.check_model(make_model(people.staff, slug="other"), actor=people.staff)
     client.force_login(people.staff)
-    response = client.post(reverse("model-approve", args=["mine"]), follow=True)
+    response = client.post(reverse("model-approve", args=["mine"]), {"reviewed": "yes"}, follow=True)
     assert "is the limit" in response.content.decode()
     waiting.refresh_from_db()
     assert waiting.status == "unapproved"
@@ -126,7 +132,7 @@ def test_a_refused_model_no_longer_waits_and_may_be_approved_later(client, peopl
     assert waiting in waiting_models()
     refuse(client, "No licence.")
     assert waiting not in waiting_models()
-    client.post(reverse("model-approve", args=["mine"]))
+    client.post(reverse("model-approve", args=["mine"]), {"reviewed": "yes"})
     waiting.refresh_from_db()
     assert (waiting.status, waiting.status_reason) == ("unchecked", "")
 

@@ -126,6 +126,16 @@ def test_a_model_of_the_hub_is_reviewed_with_what_would_be_downloaded(client, pe
     assert 'value="openai-community/gpt2"' in form
 
 
+def test_staff_that_approves_a_model_of_the_hub_reads_what_is_downloaded_first(client, people, hub):
+    register(client, people.charlie, HUB)
+    model = RegisteredModel.objects.get()
+    client.force_login(people.staff)
+    page = client.post(reverse("model-approve", args=[model.slug])).content.decode()
+    assert "Approve and download 3.0\xa0MB" in page
+    assert "Files are downloaded when you approve the model." in page
+    assert (RegisteredModel.objects.get().status, Job.objects.count()) == ("unapproved", 0)
+
+
 def test_what_does_not_fit_the_disk_is_said_and_can_be_registered_all_the_same(client, people, hub):
     hub.sizes["model.safetensors"] = 2 * 2**30
     assert "The disk is too small." in review(client, people.charlie)
