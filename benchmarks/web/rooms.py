@@ -190,6 +190,7 @@ def _games(owner: Any, model: Any) -> Found:
         "api-lmc-game": ([first.key], {}),
         "api-lmc-guess": ([guess.pk], {}),
         "api-lmc-compare": ([], {"games": ",".join(keys)}),
+        "api-lmc-text": ([first.key], {"order": "worst"}),
         "api-lmc-statistics": ([first.key], {}),
         "api-lmc-search": ([correction.key], {}),
     }

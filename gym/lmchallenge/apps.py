@@ -11,6 +11,5 @@ class LmChallengeConfig(AppConfig):
             actors,
             guessing,
             keys,
-            notices,
             quotas,
         )

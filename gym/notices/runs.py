@@ -14,8 +14,7 @@ from gym.notices.services import tell
 
 @dataclass(frozen=True)
 class Ended:
-    """A run: its state, who ran on what, in words, and the addresses of the run and of what it ran on (both empty where
-    that is not on this site)."""
+    """A run: its state, who ran on what, in words, and the addresses of the run and of what it ran on."""
 
     state: str
     who: str
@@ -33,8 +32,7 @@ def tell_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str
     places = {run.what_address: run.what for run in runs}
     failed = sum(run.state == State.FAILED for run in runs)
     done = len(runs) - failed
-    place, what = next(iter(places.items())) if len(places) == 1 else ("", "")
-    where = f" on {what}" if what else ""
+    where = f" on {next(iter(places.values()))}" if len(places) == 1 else ""
     if len(runs) == 1:
         text = f"{runs[0].who}{where} {'failed' if failed else 'is done'}."
         address = runs[0].address
@@ -45,5 +43,5 @@ def tell_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str
             if done
             else f"{count(failed, noun)}{where} failed."
         )
-        address = place or all_runs
+        address = next(iter(places)) if len(places) == 1 else all_runs
     tell(owner, Notice.Kind.RUNS, text, address)

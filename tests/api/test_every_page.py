@@ -202,7 +202,7 @@ BY_OPERATIONS: dict[str, str] = {
     "lmc-retry": "lmc_games_retry_create",
     "lmc-edit": "lmc_games_partial_update",
     "lmc-delete": "lmc_games_destroy",
-    "lmc-text": "lmc_games_files_retrieve lmc_games_statistics_retrieve",
+    "lmc-text": "lmc_games_text_retrieve lmc_games_files_retrieve",
     "lmc-search": "lmc_games_search_retrieve",
     "lmc-download": "lmc_games_files_retrieve",
     # accounts

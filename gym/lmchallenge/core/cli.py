@@ -422,6 +422,13 @@ def _pretty(pretty: argparse.ArgumentParser) -> None:
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
     )
     _colours(pretty)
+    pretty.add_argument(
+        "-o",
+        "--output",
+        choices=["ansi", "html"],
+        default="ansi",
+        help="html: one log as a file with its legend, in the colours of --readings corrected",
+    )
 
 
 def _diff(diff: argparse.ArgumentParser) -> None:

@@ -11,14 +11,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gym.lmchallenge.core import cli_tables, gzip_reader, interpolation, pretty, stats
+from gym.lmchallenge.core import (
+    cli_tables,
+    coloured,
+    gzip_reader,
+    interpolation,
+    pretty,
+    pretty_html,
+    stats,
+)
 from gym.lmchallenge.core.compare import TextFingerprint, compare
-from gym.lmchallenge.core.errors import OptionError
+from gym.lmchallenge.core.errors import LogError, OptionError
 from gym.lmchallenge.core.extra_metrics import cross_validated, extra_metrics
+from gym.lmchallenge.core.games import GAME_WORDS
 from gym.lmchallenge.core.interpolation import Mix
 from gym.lmchallenge.core.log_decoder import LogLine, read_lines
 from gym.lmchallenge.core.logs import line_of
 from gym.lmchallenge.core.table import Table, read_table
+from gym.lmchallenge.core.version5 import GAME_WORDS as GAME_WORDS_5
 from gym.lmchallenge.core.version5 import log as version5_log
 from gym.lmchallenge.core.version5 import pretty as version5_pretty
 from gym.lmchallenge.core.version5 import schema, selection
@@ -221,6 +231,8 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
 def show_colours(options: argparse.Namespace, streams: Streams) -> int:
     """`pretty`."""
     keep = options.filter or FILTER
+    if options.output == "html":
+        return _html(options, keep, streams)
     with contextlib.ExitStack() as stack:
         mixes: list[Mix | None] = []
         logs: list[Iterator[LogLine]] = []
@@ -247,6 +259,44 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
+def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
+    """One log as an HTML file."""
+    if len(options.log) > 1 or len(options.opt_args) > 1:
+        raise OptionError("`-o html` shows one log.", "Leave -o away for the difference of several.")
+    (name, mix), *_ = paired(options.log, options.opt_args)
+    with raw(name, streams) as log:
+        if log.is_version_5:
+            _no_filter(options)
+            tokens = list(version5_log.read(log.lines, log.source))
+            game = version5_pretty.game_of(tokens)
+            lines = coloured.messages_of(tokens, version5_pretty.mixture_of(tokens))
+            about = [f"{GAME_WORDS_5.get(game, '').capitalize()} ({game}), LM Challenge 5"]
+        else:
+            decoded = read_lines(log.lines, log.source)
+            first = list(itertools.islice(decoded, 1))
+            if first and first[0][1].game == "ic" and mix is None:
+                if name == "-":
+                    raise OptionError(
+                        "A log of ic needs a mixture.", "Name its file, or give a mixture with -a."
+                    )
+                mix = _best_of(name, keep, streams)
+            game = first[0][1].game if first else ""
+            about = (
+                [f"{GAME_WORDS[game].capitalize()} ({game}), LM Challenge 4", f"Token filter: {keep}"]
+                if game
+                else []
+            )
+            lines = (
+                coloured.line_of(number, line, keep, mix, base=None)
+                for number, line in itertools.chain(first, decoded)
+            )
+        if not game:
+            raise LogError(f"{log.source}: the log is empty.", "There is nothing to show.")
+        for text in pretty_html.document(log.source, game, lines, about):
+            streams.out.write(text.encode("utf-8", "replace"))
+    return 0
+
+
 def _legend(names: Sequence[str], words: Mapping[str, str], colours: Mapping[str, pretty.Colour]) -> str:
     """What the colours say, for a terminal."""
     said = [pretty.coded([(words[name], colours[name])]) for name in names if words[name]]
@@ -256,8 +306,7 @@ def _legend(names: Sequence[str], words: Mapping[str, str], colours: Mapping[str
 def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
     if len(options.log) > 1:
         raise OptionError("`pretty` shows one log of version 5.", "For two: lmc diff BASELINE LOG")
-    if options.filter or options.opt_args:
-        raise OptionError("-f and -a: not for logs of version 5.", "Select tokens with `lmc grep`.")
+    _no_filter(options)
     tokens = list(version5_log.read(log.lines, log.source))
     for text in version5_pretty.ansi(tokens, options.entropy_interval, options.readings):
         streams.say(text)
@@ -266,6 +315,11 @@ def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
         names = version5_pretty.LEGENDS[tokens[0][1].game]
         streams.say(_legend(names, words, version5_pretty.OUTCOMES))
     return 0
+
+
+def _no_filter(options: argparse.Namespace) -> None:
+    if options.filter or options.opt_args:
+        raise OptionError("-f and -a: not for logs of version 5.", "Select tokens with `lmc grep`.")
 
 
 def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:

@@ -12,12 +12,14 @@ from gym.downloads import csv_download, download, json_download, stream
 from gym.lmchallenge.core.stats import HITS, LAST_INDEX
 from gym.lmchallenge.core.version5 import stats as version5
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import storage
+from gym.lmchallenge.site import reading, storage
 from gym.lmchallenge.site.counting import keep_of, statistics_of
 
 
-def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
-    """None where there is no such download, or not yet."""
+def response_of(
+    game: Game, form: str, keep: str, asked: reading.Asked | None = None
+) -> HttpResponseBase | None:
+    """None where there is no such download, or not yet. `asked`: what text.html has; without it all lines."""
     stem = f"{game.corpus.slug if game.corpus else 'log'}-{game.game}-{game.key}"
     if form.endswith((".log", ".log.gz")):
         return _log(game, form, stem)
@@ -26,6 +28,8 @@ def response_of(game: Game, form: str, keep: str) -> HttpResponseBase | None:
     if not game.is_counted:
         return None
     keep = keep_of(keep, game)
+    if form == "text.html":
+        return stream(reading.html_of(game, asked or reading.Asked(keep)), f"{stem}-text.html", "text/html")
     if form == "statistics.json":
         return json_download(f"{stem}-statistics.json", record(game, keep))
     if form == "statistics.csv":

@@ -14,11 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.errors import TooManyJobs
 from gym.jobs.pages import act, polled, progress_of
+from gym.lmchallenge.core import coloured
 from gym.lmchallenge.core.errors import LmcError
 from gym.lmchallenge.core.games import GAME_WORDS
+from gym.lmchallenge.core.text_index import LOSSES
 from gym.lmchallenge.core.tokens import FILTER_WORDS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import counting, downloads, permissions, playing, presenters, selectors
+from gym.lmchallenge.site import counting, downloads, permissions, playing, presenters, reading, selectors
 from gym.lmchallenge.site.forms import AboutGameForm, GameForm, LogForm
 from gym.lmchallenge.site.views import form_status, problems_of
 from gym.runs.pages.figures import Figure
@@ -142,9 +144,14 @@ def game_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
-    """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv."""
+    """targets.log, lengths.log, predictions.log, each also with .gz; statistics.json, statistics.csv, users.csv; what
+    `game_text` shows as text.html."""
     game = selectors.get_game(request.user, key)
-    response = downloads.response_of(game, form, filter_of(request, game))
+    keep = filter_of(request, game)
+    try:
+        response = downloads.response_of(game, form, keep, asked_text(request, game, keep))
+    except (LmcError, ValidationError) as error:
+        raise Http404(str(error)) from None
     if response is None:
         raise Http404("There is no such download.")
     return response
@@ -152,16 +159,42 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
 
 @require_safe
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
-    """The text, coloured. Context: game, lines, pages, keep, legend, mix, typed."""
+    """The text, coloured. Context: game, keep, asked, text (reading.Page), orders, outcomes, legend, loss (what it is),
+    users (to choose from), mix, typed, wrong."""
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
         raise Http404("Nothing was played yet.")
     keep = filter_of(request, game)
-    number = presenters.whole(request.GET.get("page"), 1)
-    line = presenters.whole(request.GET.get("line"), 0)
-    context = about(request, game) | presenters.text_page(game, keep, number, line)
-    context |= {"keep": keep, "filters": FILTER_WORDS}
-    return render(request, "lmchallenge/text.html", context)
+    context = about(request, game) | {
+        "keep": keep,
+        "filters": FILTER_WORDS,
+        "orders": reading.ORDERS,
+        "outcomes": reading.outcome_words(game),
+        "legend": list(coloured.words_of(game.game).items()),
+        "loss": LOSSES[game.game],
+        "users": presenters.users_of(game, keep),
+        "mix": counting.mix_of(game, keep) if game.game == "ic" else None,
+        "typed": game.game in ("ic", "wr"),
+    }
+    try:
+        context["asked"] = asked_text(request, game, keep)
+        context["text"] = reading.read_page(game, context["asked"])
+    except ValidationError as error:
+        context["wrong"] = {"message": " ".join(error.messages)}
+    except LmcError as error:
+        context["wrong"] = error
+    return render(request, "lmchallenge/text.html", context, status=400 if "wrong" in context else 200)
+
+
+def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
+    """What the address looks for in a text. Raises ValidationError."""
+    given: dict[str, Any] = {
+        name: request.GET.get(name, "").replace("\0", "")[: reading.MOST_WORD]
+        for name in ("order", "outcome", "word", "user")
+    }
+    given["page"] = presenters.whole(request.GET.get("page"), 1)
+    given["line"] = presenters.whole(request.GET.get("line"), 0)
+    return reading.asked_of(game, keep, given)
 
 
 # --- pages that decode logs ---

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from msgspec import UNSET
 
 from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.xy import Point, xy_chart
 from gym.lib.stats.intervals import wilson
-from gym.lmchallenge.core import pretty
 from gym.lmchallenge.core.alignment import Match
+from gym.lmchallenge.core.coloured import user_words
 from gym.lmchallenge.core.errors import LmcError
-from gym.lmchallenge.core.interpolation import Mix
-from gym.lmchallenge.core.log_decoder import CorrectionEntry
-from gym.lmchallenge.core.pretty import OUTCOME_WORDS, Span, spans
 from gym.lmchallenge.core.stats import HITS
-from gym.lmchallenge.core.version5 import pretty as version5_pretty
-from gym.lmchallenge.core.version5 import stats as version5
-from gym.lmchallenge.core.version5.log import Token
-from gym.lmchallenge.core.version5.reranking import Mixture
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import counting, storage
+from gym.lmchallenge.site import counting
 from gym.runs.pages.figures import Figure
 
 LINES_PER_PAGE = 25
 TOKENS_PER_PAGE = 500
 """Of logs of version 5, which have one on each line."""
-PREDICTIONS = 5
-MOST_STARS = 200
-"""Of one hidden text: a few bytes of a log may stand for any number of characters."""
 LABELS = {
     "hit": "predicted at all",
     "hit1": "predicted first (hit@1)",
@@ -75,8 +62,6 @@ ORDER = {
 }
 OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
 """ic: rates of the words that were typed wrong, or right."""
-LEGENDS = pretty.LEGENDS | version5_pretty.LEGENDS
-NO_USER = "(no user)"
 PARTITIONS = {"": "the whole log", "user": "by user", "line": "by line"}
 
 
@@ -233,10 +218,12 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
     return {**result, "header": names, "rows": table}
 
 
-def user_words(name: str) -> str:
-    """A user of a log, whose name is JSON, as people write it."""
-    user = json.loads(name)
-    return NO_USER if user is None else _encodable(user) if isinstance(user, str) else name
+def users_of(game: Game, keep: str) -> list[str]:
+    """Users of a log whose lines can be asked for by name, as far as they were counted apart."""
+    found = counting.statistics_of(game, keep).get("user", [])
+    if isinstance(found, str):
+        return []
+    return list(dict.fromkeys(user_words(row["user"]) for row in found))
 
 
 def whole(text: str | None, default: int) -> int:
@@ -246,7 +233,7 @@ def whole(text: str | None, default: int) -> int:
 
 def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
     """(page, pages, first line, last line)."""
-    size = _page_size(game)
+    size = page_size(game)
     pages = max(1, math.ceil(game.lines / size))
     if not 1 <= number <= pages:
         raise Http404("There is no such page.")
@@ -254,186 +241,8 @@ def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
     return number, pages, first, min(game.lines, first + size - 1)
 
 
-def _page_size(game: Game) -> int:
+def page_size(game: Game) -> int:
     return TOKENS_PER_PAGE if game.version == 5 else LINES_PER_PAGE
-
-
-# --- coloured text ---
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A token, or a stretch of characters with one outcome. `place` is the rank in words, `words` all there is to
-    say. Of version 5: `meaning`, the outcome in words, and `before`, the blank before a token that does not touch the
-    last."""
-
-    text: str
-    outcome: str
-    rank: int | None
-    score: float | None
-    predictions: list[tuple[str, float | None]]
-    typed: str = ""
-    place: str = ""
-    meaning: str = ""
-    before: str = ""
-
-    @property
-    def words(self) -> str:
-        says = [f"“{self.text}”: {self.meaning or OUTCOME_WORDS[self.outcome]}"]
-        if self.typed and self.typed != self.text:
-            says.append(f"typed “{self.typed}”")
-        if self.place:
-            says.append(f"rank {self.place}")
-        if self.score is not None:
-            says.append(f"score {self.score:.3g}")
-        listed = "  ".join(
-            f"{text} {score:.3g}" if score is not None else text for text, score in self.predictions
-        )
-        return ", ".join(says) + (f". Best: {listed}" if listed else ".")
-
-
-def text_page(game: Game, keep: str, number: int, wanted: int) -> dict[str, Any]:
-    """One page of coloured lines; `wanted` is a line to be told token by token. Colours of wp mean what they say: rank
-    1, and up to 3 (the reference's `pretty` counts ranks from 0 there)."""
-    if wanted:
-        if not 1 <= wanted <= game.lines:
-            raise Http404("There is no such line.")
-        number = (wanted - 1) // _page_size(game) + 1
-    number, pages, first, last = page_of(game, number)
-    mix = counting.mix_of(game, keep) if game.game == "ic" else None
-    if game.version == 5:
-        lines = list(_messages(game, first, last))
-    else:
-        lines = list(_coloured(game, keep, mix, first, last))
-    words = version5_pretty.words() if game.version == 5 else OUTCOME_WORDS
-    return {
-        "lines": lines,
-        "told": next((line for line in reversed(lines) if line["number"] <= wanted), None),
-        "number": number,
-        "pages": pages,
-        "mix": mix,
-        "typed": game.game in ("ic", "wr"),
-        "gap": "" if game.game == "tc" or game.version == 5 else " ",
-        "legend": [(name, words[name]) for name in LEGENDS[game.game]],
-    }
-
-
-def _coloured(game: Game, keep: str, mix: Mix | None, first: int, last: int) -> Iterator[dict[str, Any]]:
-    base = counting.rank_base_of(game)
-    for at, line in storage.decoded(game, first, last):
-        found = spans(line, keep, mix, "corrected", MOST_STARS)
-        user = None if line.user is UNSET else line.user
-        yield {"number": at, "user": user, "pieces": list(pieces(found, mix, base))}
-
-
-def _messages(game: Game, first: int, last: int) -> Iterator[dict[str, Any]]:
-    """The messages of a log of version 5, numbered by the lines of their first tokens."""
-    chosen = counting.statistics_of(game, "all").get("mix")
-    mixture = Mixture.of(chosen["alpha"], chosen["beta"]) if chosen else None
-    words = version5_pretty.words()
-    tokens = storage.decoded_tokens(game, first, last)
-    for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
-        members = list(group)
-        gaps = version5_pretty.gaps(token for _, token in members)
-        found = [
-            piece
-            for (_, token), gap in zip(members, gaps, strict=True)
-            for piece in _pieces_5(token, mixture, words, " " if gap else "")
-        ]
-        yield {"number": members[0][0], "user": members[0][1].user, "pieces": found}
-
-
-def _pieces_5(token: Token, mixture: Mixture | None, words: dict[str, str], before: str) -> Iterator[Piece]:
-    rank, score, best, typed = None, None, [], ""
-    if isinstance(token.completions, list):
-        answers = token.completions[0] if token.completions else []
-        rank = version5.rank_of(answers, token.target)
-        best = [(_encodable(text), None) for text in answers[:PREDICTIONS]]
-    elif isinstance(token.results, list) and mixture is not None:
-        worth = [(_encodable(word), mixture.score(error, model)) for word, error, model in token.scores]
-        best = sorted(worth, key=lambda pair: -pair[1])[:PREDICTIONS]
-        typed = _encodable(str(token.verbatim or ""))
-    elif isinstance(token.logp, float):
-        score = token.logp
-    for text, outcome in version5_pretty.outcomes(token, mixture):
-        if text:
-            place = "" if rank is None else str(rank)
-            yield Piece(_encodable(text), outcome, rank, score, best, typed, place, words[outcome], before)
-            before = ""
-
-
-def _encodable(text: str) -> str:
-    """Without half surrogate pairs, which no page takes."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def pieces(found: Iterable[Span], mix: Mix | None, base: int | None = 1) -> Iterator[Piece]:
-    """Spans for a page; characters of one entry with one outcome become one piece. `base`: the number of the first
-    prediction in the log, None if that is not known."""
-    run: list[Span] = []
-    for span in found:
-        if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
-            yield _piece(run, mix, base)
-            run = []
-        run.append(span)
-    if run:
-        yield _piece(run, mix, base)
-
-
-def _is_tc(span: Span) -> bool:
-    return span.outcome in ("typed", "accepted", "saved") or (
-        span.outcome == "skipped" and len(span.text) == 1 and len(span.entry.text or "") > 1
-    )
-
-
-def _piece(run: list[Span], mix: Mix | None, base: int | None) -> Piece:
-    last = run[-1]
-    entry = last.entry
-    text = _encodable("".join(span.text for span in run))
-    place = _place(last.rank, base)
-    if mix is None:
-        return Piece(text, last.outcome, last.rank, entry.score, _best(entry.predicted()), place=place)
-    typed = "" if entry.verbatim is UNSET else str(entry.verbatim)
-    return Piece(text, last.outcome, last.rank, None, _mixed(entry, mix), typed, place)
-
-
-def _place(rank: int | None, base: int | None) -> str:
-    """A rank counted from 1, with what the log says where that is another number."""
-    if rank is None:
-        return ""
-    if base is None:
-        return f"{rank} in the log"
-    return str(rank) if base else f"{rank + 1} ({rank} in the log)"
-
-
-def _number(value: Any) -> float | None:
-    """A score that can be shown: foreign logs hold anything."""
-    try:
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-    except OverflowError:
-        return None
-
-
-def _best(predictions: Any) -> list[tuple[str, float | None]]:
-    """Texts with their scores, best first; what has another shape is shown as it stands."""
-    found: list[tuple[str, float | None]] = []
-    for one in predictions if isinstance(predictions, list) else []:
-        parts = one if isinstance(one, list) else [one]
-        found.append((str(parts[0]) if parts else "", _number(parts[1]) if len(parts) > 1 else None))
-    found.sort(key=lambda pair: (pair[1] is None, -(pair[1] or 0)))
-    return found[:PREDICTIONS]
-
-
-def _mixed(entry: CorrectionEntry, mix: Mix) -> list[tuple[str, float | None]]:
-    """The best candidates of ic by their mixed scores."""
-    given = [score for *_, score in entry.candidates if score is not None]
-    floor = mix.oov_penalty + min(given, default=0.0)
-    worth = [
-        (str(names[0]), (1 - mix.alpha) * error + mix.alpha * (floor if score is None else score))
-        for *names, error, score in entry.candidates
-        if names
-    ]
-    return [(text, value) for text, value in sorted(worth, key=lambda pair: -pair[1])[:PREDICTIONS]]
 
 
 # --- charts ---

@@ -6,6 +6,7 @@ import gzip
 import io
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -90,6 +91,27 @@ def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[b
         for number, raw in enumerate(unpacked_lines(bytes(chunk.packed)), chunk.first_line):
             if number >= first and (last is None or number <= last):
                 yield raw
+
+
+def rows_at(game: Game, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """(number, row) of these lines of the log, in the order given; of the chunks that hold them."""
+    chunks = LogChunk.objects.filter(game=game).order_by("first_line")
+    starts = dict(chunks.values_list("first_line", "pk"))
+    firsts = list(starts)
+    wanted: dict[int, list[int]] = {}
+    for number in sorted(numbers):
+        wanted.setdefault(firsts[bisect_right(firsts, number) - 1], []).append(number)
+    found: dict[int, bytes] = {}
+    pks = [starts[first] for first in wanted]
+    for first, packed in chunks.filter(pk__in=pks).values_list("first_line", "packed").iterator(chunk_size=2):
+        sought = iter(wanted[first])
+        number = next(sought)
+        for at, raw in enumerate(unpacked_lines(bytes(packed)), first):
+            if at == number:
+                found[at] = raw
+                if (number := next(sought, 0)) == 0:
+                    break
+    return ((number, found[number]) for number in numbers)
 
 
 def _longest(game: Game, first: int) -> int:

@@ -13,12 +13,12 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gym.lmchallenge.core import logs
+from gym.lmchallenge.core import coloured, logs, pretty
 from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.interpolation import Mix, Tokens
 from gym.lmchallenge.core.log_decoder import read_lines, read_rows
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import presenters, storage
+from gym.lmchallenge.site import storage
 from gym.lmchallenge.site.downloads import offered
 from gym.lmchallenge.site.storage import reduced
 from tests.lmchallenge.site.worlds import make_corpus, play, run_alone, upload
@@ -71,7 +71,7 @@ def test_whatever_a_log_may_hold_can_be_shown(row, keep):
         return
     mix = Mix(0.5, -1.0) if decoded.game == "ic" else None
     pieces = list(
-        presenters.pieces(presenters.spans(decoded, keep, mix, "corrected", presenters.MOST_STARS), mix, None)
+        coloured.pieces(pretty.spans(decoded, keep, mix, "corrected", coloured.MOST_STARS), mix, None)
     )
     assert sum(len(piece.words) for piece in pieces) < 20_000
     for form in offered(Game()):

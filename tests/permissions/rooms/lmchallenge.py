@@ -103,6 +103,8 @@ ROWS: list[Row] = [
     ("POST", "api-lmc-retry", ["private-game"], (401, 404, 404, 404, 409, 409)),
     ("GET", "api-lmc-log", ["open-game", "lengths.log.gz"], OPEN),
     ("GET", "api-lmc-log", ["private-game", "targets.log"], MINE),
+    ("GET", "api-lmc-text", ["open-game"], OPEN),
+    ("GET", "api-lmc-text", ["private-game"], MINE),
     ("GET", "api-lmc-statistics", ["open-game"], OPEN),
     ("GET", "api-lmc-statistics", ["private-game"], MINE),
     ("GET", "api-lmc-search", ["open-game"], OPEN),

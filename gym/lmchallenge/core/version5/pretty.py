@@ -118,7 +118,7 @@ def ansi(
     log: Sequence[tuple[int, Token]], interval: float = INTERVAL, readings: str = "reference"
 ) -> Iterator[str]:
     """The messages of a log. Raises LogError."""
-    mixture = _mixture_of(log)
+    mixture = mixture_of(log)
     yield from _messages(
         (
             (token, [(text, OUTCOMES[name]) for text, name in outcomes(token, mixture, interval, readings)])
@@ -127,7 +127,17 @@ def ansi(
     )
 
 
-def _mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
+def game_of(log: Sequence[tuple[int, Token]]) -> str:
+    """wc, we, ce or wr; "" for an empty log. Logs of ce are those of we with characters for tokens."""
+    game = log[0][1].game if log else ""
+    characters = game == "we" and all(
+        token.token == token.character and len(token.target) == 1 for _, token in log
+    )
+    return "ce" if characters else game
+
+
+def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
+    """The best mixture of a log of wr; None for others."""
     counts = Counts()
     for _, token in log:
         if token.select and token.game == "wr":
@@ -215,7 +225,7 @@ def difference(
     readings: str = "reference",
 ) -> Iterator[str]:
     """The messages of a log, coloured by what changed from the baseline. Raises LogError where the texts differ."""
-    change = _Change((_mixture_of(baseline), _mixture_of(log)), interval, readings)
+    change = _Change((mixture_of(baseline), mixture_of(log)), interval, readings)
     pairs = zip(_texts_checked(baseline, log), log, strict=True)
     yield from _messages((now, change.pieces(before, now)) for before, (_, now) in pairs)
 

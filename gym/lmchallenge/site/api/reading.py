@@ -13,10 +13,12 @@ from gym.api.base import AddressDecides, ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.requests import Query
+from gym.lmchallenge.core import coloured
 from gym.lmchallenge.core.errors import LogError
+from gym.lmchallenge.core.text_index import ERRORS, LOSSES
 from gym.lmchallenge.core.tokens import FILTERS
 from gym.lmchallenge.models import Game
-from gym.lmchallenge.site import counting, downloads, selectors
+from gym.lmchallenge.site import counting, downloads, reading, selectors
 from gym.lmchallenge.site.api.games import GameView
 
 OBJECT = {"type": "object"}
@@ -52,6 +54,31 @@ class LmcSavings(LmcPart):
     )
 
 
+class LmcSought(LmcFilter):
+    order = serializers.ChoiceField(
+        list(reading.ORDERS), default="log", help_text="of the log, or the lines with the highest loss first"
+    )
+    outcome = serializers.CharField(
+        required=False,
+        max_length=20,
+        help_text="lines with a token of this outcome (see `legend`); errors: of any that is an error of the game",
+    )
+    word = serializers.CharField(
+        required=False,
+        max_length=reading.MOST_WORD,
+        help_text="lines with this token, in any case, with that outcome if one is given; of tc and ce lines with this "
+        "text",
+    )
+    user = serializers.CharField(required=False, max_length=reading.MOST_WORD, help_text="lines of this user")
+
+
+class LmcText(LmcSought):
+    page = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1)
+    line = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="the page that has this line of the log"
+    )
+
+
 class LmcSearch(LmcFilter):
     target = serializers.ChoiceField(counting.SEARCHED_METRICS, default=counting.DEFAULT_SEARCH["target"])
     alpha = serializers.CharField(
@@ -81,22 +108,66 @@ class GameLog(GameView):
 
     @operation(
         "Download a log",
-        query=LmcFilter,
+        query=LmcSought,
         answers={"type": "object", "description": "one line of the log"},
         media={
             "application/x-ndjson": TEXT,
             "application/gzip": BINARY,
             "text/csv": TEXT,
+            "text/html": TEXT,
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
         """`form` is targets.log (words), lengths.log (no word of the text), predictions.log (words and predictions; of
         version 5 the log as it came, and the only one), each also with .gz; statistics.json, statistics.csv or
-        users.csv (tokens of `filter`); transcript.txt."""
-        response = downloads.response_of(self.get_object(), form, self.query["filter"])
+        users.csv (tokens of `filter`); transcript.txt; text.html, the text coloured, as one file: all of it, or with
+        `order`, `outcome`, `word` or `user` at most 2,000 rows of what `text/` finds."""
+        game = self.get_object()
+        asked = reading.asked_of(game, counting.keep_of(self.query["filter"], game), self.query)
+        response = downloads.response_of(game, form, self.query["filter"], asked)
         if response is None:
             raise Http404
         return response
+
+
+class GameText(ApiView):
+    @operation("Read the text of a game", query=LmcText, answers=OBJECT)
+    def get(self, request: Request, key: str) -> Response:
+        """Lines (of version 5: messages) as pieces with their outcomes and what was predicted; where lines are ordered
+        or looked for also their `loss` (`loss_is` says what) and how many were `found`. A page has 25 lines, of version
+        5 500 tokens."""
+        game = counted(request, key)
+        keep = counting.keep_of(self.query["filter"], game)
+        text = reading.read_page(game, reading.asked_of(game, keep, self.query))
+        return Response(
+            {
+                "id": game.key,
+                "filter": keep,
+                "legend": coloured.words_of(game.game),
+                "errors": list(ERRORS[game.game]),
+                "loss_is": LOSSES[game.game],
+                "page": text.number,
+                "pages": text.pages,
+                "found": text.found,
+                "lines": [_line(line, text.losses.get(line.number)) for line in text.lines],
+            }
+        )
+
+
+def _line(line: coloured.ColouredLine, loss: float | None) -> dict[str, Any]:
+    pieces = [
+        {
+            "text": one.text,
+            "outcome": one.outcome,
+            "rank": one.rank,
+            "score": one.score,
+            "typed": one.typed or None,
+            "predictions": one.predictions,
+        }
+        for one in line.pieces
+    ]
+    found: dict[str, Any] = {"number": line.number, "user": line.user, "loss": loss, "pieces": pieces}
+    return counting.finite(found)  # type: ignore[no-any-return]
 
 
 class Statistics(ApiView):

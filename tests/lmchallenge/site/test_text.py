@@ -1,0 +1,146 @@
+"""The text of a log is found, ordered, jumped into and taken home: on the page, in the API, at the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from gym.lmchallenge.core.cli import Streams, main
+from gym.lmchallenge.site import reading, storage
+from tests.lmchallenge.site.test_version_5 import RESULTS, a_log
+from tests.lmchallenge.site.worlds import upload
+
+pytestmark = pytest.mark.django_db
+LINES = [
+    ("ann", [("Good", 1), ("day", 4)]),
+    ("bob", [("Good", 2), ("night", None)]),
+    ("ann", [("Bad", None), ("<b>", None)]),
+]
+
+
+def log_of(lines, times: int = 1) -> str:
+    rows = [
+        {
+            "userId": user,
+            "wordPredictions": [{"target": word, "rank": rank, "score": -1} for word, rank in words],
+        }
+        for user, words in lines
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows * times)
+
+
+@pytest.fixture
+def game(people):
+    return upload(people.alice, log_of(LINES))
+
+
+def numbers(client, game, status: int = 200, **query) -> list[int]:
+    """Of the lines that the page shows."""
+    answer = client.get(reverse("lmc-text", args=[game.key]), query)
+    assert answer.status_code == status, answer.content
+    return [int(one) for one in re.findall(r'<li value="(\d+)">', answer.content.decode())]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"order": "worst"}, [3, 2, 1]),
+        ({"outcome": "errors"}, [1, 2, 3]),
+        ({"outcome": "missed"}, [2, 3]),
+        ({"word": "good"}, [1, 2]),
+        ({"word": "good", "outcome": "near"}, [2]),
+        ({"user": "ann", "order": "worst"}, [3, 1]),
+        ({"word": "nowhere"}, []),
+    ],
+)
+def test_lines_are_ordered_and_found_on_the_page_and_in_the_api(client, game, query, found):
+    assert numbers(client, game, filter="all", **query) == found
+    answer = client.get(reverse("api-lmc-text", args=[game.key]), {"filter": "all", **query}).json()
+    assert ([line["number"] for line in answer["lines"]], answer["found"]) == (found, len(found))
+    losses = [line["loss"] for line in answer["lines"]]
+    if query.get("order") == "worst":
+        assert losses == sorted(losses, reverse=True)
+
+
+def test_a_line_is_jumped_to_also_among_those_that_were_found(client, people):
+    game = upload(people.alice, log_of(LINES, times=40))
+    assert numbers(client, game, line="119") == list(range(101, 121))
+    worst = numbers(client, game, line="118", order="worst", filter="all")
+    assert worst[-1] > 100
+    assert 118 in worst
+    text = client.get(
+        reverse("lmc-text", args=[game.key]), {"line": "1", "outcome": "missed", "filter": "all"}
+    )
+    assert "Line 1 is not among them" in text.content.decode()
+    assert '<h2 id="told">Line 1</h2>' in text.content.decode()
+    assert numbers(client, game, status=404, line="121") == []
+    assert numbers(client, game, status=404, page="5", outcome="missed", filter="all") == []
+
+
+def test_what_cannot_be_looked_for_is_named(client, game, people):
+    page = reverse("lmc-text", args=[game.key])
+    for query, words in (({"outcome": "x"}, "There is no outcome"), ({"order": "best"}, "There is no order")):
+        answer = client.get(page, query)
+        assert (answer.status_code, words in answer.content.decode()) == (400, True)
+        assert client.get(reverse("api-lmc-text", args=[game.key]), query).status_code == 400
+    hidden = upload(people.alice, b"".join(storage.log_in(game, "lengths")).decode())
+    answer = client.get(reverse("api-lmc-text", args=[hidden.key]), {"word": "good"})
+    assert (answer.status_code, "no words" in answer.content.decode()) == (400, True)
+    assert numbers(client, hidden, order="worst") == [3, 2, 1]
+
+
+def test_a_log_that_is_too_large_is_read_in_its_own_order_only(client, game, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_SOUGHT", 10)
+    assert (
+        "are searched while you"
+        in client.get(reverse("lmc-text", args=[game.key]), {"order": "worst"}).content.decode()
+    )
+    assert numbers(client, game) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_the_coloured_text_is_a_file_of_what_the_page_shows(client, people, version):
+    game = upload(
+        people.alice, log_of(LINES) if version == 4 else a_log(*RESULTS["wc"], targets=("<b>", "cat"))
+    )
+    whole = client.get(reverse("lmc-download", args=[game.key, "text.html"])).getvalue().decode()
+    assert whole.startswith("<!doctype html>")
+    assert "&lt;b&gt;</span>" in whole
+    assert "<b>" not in whole
+    assert "correct at rank 2 or 3" in whole
+    if version == 4:
+        assert "correct at rank 4 or later" in whole
+        query = {"order": "worst", "outcome": "missed", "filter": "all"}
+        for name in ("lmc-download", "api-lmc-log"):
+            some = client.get(reverse(name, args=[game.key, "text.html"]), query).getvalue().decode()
+            assert re.findall(r"<tr><th>(\d+)</th>", some) == ["3", "2"]
+            assert "2 of 3 lines: worst first, not predicted" in some
+
+
+def test_messages_of_version_5_are_ordered_whole(client, people):
+    first = a_log({"logp": -1.0}, {"logp": -2.0})
+    second = a_log({"logp": -9.0}, {"logp": -9.0}).replace('"message": 0', '"message": 1')
+    game = upload(people.alice, first + second)
+    assert numbers(client, game, order="worst") == [3, 1]
+    assert numbers(client, game, outcome="errors") == [3]
+    assert numbers(client, game, word="CAT", order="worst", line="2") == [3, 1]
+
+
+@pytest.mark.parametrize("log", [log_of(LINES), a_log(*RESULTS["wr"])])
+def test_the_command_line_writes_the_same_file(tmp_path, log):
+    import io
+
+    path = tmp_path / "my.log"
+    path.write_text(log)
+    out = io.BytesIO()
+    streams = Streams(io.BytesIO(), out, io.StringIO())
+    assert main(["pretty", "-o", "html", str(path)], streams=streams) == 0
+    text = out.getvalue().decode()
+    assert text.startswith("<!doctype html>")
+    assert "my.log" in text
+    assert main(["pretty", "-o", "html", str(path), str(path)], streams=streams) == 1
+    path.write_text("")
+    assert main(["pretty", "-o", "html", str(path)], streams=streams) == 1
