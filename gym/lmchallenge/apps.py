@@ -11,5 +11,6 @@ class LmChallengeConfig(AppConfig):
             actors,
             guessing,
             keys,
+            notices,
             quotas,
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpcore2
@@ -33,7 +35,7 @@ class Answer:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds the server asks to wait, when it says so in seconds."""
+        """Seconds the server asks to wait, where it does."""
         return retry_after(self.headers)
 
     def raise_for_status(self) -> Answer:
@@ -81,12 +83,25 @@ def excerpt(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a Retry-After header; None without one, or when it holds a date."""
+    """Seconds that a Retry-After header asks to wait: a number, or a date, which is read by the server's own clock
+    (Date) where it tells the time. None without one."""
+    told = headers.get("retry-after", "").strip()
     try:
-        seconds = float(headers.get("retry-after", ""))
+        seconds = float(told)
     except ValueError:
-        return None
+        until = _date(told)
+        if until is None:
+            return None
+        return max(0.0, until - (_date(headers.get("date", "")) or time.time()))
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _date(text: str) -> float | None:
+    """Seconds since 1970 of a date as HTTP writes it."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def headers_of(response: httpcore2.Response) -> dict[str, str]:

@@ -21,7 +21,8 @@ class NotAdmitted(Refused):
 
 
 class Unreachable(NetError):
-    """A listed name is unknown, nobody listens there, or the certificate is wrong. Asking again may help."""
+    """A listed name is unknown, nobody listens there or takes the connection in time, or the certificate is wrong.
+    Asking again may help."""
 
 
 class HungUp(Unreachable):
@@ -50,4 +51,4 @@ class HTTPStatus(NetError):
         self.status = status
         self.excerpt = excerpt
         self.retry_after = retry_after
-        """Seconds the server asked to wait, when it said so in seconds."""
+        """Seconds the server asked to wait, where it did."""

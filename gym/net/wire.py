@@ -18,6 +18,8 @@ from gym.net.errors import TimedOut, TooLarge, Unreachable
 from gym.net.rules import Address
 
 _TRIED_ADDRESSES = 4
+CONNECT_SECONDS = 20.0
+"""For a TCP connection to one of the addresses of a name."""
 _PASSING = (socket.EAI_AGAIN, socket.EAI_MEMORY, socket.EAI_SYSTEM)
 _SLICE = 65_536
 Lookup = Callable[[str, int], list[Address]]
@@ -155,12 +157,13 @@ class Fixed(httpcore2.NetworkBackend):
         for left in reversed(range(len(self._addresses))):
             address = self._addresses[-1 - left]
             try:
-                sock = socket.create_connection((str(address), port), self._deadline.left() / (left + 1))
+                sock = socket.create_connection(
+                    (str(address), port), min(self._deadline.left(), CONNECT_SECONDS) / (left + 1)
+                )
             except OSError as error:
                 if left:
                     continue
-                if isinstance(error, TimeoutError):
-                    self._deadline.passed()
+                # Also after the deadline: there is no answer that took too long, because nobody was asked.
                 raise Unreachable(f"Nobody answers at {self._what}.") from error
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -14,7 +14,8 @@ from gym.notices.services import tell
 
 @dataclass(frozen=True)
 class Ended:
-    """A run: its state, who ran on what, in words, and the addresses of the run and of what it ran on."""
+    """A run: its state, who ran on what, in words, and the addresses of the run and of what it ran on (both empty where
+    that is not on this site)."""
 
     state: str
     who: str
@@ -32,7 +33,8 @@ def tell_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str
     places = {run.what_address: run.what for run in runs}
     failed = sum(run.state == State.FAILED for run in runs)
     done = len(runs) - failed
-    where = f" on {next(iter(places.values()))}" if len(places) == 1 else ""
+    place, what = next(iter(places.items())) if len(places) == 1 else ("", "")
+    where = f" on {what}" if what else ""
     if len(runs) == 1:
         text = f"{runs[0].who}{where} {'failed' if failed else 'is done'}."
         address = runs[0].address
@@ -43,5 +45,5 @@ def tell_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str
             if done
             else f"{count(failed, noun)}{where} failed."
         )
-        address = next(iter(places)) if len(places) == 1 else all_runs
+        address = place or all_runs
     tell(owner, Notice.Kind.RUNS, text, address)

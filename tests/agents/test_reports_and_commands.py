@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
-from gym.agents.core import reports
+from gym.agents.core import cli, reports
 from gym.agents.core.failures import COLUMNS, lines_of, rows_of
 from gym.agents.core.transport import TransportError
 from tests.agents.helpers import Scripted, embedded_server, judge_saying, run, said, says
 from tests.net.hostile import answer, server
 
+ROOT = Path(__file__).parents[2]
 GOOD = "agent: echo, interactions: [{text: hello, response: {text: {keywords: hello}}}]"
 BAD = "agent: echo, success_ratio: 2/2, interactions: [{text: hello, response: {text: {keywords: bye}}}]"
 
@@ -26,13 +30,11 @@ def files(tmp_path):
 
 
 def agenttest(*arguments) -> int:
-    try:
-        call_command("agenttest", *map(str, arguments))
-    except SystemExit as left:
-        return left.code
-    except CommandError as error:
-        return error.returncode
-    return 0
+    return cli.main(["agenttest", *map(str, arguments)])
+
+
+def assess(*arguments) -> int:
+    return cli.main(["assess", *map(str, arguments)])
 
 
 def test_the_exit_status_tells(files, capsys):
@@ -60,13 +62,11 @@ def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files,
 
 
 @pytest.mark.parametrize("command", ["agenttest", "assess"])
-def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, command):
-    monkeypatch.setattr(f"gym.agents.management.commands.{command}.run_case", pytest.fail)
-    with pytest.raises(CommandError, match="Cannot write") as caught:
-        call_command(
-            command, str(files / "good.hocon"), "--server", "embedded", "--output", str(files / "no" / "x")
-        )
-    assert caught.value.returncode == 2
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_run(files, monkeypatch, capsys, command):
+    monkeypatch.setattr("gym.agents.core.cli.run_case", pytest.fail)
+    given = [str(files / "good.hocon"), "--server", "embedded", "--output", str(files / "no" / "x")]
+    assert cli.main([command, *given]) == 2
+    assert "Cannot write" in capsys.readouterr().err
 
 
 def test_the_table_says_what_failed(files, capsys):
@@ -175,15 +175,12 @@ def test_assess_prints_the_modes(files, capsys):
     turn = "{text: Yellow Submarine, response: {text: {gist: Mentions 'Stones'}}}"
     text = f"agent: music_nerd, success_ratio: 1/3, interactions: [{turn}]"
     (files / "gist.hocon").write_text(text)
-    call_command("assess", str(files / "gist.hocon"), "--server", "embedded", "--judge", "judge")
+    given = [files / "gist.hocon", "--server", "embedded", "--judge", "judge"]
+    assert assess(*given) == 0
     assert "3/3 failures (100.00%):" in capsys.readouterr().out
-    call_command(
-        "assess", str(files / "gist.hocon"), "--server", "embedded", "--judge", "judge", "--format", "json"
-    )
+    assert assess(*given, "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["iterations"] == {"passed": 0, "made": 3, "errors": 0}
-    with pytest.raises(CommandError) as caught:
-        call_command("assess", str(files / "wrong.hocon"), "--server", "embedded")
-    assert caught.value.returncode == 2
+    assert assess(files / "wrong.hocon", "--server", "embedded") == 2
 
 
 def test_what_cannot_be_read_is_an_error_beside_the_results_of_the_others(files, capsys):
@@ -196,9 +193,8 @@ def test_what_cannot_be_read_is_an_error_beside_the_results_of_the_others(files,
     assert told == [(False, False), (True, False), (False, True)]
     assert "No such file" in suites[1].find("testcase/error").get("message")
     assert "No such file" in capsys.readouterr().err
-    with pytest.raises(CommandError, match="No such file") as caught:
-        call_command("assess", str(absent), "--server", "embedded")
-    assert caught.value.returncode == 2
+    assert assess(absent, "--server", "embedded") == 2
+    assert "No such file" in capsys.readouterr().err
 
 
 def sends(line: str = "pass"):
@@ -234,7 +230,7 @@ def test_no_output_holds_a_key_that_the_server_repeats(files, monkeypatch, capsy
     with sends("your key is hush-hush, or bearer hush-hush") as there:
         given = [files / "key.hocon", "--server", there.url, "--header", "Authorization=AGENT_KEY"]
         assert agenttest(*given, "--format", form) == 1
-        call_command("assess", *map(str, given))
+        assert assess(*given) == 0
     told = capsys.readouterr()
     assert "your key is •••" in told.out
     assert "hush" not in told.out + told.err
@@ -278,8 +274,35 @@ def test_a_variable_too_short_to_be_hidden_is_refused(files, monkeypatch, capsys
     assert agenttest(files / "good.hocon", "--server", "embedded", "--variable", "S") == 2
 
 
-def test_an_address_with_a_password_is_not_repeated(files):
-    with pytest.raises(CommandError) as caught:
-        call_command("agenttest", str(files / "good.hocon"), "--server", "http://ann:hush-hush@127.0.0.1")
-    assert "hush" not in str(caught.value)
-    assert "headers" in str(caught.value)
+def test_an_address_with_a_password_is_not_repeated(files, capsys):
+    assert agenttest(files / "good.hocon", "--server", "http://ann:hush-hush@127.0.0.1") == 2
+    told = capsys.readouterr().err
+    assert "hush" not in told
+    assert "headers" in told
+
+
+@pytest.mark.parametrize("start", [["-m", "gym.agents"], [str(ROOT / "manage.py")]])
+def test_it_needs_no_site_no_settings_and_no_database(files, start):
+    without = "import sys; sys.modules['django'] = None"
+    (files / "sitecustomize.py").write_text(without)
+    done = subprocess.run(
+        [sys.executable, *start, "agenttest", files / "bad.hocon", "--server", "embedded"],
+        capture_output=True, text=True, cwd=files, env={"PYTHONPATH": f"{files}:{ROOT}"}, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "0/2 [0.00, 0.66]" in done.stdout
+
+
+def test_manage_py_offers_the_same_commands(files, capsys):
+    with pytest.raises(SystemExit) as left:
+        call_command("agenttest", str(files / "bad.hocon"), "--server", "embedded")
+    assert left.value.code == 1
+    call_command("assess", str(files / "good.hocon"), "--server", "embedded")
+    assert "1/1 attempts passed" in capsys.readouterr().out
+
+
+def test_wrong_arguments_end_without_a_traceback(capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(["agenttest"])
+    assert left.value.code == 2
+    assert "--server" in capsys.readouterr().err

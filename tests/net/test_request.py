@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import ipaddress
 import json
@@ -284,6 +285,33 @@ def test_a_status_tells_its_number_and_when_to_come_back():
     with pytest.raises(HTTPStatus, match=r"429: too many\[0m") as failed:
         got.raise_for_status()
     assert (failed.value.status, failed.value.retry_after) == (429, 7)
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ({"Retry_After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30),
+        ({"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
+        ({"Retry_After": "soon"}, None),
+        ({"Retry_After": "-3"}, None),
+        ({}, None),
+    ],
+)
+def test_when_to_come_back_may_be_a_date_by_the_clock_of_the_server(told, seconds):
+    with server(answer(b"", "503 Busy", **told)) as there:
+        assert net.request("GET", there.url, policy=HERE).retry_after == seconds
+
+
+def test_a_connection_that_nobody_takes_is_unreachable_also_when_the_time_is_up():
+    with socket.socket() as listening, contextlib.ExitStack() as held:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        for _ in range(4):  # the queue of the system is full, so the next one gets no answer
+            waiting = held.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listening.getsockname())
+        with pytest.raises(Unreachable, match="Nobody answers"):
+            net.request("GET", f"http://127.0.0.1:{listening.getsockname()[1]}/", policy=limited(seconds=0.4))
 
 
 def test_nobody_there_is_unreachable():

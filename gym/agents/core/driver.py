@@ -33,6 +33,8 @@ NOT_SENT = {
     "sly_data": "Private data (sly_data) were not sent: such an agent has no place for them.",
     "metadata": "Metadata were not sent: such an agent has no place for them.",
 }
+WAITED = "The server was busy and was asked again after {:,.1f} s."
+WAITED_FOR_JUDGE = "The judge's server was busy and was asked again after {:,.1f} s."
 NOT_ENCRYPTED = "The case asks for https, but the address of the agent is http: nothing was encrypted."
 
 
@@ -102,6 +104,12 @@ class Driver:
                 until = self._until(self.options.request_seconds, "The judge", deadline)
                 found = score_turn(interaction, turn, self.judge, self.options.reading, agent_error, until)
                 checks += [cleaned(check, self.clean) for check in found]
+                if until.waited:
+                    turn = replace(
+                        turn,
+                        notes=(*turn.notes, WAITED_FOR_JUDGE.format(until.waited)),
+                        waited=round(turn.waited + until.waited, 3),
+                    )
                 if answered or not trouble:
                     turns.append(self._kept(turn, index))
                 trouble = (
@@ -115,7 +123,7 @@ class Driver:
 
     def _until(self, seconds: float, what: str, deadline: Deadline | None) -> Deadline:
         limit = Deadline(time.monotonic() + seconds, what)
-        return replace(earliest(limit, deadline), stop=self.stop)
+        return replace(earliest(limit, deadline), stop=self.stop, outer=deadline)
 
     def _turn(
         self, place: int, connection: str, index: int, interaction: Interaction, session: _Session,
@@ -130,17 +138,17 @@ class Driver:
         started = time.monotonic()
         body = self._body(interaction, session)
         empty = replace(empty, notes=self._notes(connection, body))
+        until = self._time_for(interaction, deadline)
         try:
             if connection in UNSUPPORTED:
                 message = f"Connections by {UNSUPPORTED[connection]} are not supported; use http."
                 raise TransportError("unsendable", message)
-            answer = self._ask(interaction, body, deadline)
+            answer = self._ask(body, until)
         except TransportError as error:
-            seconds = round(time.monotonic() - started, 3)
-            return replace(empty, trouble=error.trouble, error=error.message, seconds=seconds), ""
+            return replace(self._timed(empty, started, until), trouble=error.trouble, error=error.message), ""
         self._carry_on(interaction, session, answer)
         turn = replace(
-            empty,
+            self._timed(empty, started, until),
             text=answer.text,
             structure=answer.structure,
             sly_data=answer.sly_data,
@@ -148,9 +156,15 @@ class Driver:
             tokens=answer.tokens,
             retries=answer.retries,
             error=answer.agent_error(self.case.agent),
-            seconds=round(time.monotonic() - started, 3),
         )
         return turn, turn.error
+
+    def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
+        """With the seconds of the answer and, apart from them, those for which the server was too busy to take the
+        request."""
+        seconds = max(0.0, time.monotonic() - started - until.waited)
+        notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
+        return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 
     def _body(self, interaction: Interaction, session: _Session) -> dict[str, Any]:
         """By the document MAXIMAL is asked for: the same answer, with transcript, tokens and cost."""
@@ -168,11 +182,12 @@ class Driver:
             notes.append(NOT_ENCRYPTED)
         return tuple(notes)
 
-    def _ask(self, interaction: Interaction, body: dict[str, Any], deadline: Deadline | None) -> Answer:
+    def _time_for(self, interaction: Interaction, deadline: Deadline | None) -> Deadline:
         if interaction.timeout is None:
-            until = self._until(self.options.request_seconds, "The request", deadline)
-        else:
-            until = self._until(interaction.timeout, "The interaction", deadline)
+            return self._until(self.options.request_seconds, "The request", deadline)
+        return self._until(interaction.timeout, "The interaction", deadline)
+
+    def _ask(self, body: dict[str, Any], until: Deadline) -> Answer:
         answer = ask(self.transport, self.case.agent, body, headers_for(self.case, self.options), until)
         if answer.error:
             raise TransportError("protocol", f"The server reported an error: {answer.error}")

@@ -113,8 +113,8 @@ def lines_of(result: CaseResult) -> list[str]:
 # --- a table with a row per iteration ---
 
 COLUMNS = (
-    "case", "agent", "iteration", "outcome", "seconds", "total_tokens", "total_cost", "checks_made", "checks_passed",
-    "failed_turn", "failed_check", "criterion", "answer", "reason",
+    "case", "agent", "iteration", "outcome", "seconds", "waited", "total_tokens", "total_cost", "checks_made",
+    "checks_passed", "failed_turn", "failed_check", "criterion", "answer", "reason",
 )  # fmt: skip
 """The last five are about the first check that did not pass, or the turn without an answer."""
 
@@ -130,8 +130,8 @@ def _row(iteration: IterationResult) -> list[Any]:
     made = [check for check in iteration.checks if check.outcome != "skipped"]
     tokens = add_up(iteration.told())
     return [
-        iteration.number, iteration.outcome, iteration.seconds, tokens["total_tokens"], tokens["total_cost"],
-        len(made), sum(check.outcome == "pass" for check in made),
+        iteration.number, iteration.outcome, iteration.seconds, iteration.waited,
+        tokens["total_tokens"], tokens["total_cost"], len(made), sum(check.outcome == "pass" for check in made),
     ]  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def table(results: Named) -> str:
         counted = _evidence(result).count_with_interval
         ratio = f"{counted}, {result.required}/{result.ratio.iterations} needed"
         lines.append(
-            f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made"
+            f"{result.outcome.upper():8}{name}  {result.agent}  {ratio}, {result.n_checks} checks made{_waited(result)}"
         )
         if result.error:
             lines.append(f"        {result.error}")
@@ -64,6 +64,10 @@ def table(results: Named) -> str:
     passed = sum(result.outcome == "pass" for _, result in results)
     lines.append(f"{passed} of {len(results)} cases passed")
     return "\n".join(_terminal(line) for line in lines) + "\n"
+
+
+def _waited(result: CaseResult) -> str:
+    return f", {result.waited:,.1f} s of waiting for a busy server" if result.waited else ""
 
 
 def _evidence(result: CaseResult) -> Evidence:
@@ -137,11 +141,14 @@ def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str])
 
 
 def _told(suite: ET.Element, result: CaseResult, version: str) -> None:
-    """Version, tokens and cost as properties, as far as servers report them: no property means unknown, not 0."""
+    """Version, tokens, cost and waits as properties, as far as they are known: no property of tokens or cost means
+    unknown, not 0."""
     told = {"server_version": _xml(version)} if version else {}
     for key in ("total_tokens", "total_cost"):
         if result.tokens[key] is not None:
             told[key] = f"{result.tokens[key]:.10g}"
+    if result.waited:
+        told["waited_seconds"] = f"{result.waited:.3f}"
     if told:
         properties = ET.SubElement(suite, "properties")
         for key, value in told.items():

@@ -36,7 +36,8 @@ class CheckResult:
 @dataclass(frozen=True)
 class TurnResult:
     """One interaction over one connection. `trouble`: why there is no answer (see TransportError); `notes`: parts of
-    the case that were not done; `reused`: the answer is of an earlier run, which paid for it."""
+    the case that were not done; `reused`: the answer is of an earlier run, which paid for it. `waited`: seconds during
+    which the server or the judge was busy; they are no part of `seconds`."""
 
     connection: int
     interaction: int
@@ -52,6 +53,7 @@ class TurnResult:
     error: str = ""
     notes: tuple[str, ...] = ()
     reused: bool = False
+    waited: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,11 @@ class IterationResult:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    @property
+    def waited(self) -> float:
+        """Seconds during which servers were busy."""
+        return round(sum(turn.waited for turn in self.turns), 3)
 
     def told(self) -> list[Mapping[str, Any]]:
         """What servers told of tokens and cost, agent and judge. Reused answers cost nothing."""
@@ -181,6 +188,11 @@ class CaseResult:
         return sum(iteration.seconds for iteration in self.iterations)
 
     @property
+    def waited(self) -> float:
+        """Seconds during which servers were busy, over all iterations."""
+        return round(sum(iteration.waited for iteration in self.iterations), 3)
+
+    @property
     def tokens(self) -> dict[str, Any]:
         """Sums over agent and judge, as far as servers report them; see `add_up`."""
         return add_up(told for iteration in self.iterations for told in iteration.told())
@@ -199,6 +211,7 @@ class CaseResult:
             "reading": self.reading,
             "early_stop": self.early_stop,
             "checks_made": self.n_checks,
+            "waited": self.waited,
             "tokens": self.tokens,
             "iterations": [iteration.as_dict() for iteration in self.iterations],
         }

@@ -130,7 +130,7 @@ def rescore(
     checks: list[CheckResult] = []
     trouble = ""
     several = len({*case.variables, *named_before}) > 1
-    turns = tuple(replace(cleaned_turn(turn, clean), reused=True) for turn in before.turns)
+    turns = tuple(replace(cleaned_turn(turn, clean), reused=True, waited=0.0) for turn in before.turns)
     known = {(turn.connection, turn.interaction): turn for turn in turns}
     for place in range(len(case.connections)):
         for index, interaction in enumerate(case.interactions):

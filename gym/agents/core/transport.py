@@ -40,12 +40,23 @@ Trouble = Literal[
 class TransportError(Exception):
     """Why there is no answer: `unreachable` (no connection, or it broke off), `refused` (this site may not connect to
     the address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200).
-    `no_connection`: there was none, so that the next request would not reach the server either."""
+    `no_connection`: there was none, so that the next request would not reach the server either. `code`: the status;
+    `retry_after`: seconds after which the server wants to be asked again, where it says so."""
 
-    def __init__(self, trouble: Trouble, message: str, *, no_connection: bool = False) -> None:
+    def __init__(
+        self,
+        trouble: Trouble,
+        message: str,
+        *,
+        no_connection: bool = False,
+        code: int = 0,
+        retry_after: float | None = None,
+    ) -> None:
         self.trouble = trouble
         self.message = message
         self.no_connection = no_connection
+        self.code = code
+        self.retry_after = retry_after
         super().__init__(message)
 
 
@@ -53,13 +64,17 @@ def never() -> bool:
     return False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Deadline:
-    """When to give up: at a time of time.monotonic(), or earlier when `stop` returns True. `what` is given up."""
+    """When to give up: at a time of time.monotonic(), or earlier when `stop` returns True. `what` is given up.
+    `outer`: the deadline of what the request is a part of; nothing puts it off. `waited`: seconds by which this one was
+    put off."""
 
     at: float
     what: str = "The request"
     stop: Callable[[], bool] = never
+    outer: Deadline | None = None
+    waited: float = 0.0
 
     @property
     def left(self) -> float:
@@ -68,6 +83,13 @@ class Deadline:
     @property
     def passed(self) -> bool:
         return self.left <= 0
+
+    def put_off(self, seconds: float) -> None:
+        """The server was busy for so long, which is no part of its answer's time."""
+        self.waited += seconds
+        self.at += seconds
+        if self.outer is not None and self.at > self.outer.at:
+            self.at, self.what = self.outer.at, self.outer.what
 
     def error(self) -> TransportError:
         return TransportError("timeout", f"{self.what} took too long and was given up.")
@@ -130,40 +152,6 @@ def ask(
         return reader.finish()
     except ProtocolError as error:
         raise TransportError("protocol", str(error)) from None
-
-
-PATIENCE = 3
-"""Requests in a row without a connection to a server that answered before, after which it is not asked again."""
-
-
-class GivesUp:
-    """A transport for one run. A server to which there is no connection is not asked for every iteration: it is given
-    up after the first request where it has never answered, else after PATIENCE in a row."""
-
-    def __init__(self, transport: Transport) -> None:
-        self.transport = transport
-        self.secrets = transport.secrets
-        self.unsent = transport.unsent
-        self.scheme = transport.scheme
-        self._left = 1
-        self._lock = threading.Lock()
-
-    def chat(
-        self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
-    ) -> Iterator[bytes]:
-        if self._left <= 0:
-            raise TransportError("unreachable", "Not asked: earlier requests did not reach the server.")
-        try:
-            yield from self.transport.chat(agent, body, headers, deadline)
-        except TransportError as error:
-            if error.no_connection:
-                with self._lock:
-                    self._left -= 1
-            raise
-        self._left = PATIENCE
-
-    def get(self, path: str, deadline: Deadline) -> Any:
-        return self.transport.get(path, deadline)
 
 
 # --- an agent server, over HTTP ---
@@ -234,7 +222,11 @@ class HTTPTransport:
         if isinstance(error, net.HTTPStatus) and error.status == 404:
             message = "The server has no such agent (404)."
         no_connection = isinstance(error, net.Unreachable) and not isinstance(error, net.HungUp)
-        return TransportError(trouble, redactor(self.secrets)(message), no_connection=no_connection)
+        code, later = (error.status, error.retry_after) if isinstance(error, net.HTTPStatus) else (0, None)
+        clean = redactor(self.secrets)
+        return TransportError(
+            trouble, clean(message), no_connection=no_connection, code=code, retry_after=later
+        )
 
     def _without_address(self, message: str) -> str:
         """Results are shown to people who may not see the server's address."""

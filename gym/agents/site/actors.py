@@ -19,11 +19,12 @@ from gym.agents.core.case_reader import look_at, read_case
 from gym.agents.core.cases import CaseError, TestCase
 from gym.agents.core.driver import Options, run_iterations
 from gym.agents.core.llm_judge import AgentJudge
+from gym.agents.core.patience import for_a_run
 from gym.agents.core.protocol import is_too_deep
 from gym.agents.core.redact import TOO_SHORT, Redactor, can_be_hidden, redactor
 from gym.agents.core.results import IterationResult
 from gym.agents.core.scoring import rescore
-from gym.agents.core.transport import Deadline, GivesUp, Transport, TransportError
+from gym.agents.core.transport import Deadline, Transport, TransportError
 from gym.agents.models import (
     ARROW,
     AgentRun,
@@ -269,7 +270,7 @@ def agent_run(context: JobContext) -> None:
     """Every iteration of every case, stored as it ends, so that another worker can go on from there."""
     with _work_on(context) as work:
         try:
-            transport = GivesUp(transport_for(work.run.server))
+            transport = for_a_run(transport_for(work.run.server))
         except (SecretError, BackendError) as error:
             raise PermanentFailure(str(error)) from error
         _note_version(context, work.run, transport)

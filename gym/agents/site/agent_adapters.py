@@ -11,13 +11,13 @@ from typing import Any
 from gym.agents.core.cases import Reading
 from gym.agents.core.embedded import EmbeddedServer, EmbeddedTransport
 from gym.agents.core.llm_judge import AgentJudge, Asked, SurprisalJudge, VotingJudge
+from gym.agents.core.patience import for_a_run
 from gym.agents.core.protocol import is_too_deep
 from gym.agents.core.redact import header_words, redactor
 from gym.agents.core.transport import (
     ChatTransport,
     ContinuingTransport,
     Deadline,
-    GivesUp,
     HTTPTransport,
     Transport,
     TransportError,
@@ -85,7 +85,7 @@ def judge_for(
     ask: Asked
     secrets: tuple[str, ...] = ()
     if server is not None:
-        transport = GivesUp(transport_for(server))
+        transport = for_a_run(transport_for(server))
         secrets = transport.secrets
         agent = suite.judge_agent or server.chat_model or "judge"
         server.version = ask_version(transport) or server.version

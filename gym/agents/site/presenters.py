@@ -96,13 +96,16 @@ class Overall:
     latency: tuple[float, float] | None
     several_connections: bool
     failures: list[Failure]
+    waited: float
 
 
 def overall(case_run: CaseRun) -> Overall:
-    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer."""
+    """Checks; the median and the longest of the seconds to an answer; what failed, by turn and answer; the seconds for
+    which servers were busy."""
     failures = Failures()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
+    waited = 0.0
     several = False
     stored = case_run.iterations.order_by("number").values_list("data", flat=True)
     for data in stored.iterator(chunk_size=AT_A_TIME):
@@ -113,9 +116,10 @@ def overall(case_run: CaseRun) -> Overall:
             row = rows.setdefault(key, CheckRow(check))
             row.counts[check.outcome] = row.counts.get(check.outcome, 0) + 1
         seconds += [turn.seconds for turn in iteration.turns if not turn.trouble]
+        waited += iteration.waited
         several = several or any(turn.connection for turn in iteration.turns)
     latency = (median(seconds), max(seconds)) if seconds else None
-    return Overall(list(rows.values()), latency, several, list(failures))
+    return Overall(list(rows.values()), latency, several, list(failures), waited)
 
 
 @dataclass
@@ -152,6 +156,7 @@ def case_context(case_run: CaseRun, chosen: list[str], page: str = "") -> dict[s
         "turns": _turn_rows(columns),
         "tokens": tokens_of([case_run]),
         "latency": told.latency,
+        "waited": told.waited,
         "several_connections": told.several_connections,
     }
 

@@ -155,7 +155,7 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Why it failed, and transcripts side by side. Context: run, case_run, evidence, failures (Failure), checks
     (CheckRow), page (of CaseIteration), columns (iterations shown), numbers (theirs), elsewhere (those of them that are
-    on other pages), turns (TurnRow), tokens, latency, several_connections."""
+    on other pages), turns (TurnRow), tokens, latency, waited, several_connections."""
     found = visible_case_run(request, key, pk)
     context = presenters.case_context(found, request.GET.getlist("i"), request.GET.get("page", ""))
     return render(request, "agents/case_run.html", context)

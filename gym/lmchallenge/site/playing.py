@@ -190,6 +190,7 @@ def start_game(corpus: Corpus, wish: Wish, *, actor: User) -> Game:
             queue=queue_of(model) if model is not None else "default",
             title=f"{game.title} on {corpus.title}",
             total=corpus.lines,
+            batch=jobs.batch_of(actor),
         )
         game.save(update_fields=["job"])
     return game
@@ -289,7 +290,8 @@ def upload_log(
         game.game = holds.played
         game.has_targets = holds.words or not holds.entries
         game.has_predictions = holds.predictions
-        game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=f"Count {game.title}")
+        title, batch = f"Count {game.title}", jobs.batch_of(actor)
+        game.job = jobs.enqueue(COUNT, {"game": game.pk}, owner=actor, title=title, batch=batch)
         game.save(update_fields=["game", "has_targets", "has_predictions", "report", "job"])
     return game
 
@@ -341,7 +343,8 @@ def retry_game(game: Game, *, actor: User) -> None:
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
         raise ValidationError("This game has no job any more. Start a new one.")
-    jobs.retry(game.job, actor=actor)
+    with transaction.atomic():
+        jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner_id else None)
 
 
 def delete_game(game: Game, *, actor: User) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 
 from gym.accounts import daily_sentences
 from gym.accounts.models import User
@@ -72,6 +73,7 @@ def queue_generation(
             queue=queue_of(model),
             title=f"{model.name} on {version}",
             total=version.n_processes,
+            batch=jobs.batch_of(actor),
         )
         submission.save(update_fields=["job"])
     return submission
@@ -88,7 +90,9 @@ def retry_generation(submission: Submission, *, actor: User) -> None:
     _require(actor, submission)
     if submission.job is None:
         raise ValidationError("This submission has no job any more. Start a new one.")
-    jobs.retry(submission.job, actor=actor)
+    with transaction.atomic():
+        batch = jobs.batch_of(submission.owner) if submission.owner_id else None
+        jobs.retry(submission.job, actor=actor, batch=batch)
 
 
 def _require(actor: User, submission: Submission) -> None:

@@ -1,16 +1,13 @@
-"""Options that the commands on agents share: server, judge, files, output."""
+"""Options that the commands on agents share: server, judge, files, output. Pure."""
 
 from __future__ import annotations
 
+import argparse
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import urlsplit
-
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gym import net
 from gym.agents.core.archives import SUFFIXES
@@ -20,16 +17,21 @@ from gym.agents.core.driver import Options
 from gym.agents.core.embedded import EmbeddedTransport
 from gym.agents.core.hocon import MAX_BYTES
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge
+from gym.agents.core.patience import for_a_run
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words, redactor
 from gym.agents.core.results import CaseResult
-from gym.agents.core.transport import GivesUp, HTTPTransport, Transport, server_address_problem
+from gym.agents.core.transport import HTTPTransport, Transport, server_address_problem
 
 EMBEDDED = "embedded"
 WRONG = 2
 """Exit status when something could not be read, or nothing could be run."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+class CommandError(Exception):
+    """Nothing can be run. `str()` is for the person at the keyboard."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", required=True, metavar="URL", help='an agent server, or "embedded"')
     parser.add_argument(
         "--reference-compatible",
@@ -73,11 +75,11 @@ def check_output(given: dict[str, Any]) -> None:
         _written(given["output"], "", "a")
 
 
-def write_output(command: BaseCommand, given: dict[str, Any], text: str) -> None:
+def write_output(out: TextIO, given: dict[str, Any], text: str) -> None:
     if given["output"]:
         _written(given["output"], text, "w")
     else:
-        command.stdout.write(text, ending="")
+        out.write(text)
 
 
 def _written(path: Path, text: str, mode: str) -> None:
@@ -85,16 +87,16 @@ def _written(path: Path, text: str, mode: str) -> None:
         with path.open(mode, encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise CommandError(f"Cannot write {path}: {error.strerror}.", returncode=WRONG) from error
+        raise CommandError(f"Cannot write {path}: {error.strerror}.") from error
 
 
 def from_environment(name: str) -> str:
     """A secret, which must be long enough to be found in results."""
     value = os.environ.get(name)
     if not value:
-        raise CommandError(f"The environment variable {name} is not set.", returncode=WRONG)
+        raise CommandError(f"The environment variable {name} is not set.")
     if not all(map(can_be_hidden, header_words(value))):
-        raise CommandError(f"The environment variable {name} is too short. {TOO_SHORT}", returncode=WRONG)
+        raise CommandError(f"The environment variable {name} is too short. {TOO_SHORT}")
     return value
 
 
@@ -108,28 +110,28 @@ def headers(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, sign, variable = pair.partition("=")
         if not sign:
-            raise CommandError(f"{pair} is not NAME=VARIABLE.", returncode=WRONG)
+            raise CommandError(f"{pair} is not NAME=VARIABLE.")
         found[name] = from_environment(variable)
     return found
 
 
 def transport(url: str, given: dict[str, Any], header_option: str = "header") -> Transport:
-    """The server at `url`, with the headers of that option. A command may reach every address, whatever GYM_NET_ALLOW
-    says."""
+    """The server at `url`, with the headers of that option. GYM_NET_ALLOW is for what people ask a site to do; who
+    types a command may reach every address from their machine."""
     if url == EMBEDDED:
         return EmbeddedTransport()
     if problem := server_address_problem(url):
-        raise CommandError(f"The address of the server: {problem}", returncode=WRONG)
+        raise CommandError(f"The address of the server: {problem}")
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else str(parts.hostname)
-    entry = f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+    port = parts.port or (443 if parts.scheme == "https" else 80)
 
     def policy(**limits: Any) -> net.NetPolicy:
-        return net.NetPolicy.allowing(*settings.GYM_NET_ALLOW, entry, **limits)
+        return net.NetPolicy.allowing(f"{host}:{port}", f"0.0.0.0/0:{port}", f"[::/0]:{port}", **limits)
 
     sent = headers(given[header_option])
     hidden = tuple(word for value in sent.values() for word in header_words(value))
-    return GivesUp(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
+    return for_a_run(HTTPTransport(url, policy=policy, headers=sent, secrets=hidden))
 
 
 def secrets(given: dict[str, Any]) -> list[str]:
@@ -150,7 +152,7 @@ def options(given: dict[str, Any], **more: Any) -> Options:
 
 def judge(given: dict[str, Any], server: Transport) -> VotingJudge | None:
     if given["judge_header"] and not given["judge_server"]:
-        raise CommandError("--judge-header is for --judge-server.", returncode=WRONG)
+        raise CommandError("--judge-header is for --judge-server.")
     if not given["judge"]:
         return None
     there = transport(given["judge_server"], given, "judge_header") if given["judge_server"] else server
@@ -168,7 +170,7 @@ def files(paths: list[Path]) -> list[Path]:
         else:
             found.append(path)
     if not found:
-        raise CommandError("There are no test cases there.", returncode=WRONG)
+        raise CommandError("There are no test cases there.")
     return found
 
 
@@ -179,8 +181,8 @@ def said_path(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def read(path: Path, given: dict[str, Any], warn: Callable[[str], Any]) -> TestCase:
-    """The case in a file; its warnings go to `warn`, without secrets. Raises CaseError."""
+def read(path: Path, given: dict[str, Any], err: TextIO) -> TestCase:
+    """The case in a file; its warnings go to `err`, without secrets. Raises CaseError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -191,7 +193,7 @@ def read(path: Path, given: dict[str, Any], warn: Callable[[str], Any]) -> TestC
     clean = redactor(secrets(given))
     for finding in case.findings:
         if finding.severity == "warning":
-            warn(clean(f"{path}: {finding}"))
+            err.write(clean(f"{path}: {finding}\n"))
     return case
 
 
