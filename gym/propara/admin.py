@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from gym.admin import SiteAdmin
-from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.sharing.admin import ThingAdmin
 
 
@@ -59,3 +59,13 @@ class SubmissionAdmin(SiteAdmin):
 
     def has_add_permission(self, request) -> bool:
         return False
+
+
+@admin.register(PublishedResult)
+class PublishedResultAdmin(SiteAdmin):
+    """Numbers of papers: typed in, never computed here."""
+
+    list_display = ["system", "version", "precision", "recall", "f1", "citation"]
+    list_select_related = ["version__answer_set"]
+    search_fields = ["system", "citation", "version__answer_set__slug"]
+    autocomplete_fields = ["version"]

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.contenttypes.fields import GenericRelation
-from django.core.validators import RegexValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
 
@@ -14,6 +15,10 @@ from gym.runs.models import new_key
 from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
 
+_SHARE = [
+    MinValueValidator(0.0, "Write a number from 0 to 1."),
+    MaxValueValidator(1.0, "Write a number from 0 to 1: 0.545, not 54.5."),
+]
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
 
@@ -102,6 +107,7 @@ class Submission(models.Model):
     class State(models.TextChoices):
         WAITING = "waiting", "waits for agreement to its repairs"
         GENERATING = "generating", "being generated"
+        CHECKED = "checked", "checked, not saved"
         SCORED = "scored", "scored"
         UNSCORABLE = "unscorable", "has no score"
 
@@ -169,6 +175,15 @@ class Submission(models.Model):
         return self.state in (self.State.SCORED, self.State.UNSCORABLE)
 
     @property
+    def is_checked(self) -> bool:
+        """Scored for its owner to look at; nobody else sees it, and it is not on the leaderboard."""
+        return self.state == self.State.CHECKED
+
+    @property
+    def has_scores(self) -> bool:
+        return self.is_scored or self.is_checked
+
+    @property
     def is_generated(self) -> bool:
         return self.source == self.Source.GENERATED
 
@@ -182,6 +197,37 @@ class Submission(models.Model):
         """The reference's numbers; None while there are none, or where its arithmetic fails."""
         found: dict[str, Any] | None = self.report.get("reference")
         return found
+
+
+class PublishedResult(models.Model):
+    """Numbers that a paper gives for a system, on the leaderboard of a version. Nothing here computed them."""
+
+    version = models.ForeignKey(AnswerSetVersion, on_delete=models.CASCADE, related_name="published")
+    system = models.CharField(max_length=200)
+    precision = models.FloatField(null=True, blank=True, validators=_SHARE, help_text="0 to 1, e.g. 0.743")
+    recall = models.FloatField(null=True, blank=True, validators=_SHARE, help_text="0 to 1")
+    f1 = models.FloatField("F1", validators=_SHARE, help_text="0 to 1")
+    citation = models.CharField(max_length=500, help_text="The paper and the table that has these numbers.")
+    link = models.URLField(blank=True, help_text="Where the paper can be read.")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-f1", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "system", "citation"], name="published_result_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system}, published"
+
+    def clean(self) -> None:
+        """Precision, recall and F1 must agree, so that a slip of the pen is noticed."""
+        if self.precision is None or self.recall is None or self.f1 is None:
+            return
+        total = self.precision + self.recall
+        implied = 2 * self.precision * self.recall / total if total else 0.0
+        if abs(implied - self.f1) > 0.01:
+            raise ValidationError({"f1": f"Precision and recall give F1 {implied:.3f}, not {self.f1:g}."})
 
 
 class FormerSetAddress(addresses.FormerAddress):

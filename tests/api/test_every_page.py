@@ -153,8 +153,15 @@ BY_OPERATIONS: dict[str, str] = {
     # ProPara
     "propara-list": "propara_answer_sets_list",
     "propara-new": "propara_answer_sets_create",
-    "propara-set": "propara_answer_sets_retrieve propara_answer_sets_versions_list propara_submissions_list",
+    "propara-set": "propara_answer_sets_retrieve propara_answer_sets_versions_list propara_submissions_list "
+    "propara_answer_sets_versions_leaderboard_list",
     "propara-version": "propara_answer_sets_versions_retrieve propara_submissions_list",
+    "propara-published": "propara_answer_sets_versions_published_list propara_answer_sets_versions_published_create",
+    "propara-published-known": "propara_answer_sets_versions_published_known_create",
+    "propara-published-edit": "propara_answer_sets_versions_published_retrieve "
+    "propara_answer_sets_versions_published_partial_update",
+    "propara-published-delete": "propara_answer_sets_versions_published_destroy",
+    "propara-submission-save": "propara_submissions_save_create",
     "propara-edit": "propara_answer_sets_partial_update",
     "propara-people": "propara_answer_sets_people_list propara_answer_sets_people_create",
     "propara-collaborator-role": "propara_answer_sets_people_partial_update",

@@ -9,39 +9,46 @@ from gym.lib.charts.heatmap import heat_chart
 from gym.lib.charts.intervals import RowMark, interval_rows
 from gym.propara.core.grid import ACTIONS
 from gym.propara.models import AnswerSetVersion, Submission
-from gym.propara.site.selectors import number_at
+from gym.propara.site.board import SORTS, BoardRow, number_at
 from gym.runs.pages.figures import Figure
 
 
-def board_figure(version: AnswerSetVersion, board: Sequence[Submission], sort: str) -> Figure | None:
-    """F1 of every system that has one, with its interval; None while there is none."""
-    known = [
-        (row, f1, row.report.get("intervals", {}) or {})
-        for row in board
-        if (f1 := number_at(row.report, ("reference", "f1"))) is not None
-    ]
-    if not known:
+def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str) -> Figure | None:
+    """F1 of every submission that has one, with its interval, and of published results; None without submissions."""
+    known = [row for row in board if row.kind != "baseline" and row.f1 is not None]
+    if not any(row.submission for row in known):
         return None
-    marks = [RowMark(row.system, f1, *(found.get("f1") or (None, None))) for row, f1, found in known]
+    baseline = next((row.f1 for row in board if row.kind == "baseline"), None)
+    kinds = ("scored here", "published") if any(row.published for row in known) else ()
+    marks = [
+        RowMark(row.system, row.f1, *(row.interval or (None, None)), baseline, int(row.published is not None))
+        for row in known
+    ]
     title = f"{version.answer_set.title} v{version.number}"
     draw = partial(
         interval_rows,
         marks,
         title,
         unit="F1, official metric",
+        reference="NONE everywhere",
+        series=kinds,
         note=f"Bootstrap over {version.n_processes} processes",
     )
     header = (
-        "system", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
-        "repairs", "samples",
+        "system", "kind", "rank", "f1", "ci_low_95", "ci_high_95", "precision", "recall", "corrected_f1", "processes",
+        "repairs", "samples", "citation",
     )  # fmt: skip
     rows = [
         (
-            row.system, f1, *(found.get("f1") or (None, None)),
-            number_at(row.report, ("reference", "precision")), number_at(row.report, ("reference", "recall")),
-            number_at(row.report, ("corrected", "f1")), version.n_processes, len(row.repairs), row.n_samples,
+            row.system, row.kind, row.rank, row.f1, *(row.interval or (None, None)),
+            number_at(row.report, SORTS["precision"]), number_at(row.report, SORTS["recall"]),
+            number_at(row.report, SORTS["corrected"]), version.n_processes,
+            len(row.submission.repairs) if row.submission else None,
+            row.submission.n_samples if row.submission else None,
+            row.published.citation if row.published else "",
         )
-        for row, f1, found in known
+        for row in board
+        if row.f1 is not None
     ]  # fmt: skip
     query = {"set": version.answer_set.slug, "v": str(version.number), "sort": sort}
     return Figure("propara-board", title, draw, header, rows, query)

@@ -22,7 +22,7 @@ def response_of(submission: Submission, form: str) -> HttpResponse:
         response = HttpResponse(bytes(submission.file), content_type="application/octet-stream")
         response["Content-Disposition"] = f'attachment; filename="{submission.key}-as-uploaded"'
         return response
-    if not submission.is_scored:
+    if not submission.has_scores:
         raise Http404(NONE)
     stem = f"{submission.version.answer_set.slug}-{submission.key}"
     if form == "actions.tsv":

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.propara.core.uploads import MAX_BYTES
-from gym.propara.models import AnswerSet, Submission
+from gym.propara.models import AnswerSet, PublishedResult, Submission
 from gym.propara.site.generation import about_generated
 from gym.propara.site.services import About, system_of
 from gym.sharing.forms import AddressedForm
@@ -109,6 +109,14 @@ class SubmitForm(AboutForm):
         if upload and not self.cleaned_data.get("system"):
             self.cleaned_data["system"] = system_of(upload.name)
         return self.cleaned_data
+
+
+class PublishedForm(forms.ModelForm):
+    link = forms.URLField(required=False, assume_scheme="https", help_text="Where the paper can be read.")
+
+    class Meta:
+        model = PublishedResult
+        fields = ["system", "precision", "recall", "f1", "citation", "link"]
 
 
 class GenerateForm(forms.Form):

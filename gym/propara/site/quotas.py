@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gym.accounts.quotas import Part, register, stored
-from gym.propara.models import AnswerSet, AnswerSetVersion, GeneratedProcess, Submission
+from gym.propara.models import AnswerSet, AnswerSetVersion, GeneratedProcess, PublishedResult, Submission
 
 ANSWER_SETS = register(
     "answer_sets",
@@ -15,6 +15,7 @@ ANSWER_SETS = register(
         "answer_set__owner",
         stored("note", "answers", "sentences", "process_ids", "events", "notices"),
     ),
+    Part(PublishedResult, "version__answer_set__owner", stored("system", "citation")),
     setting="GYM_QUOTA_ANSWER_SETS",
 )
 SUBMISSIONS = register(

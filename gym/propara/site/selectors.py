@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from gym.accounts.models import AnyUser
-from gym.propara.core.scoring import QUESTIONS
 from gym.propara.models import AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
@@ -105,37 +101,3 @@ def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[AnswerSet]
         n_submissions=Subquery(grouped.annotate(n=Count("pk")).values("n")),
         best=Subquery(grouped.annotate(top=Max("f1")).values("top")),
     ).prefetch_related("versions")
-
-
-SORTS: dict[str, tuple[str, ...]] = {
-    "f1": ("reference", "f1"),
-    "precision": ("reference", "precision"),
-    "recall": ("reference", "recall"),
-    **{name: ("reference", "questions", name, "f1") for name in QUESTIONS},
-    "corrected": ("corrected", "f1"),
-}
-
-
-def leaderboard(submissions: Iterable[Submission], sort: str = "-f1") -> list[Submission]:
-    """Scored submissions, by one of SORTS (with - the greatest first), by name, or by date; without a score: last."""
-    key, down = sort.removeprefix("-"), sort.startswith("-")
-    rows = [row for row in submissions if row.is_scored]
-    if key == "system":
-        return sorted(rows, key=lambda row: (row.system.casefold(), row.pk), reverse=down)
-    if key == "created":
-        return sorted(rows, key=lambda row: (row.created, row.pk), reverse=down)
-    path = SORTS.get(key, SORTS["f1"])
-    sign = -1 if down or key not in SORTS else 1
-
-    def rank(row: Submission) -> tuple[bool, float, str]:
-        value = number_at(row.report, path)
-        return value is None, sign * (value or 0.0), row.system.casefold()
-
-    return sorted(rows, key=rank)
-
-
-def number_at(report: dict[str, Any], path: tuple[str, ...]) -> float | None:
-    found: Any = report
-    for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, int | float) else None

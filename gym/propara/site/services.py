@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -16,9 +19,17 @@ from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.jobs import services as jobs
 from gym.jobs.models import Job
+from gym.propara.core.published import PUBLISHED, TABLE, TABLE_LINK, split_of
 from gym.propara.core.report import EVALUATOR, Report, digest, evaluate
-from gym.propara.core.uploads import Answers, Intake, read_answers, take_in
-from gym.propara.models import RESERVED, AnswerSet, AnswerSetVersion, FormerSubmissionKey, Submission
+from gym.propara.core.uploads import Answers, read_answers, take_in
+from gym.propara.models import (
+    RESERVED,
+    AnswerSet,
+    AnswerSetVersion,
+    FormerSubmissionKey,
+    PublishedResult,
+    Submission,
+)
 from gym.propara.site import permissions
 from gym.propara.site.quotas import ANSWER_SETS, SUBMISSIONS
 from gym.sharing import addresses
@@ -28,6 +39,10 @@ from gym.sharing.selectors import shared_by
 
 ABOUT = ("title", "description", "licence", "reference", "visibility")
 RESCORE = "propara_rescore"
+CHECKED_FOR = timedelta(days=1)
+"""A checked file that is not saved is deleted after this, when somebody checks another one."""
+MAX_PUBLISHED = 200
+"""Published results on one version."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +127,9 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     if n := _by_others(answer_set):
         raise ValidationError(f"{n} submission(s) of other people rest on it, so it stays.")
     with transaction.atomic():
-        mine = Submission.objects.filter(version__answer_set=answer_set)
+        mine = Submission.objects.filter(
+            version__answer_set=answer_set
+        )  # and checks of others, which rest on nothing
         for submission in mine.select_related("job"):
             jobs.stop(submission.job, actor=actor)
         mine.delete()
@@ -121,7 +138,7 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
 
 
 def _by_others(answer_set: AnswerSet) -> int:
-    rows = Submission.objects.filter(version__answer_set=answer_set)
+    rows = Submission.objects.filter(version__answer_set=answer_set).exclude(state=Submission.State.CHECKED)
     return rows.exclude(owner=answer_set.owner_id).count()
 
 
@@ -165,13 +182,42 @@ def submit(
 
     Raises ProParaError with all problems, and then nothing is saved.
     """
+    with _taken_in(version, data, filename, about, actor) as submission:
+        if submission.repairs and not agreed:
+            submission.state = Submission.State.WAITING
+            submission.save()
+            return submission
+        submission.agreed_at = timezone.now() if submission.repairs else None
+        score(submission)
+    return submission
+
+
+def check_first(
+    version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User
+) -> Submission:
+    """Score a file, as repaired if need be, for its owner alone; `save_checked` keeps it, and a day later it is gone.
+
+    Raises ProParaError with all problems.
+    """
+    _require(permissions.can_submit(actor, version.answer_set))
+    left = Submission.objects.filter(state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR)
+    left.delete()
+    with _taken_in(version, data, filename, about, actor) as submission:
+        score(submission, checked=True)
+    return submission
+
+
+@contextmanager
+def _taken_in(
+    version: AnswerSetVersion, data: bytes, filename: str, about: About, actor: User
+) -> Iterator[Submission]:
+    """A submission that is not saved yet, within what its owner may keep."""
     _require(permissions.can_submit(actor, version.answer_set))
     intake = take_in(data, version.answers, filename or "predictions")
     with SUBMISSIONS.growing(actor, new=True):
         submission = Submission(
             version=version,
             owner=actor,
-            state=Submission.State.WAITING,
             filename=filename[:200],
             file=data,
             file_sha256=sha256_of(data),
@@ -180,19 +226,24 @@ def submit(
             samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
         )
         describe(submission, about)
-        if intake.repairs and not agreed:
-            submission.save()
-            return submission
-        submission.agreed_at = timezone.now() if intake.repairs else None
-        score(submission)
-    return submission
+        yield submission
 
 
-def preview(version: AnswerSetVersion, data: bytes, filename: str, *, actor: User) -> tuple[Intake, Report]:
-    """What a file comes to, saving nothing; the report is that of its first sample as repaired."""
-    _require(permissions.can_submit(actor, version.answer_set))
-    intake = take_in(data, version.answers, filename or "predictions")
-    return intake, evaluate(version.answers, intake.text, version.sentences or None)
+def save_checked(submission: Submission, *, actor: User) -> None:
+    """Keep what was checked; with repairs, this agrees to them."""
+    _require(permissions.can_steer(actor, submission))
+    with transaction.atomic():
+        row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+        if row.state != Submission.State.CHECKED:
+            raise ValidationError("This submission is saved already.")
+        row.agreed_at = timezone.now() if row.repairs else None
+        row.created = timezone.now()
+        if row.evaluator != EVALUATOR:
+            score(row)
+        else:
+            row.state = _state_of(row.f1)
+            row.save()
+    submission.refresh_from_db()
 
 
 def agree(submission: Submission, *, actor: User) -> None:
@@ -225,8 +276,8 @@ def delete_submission(submission: Submission, *, actor: User) -> None:
         submission.delete()
 
 
-def score(submission: Submission) -> None:
-    """Score what `samples` hold and save. Earlier numbers go into the history."""
+def score(submission: Submission, *, checked: bool = False) -> None:
+    """Score what `samples` hold and save. Earlier numbers go into the history. `checked`: for its owner alone."""
     version = submission.version
     reports: list[Report] = []
     samples = []
@@ -257,8 +308,12 @@ def score(submission: Submission) -> None:
     submission.f1 = reports[0].f1
     submission.evaluator = EVALUATOR
     submission.scored_at = timezone.now()
-    submission.state = Submission.State.UNSCORABLE if reports[0].f1 is None else Submission.State.SCORED
+    submission.state = Submission.State.CHECKED if checked else _state_of(submission.f1)
     submission.save()
+
+
+def _state_of(f1: float | None) -> str:
+    return Submission.State.UNSCORABLE if f1 is None else Submission.State.SCORED
 
 
 def describe(submission: Submission, about: About) -> None:
@@ -276,6 +331,56 @@ def _require(allowed: bool) -> None:
 
 def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+# --- published results ---
+
+
+def add_published(version: AnswerSetVersion, *, actor: User, **fields: Any) -> PublishedResult:
+    """Put numbers of a paper on the leaderboard: system, precision, recall, f1 (0 to 1), citation, link."""
+    _require(permissions.can_edit(actor, version.answer_set))
+    with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
+        if version.published.count() >= MAX_PUBLISHED:
+            raise ValidationError(f"A version has at most {MAX_PUBLISHED} published results.")
+        row = PublishedResult(version=version, **fields)
+        row.full_clean()
+        row.save()
+    return row
+
+
+def edit_published(row: PublishedResult, *, actor: User, **fields: Any) -> None:
+    _require(permissions.can_edit(actor, row.version.answer_set))
+    for name, value in fields.items():
+        setattr(row, name, value)
+    row.full_clean()
+    with ANSWER_SETS.growing(row.version.answer_set.owner, actor=actor):
+        row.save()
+
+
+def delete_published(row: PublishedResult, *, actor: User) -> None:
+    _require(permissions.can_edit(actor, row.version.answer_set))
+    row.delete()
+
+
+def is_official_test(version: AnswerSetVersion) -> bool:
+    """Whether the version has as many processes, participants and sentences as the official test split."""
+    return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
+
+
+def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
+    """Results that papers report on the official test split, on a version that is as large; how many were added."""
+    _require(permissions.can_edit(actor, version.answer_set))
+    if not is_official_test(version):
+        raise ValidationError("These numbers were reported on the official test split of 54 processes.")
+    with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
+        there = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
+        rows = [
+            PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **one._asdict())
+            for one in PUBLISHED
+            if one.system not in there
+        ]
+        PublishedResult.objects.bulk_create(rows)
+    return len(rows)
 
 
 # --- after a change of the evaluator ---
@@ -303,7 +408,8 @@ def queue_rescore(*, actor: User) -> Job | None:
 def kept_sets(user: User) -> Any:
     """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
-    others = Submission.objects.exclude(owner=user).values("version__answer_set")
+    others = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
+    others = others.values("version__answer_set")
     return mine.filter(Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AnswerSet))
 
 
@@ -313,7 +419,7 @@ def doomed_sets(user: User) -> Any:
 
 def doomed_submissions(user: User) -> Any:
     """Those that only their owner could see, and those on answer sets that go."""
-    waiting = [Submission.State.WAITING, Submission.State.GENERATING]
+    waiting = [Submission.State.WAITING, Submission.State.GENERATING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
     return Submission.objects.filter(hidden | gone, owner=user)
@@ -327,5 +433,6 @@ def delete_or_hand_over(user: User, heir: User) -> None:
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))
     Submission.objects.filter(pk__in=list(doomed_submissions(user).values_list("pk", flat=True))).delete()
+    Submission.objects.filter(version__answer_set__in=doomed, state=Submission.State.CHECKED).delete()
     AnswerSet.objects.filter(pk__in=doomed).delete()
     AnswerSet.objects.filter(pk__in=kept).update(owner=heir)

@@ -18,7 +18,7 @@ from gym.propara.core.grid import ACTIONS, read_grids
 from gym.propara.core.mistakes import CODES as MISTAKE_CODES
 from gym.propara.core.mistakes import label, mistakes
 from gym.propara.core.process_report import ProcessReport, evaluate_process
-from gym.propara.core.report import EVALUATOR, digest
+from gym.propara.core.report import EVALUATOR
 from gym.propara.core.scoring import QUESTIONS
 from gym.propara.core.submission_warnings import CODES as WARNING_CODES
 from gym.propara.core.uploads import KINDS
@@ -32,33 +32,21 @@ from gym.runs.pages.figures import Figure
 
 @login_required
 def submit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Context: version, answer_set, form, problems, and after “Check only” checked (a digest or None), repairs."""
+    """Score a file and save it, or with `check` show first what would be saved. Context: version, answer_set, form,
+    problems."""
     version = version_of(request, slug, number)
     form = SubmitForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"version": version, "answer_set": version.answer_set, "form": form}
-    status = form_status(request)
     if request.method == "POST" and form.is_valid():
         data, name = form.cleaned_data["file_bytes"], form.cleaned_data["file"].name
+        take = services.check_first if "check" in request.POST else services.submit
         try:
-            if "check" in request.POST:
-                intake, report = services.preview(version, data, name, actor=request.user)
-                found = None if intake.repairs else digest(report, 2_000)
-                context |= {
-                    "checked": True,
-                    "report": found,
-                    "repairs": intake.repairs,
-                    "questions": QUESTIONS,
-                }
-                context["warnings"] = _warnings(found, version) if found else []
-                status = 200
-            else:
-                made = services.submit(version, data, name, form.about(), actor=request.user)
-                return redirect(made)
+            return redirect(take(version, data, name, form.about(), actor=request.user))
         except ProParaError as error:
             context["problems"] = problems_of(error)
         except ValidationError as error:
             form.add_error(None, error)
-    return render(request, "propara/submit.html", context, status=status)
+    return render(request, "propara/submit.html", context, status=form_status(request))
 
 
 @login_required
@@ -83,7 +71,7 @@ def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     if submission.key != key:
         return redirect(submission)
     context = {**_about(request, submission), "repairs": submission.repairs}
-    if submission.is_scored:
+    if submission.has_scores:
         context |= _results(request, submission)
     return render(request, "propara/submission.html", context)
 
@@ -138,7 +126,7 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 def actions_chart(request: HttpRequest) -> Figure:
     """Actions of the submission that the address names."""
     submission = visible(request, request.GET.get("submission", "").replace("\0", ""))
-    if not submission.is_scored:
+    if not submission.has_scores:
         raise Http404("This submission is not scored.")
     return confusion_figure(submission)
 
@@ -170,6 +158,12 @@ def submission_progress(request: HttpRequest, key: str) -> HttpResponse:
 def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
     done = "Scored as repaired. The file is kept as it came, too."
     return act(request, steered(request, key), services.agree, done)
+
+
+@login_required
+@require_POST
+def submission_save(request: HttpRequest, key: str) -> HttpResponse:
+    return act(request, steered(request, key), services.save_checked, "Saved.")
 
 
 @login_required
@@ -349,7 +343,7 @@ def _sample(request: HttpRequest, submission: Submission) -> int:
 
 def scored(request: HttpRequest, key: str) -> Submission:
     submission = visible(request, key)
-    if not submission.is_scored:
+    if not submission.has_scores:
         raise Http404("This submission is not scored yet.")
     return submission
 

@@ -17,11 +17,13 @@ from gym.downloads import download
 from gym.propara.core import convert
 from gym.propara.core.errors import ProParaError
 from gym.propara.core.grid import read_grids, read_sentences
+from gym.propara.core.published import SPLITS
 from gym.propara.core.report import EVALUATOR
-from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.propara.site import permissions, selectors, services
+from gym.propara.site.board import leaderboard
 from gym.propara.site.charts import board_figure
-from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, VersionForm
+from gym.propara.site.forms import AboutSetForm, AnswerFilesForm, PublishedForm, SubmitForm, VersionForm
 from gym.propara.site.presenters import grid_table
 from gym.runs.pages.figures import Figure
 from gym.sharing.former import ask_before_leaving
@@ -40,12 +42,15 @@ ROOM = Room("propara", "api-propara-set", "propara-list", "ProPara", selectors.v
 
 @require_safe
 def set_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of AnswerSet with newest, n_submissions, best), n_outdated (for staff)."""
+    """Context: page (of AnswerSet with newest, n_submissions, best), first_set (with the most submissions), splits,
+    n_outdated (for staff)."""
     sets = selectors.with_counts(selectors.listed_for(request.user), request.user)
     page = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
     staff = request.user.is_authenticated and request.user.is_staff
     context = {
         "page": page,
+        "first_set": max(page, key=lambda row: row.n_submissions or 0, default=None),
+        "splits": SPLITS,
         "n_outdated": services.outdated().count() if staff else 0,
         "evaluator": EVALUATOR,
     }
@@ -77,8 +82,8 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
     version = version_of(request, slug, number)
     answer_set = version.answer_set
     sort = request.GET.get("sort", "-f1")
-    rows = _submissions(request, version)
-    board = selectors.leaderboard(rows, sort)
+    rows = list(_submissions(request, version))
+    board = leaderboard(version, rows, sort)
     mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
     grids = read_grids(version.answers, "answers")
     context = {
@@ -86,14 +91,18 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "version": version,
         "versions": list(answer_set.versions.defer("answers", "sentences")),
         "board": board,
+        "has_published": any(row.published for row in board),
+        "n_submissions": sum(row.submission is not None for row in board),
         "figure": board_figure(version, board, sort),
-        "comparable": [row for row in board if row.reference],
+        "comparable": [row.submission for row in board if row.submission and row.reference],
         "sort": sort,
         "waiting": mine,
         "processes": _first_sentences(version, grids),
         "may_edit": permissions.can_edit(request.user, answer_set),
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
+        "form": SubmitForm(),
+        "splits": SPLITS,
     }
     return render(request, "propara/set.html", context)
 
@@ -105,7 +114,7 @@ def board_chart(request: HttpRequest) -> Figure:
         raise Http404("This is not a number.")
     version = version_of(request, request.GET.get("set", "").replace("\0", ""), int(number))
     sort = request.GET.get("sort", "-f1")
-    figure = board_figure(version, selectors.leaderboard(_submissions(request, version), sort), sort)
+    figure = board_figure(version, leaderboard(version, _submissions(request, version), sort), sort)
     if figure is None:
         raise Http404("No system has a score yet.")
     return figure
@@ -181,6 +190,63 @@ def version_new(request: HttpRequest, slug: str) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
     return render(request, "propara/version_new.html", context, status=form_status(request))
+
+
+@login_required
+def published(request: HttpRequest, slug: str, number: int, pk: int = 0) -> HttpResponse:
+    """Add a published result, or change the one of `pk`. Context: version, answer_set, form, row (or None), rows,
+    offers_known."""
+    version = _editable_version(request, slug, number)
+    row = get_object_or_404(version.published, pk=pk) if pk else None
+    unsaved = version.published.get(pk=pk) if pk else PublishedResult(version=version)
+    form = PublishedForm(request.POST or None, instance=unsaved)
+    if request.method == "POST" and form.is_valid():
+        try:
+            if row:
+                services.edit_published(row, actor=request.user, **form.cleaned_data)
+            else:
+                services.add_published(version, actor=request.user, **form.cleaned_data)
+            return redirect("propara-published", slug, number)
+        except ValidationError as error:
+            form.add_error(None, ValidationError(error.messages))
+    context = {
+        "version": version,
+        "answer_set": version.answer_set,
+        "form": form,
+        "row": row,
+        "rows": list(version.published.all()),
+        "offers_known": services.is_official_test(version),
+    }
+    return render(request, "propara/published.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def published_delete(request: HttpRequest, slug: str, number: int, pk: int) -> HttpResponse:
+    row = get_object_or_404(_editable_version(request, slug, number).published, pk=pk)
+    services.delete_published(row, actor=request.user)
+    messages.success(request, f"{row.system} is no longer on the leaderboard.")
+    return redirect("propara-published", slug, number)
+
+
+@login_required
+@require_POST
+def published_known(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Add what papers report on the official test split."""
+    version = _editable_version(request, slug, number)
+    try:
+        n = services.add_known_published(version, actor=request.user)
+        messages.success(request, f"{n} published results were added." if n else "They are all there.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("propara-published", slug, number)
+
+
+def _editable_version(request: HttpRequest, slug: str, number: int) -> AnswerSetVersion:
+    version = version_of(request, slug, number)
+    if not permissions.can_edit(request.user, version.answer_set):
+        raise PermissionDenied("this belongs to somebody else")
+    return version
 
 
 @login_required

@@ -3,6 +3,7 @@ are their senders' alone."""
 
 from __future__ import annotations
 
+from gym.propara.site import services
 from tests.permissions.rooms import (
     API_EDITORS,
     EDITORS,
@@ -78,6 +79,15 @@ ROWS: list[Row] = [
     ("POST", "propara-submission-edit", ["private-submission"], FILL_MINE),
     ("POST", "propara-submission-agree", ["open-submission"], ACT_OPEN),
     ("POST", "propara-submission-agree", ["waiting-submission"], ACT_MINE),
+    ("POST", "propara-submission-save", ["open-submission"], ACT_OPEN),
+    ("POST", "propara-submission-save", ["checked-submission"], ACT_MINE),
+    ("GET", "propara-submission", ["checked-submission"], MINE),
+    ("GET", "propara-published", ["open-answers", 1], EDIT_OPEN),
+    ("POST", "propara-published", ["open-answers", 1], FILL_OPEN),
+    ("GET", "propara-published", ["private-answers", 1], EDITORS),
+    ("GET", "propara-published-edit", ["open-answers", 1, "published-result"], EDIT_OPEN),
+    ("POST", "propara-published-edit", ["open-answers", 1, "published-result"], FILL_OPEN),
+    ("POST", "propara-published-known", ["open-answers", 1], ACT_OPEN),
     ("POST", "propara-submission-cancel", ["open-submission"], ("in", 403, 403, 403, 403, 403)),
     ("POST", "propara-submission-cancel", ["private-submission"], ("in", 404, 404, 404, 403, 403)),
     ("POST", "propara-submission-retry", ["private-submission"], ("in", 404, 404, 404, 403, 403)),
@@ -103,6 +113,16 @@ ROWS: list[Row] = [
     ("GET", "api-propara-version", ["private-answers", 1], HIDDEN),
     ("GET", "api-propara-version-file", ["open-answers", 1, "answers.tsv"], OPEN),
     ("GET", "api-propara-version-file", ["private-answers", 1, "answers.tsv"], HIDDEN),
+    ("GET", "api-propara-leaderboard", ["open-answers", 1], OPEN),
+    ("GET", "api-propara-leaderboard", ["private-answers", 1], HIDDEN),
+    ("GET", "api-propara-published", ["private-answers", 1], HIDDEN),
+    ("POST", "api-propara-published", ["open-answers", 1], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-propara-published", ["private-answers", 1], (401, 404, 403, 400, 400, 400)),
+    ("POST", "api-propara-published-known", ["open-answers", 1], (401, 403, 403, 403, 400, 400)),
+    ("GET", "api-propara-published-result", ["open-answers", 1, "published-result"], OPEN),
+    ("PATCH", "api-propara-published-result", ["open-answers", 1, "published-result"], API_OPEN),
+    ("POST", "api-propara-save", ["open-submission"], (401, 403, 403, 403, 400, 400)),
+    ("POST", "api-propara-save", ["checked-submission"], (401, 404, 404, 404, 400, 400)),
     ("POST", "api-propara-evaluate", [], SENDERS),
     ("POST", "api-propara-generate", [], SENDERS),
     ("POST", "api-propara-rescore", [], (401, 403, 403, 403, 403, 202)),
@@ -126,6 +146,13 @@ ROWS: list[Row] = [
 ]
 LAST: list[Row] = [
     *leaving_rows("propara", "api-propara-set", "shared-answers", "bobs-other-answers-role"),
+    ("POST", "propara-published-delete", ["open-answers", 1, "published-result"], ACT_OPEN),
+    (
+        "DELETE",
+        "api-propara-published-result",
+        ["open-answers", 1, "doomed-result"],
+        (401, 403, 403, 403, 204, 204),
+    ),
     ("DELETE", "api-propara-submission", ["other-submission"], (401, 403, 403, 403, 204, 204)),
     ("DELETE", "api-propara-submission", ["doomed-submission"], (401, 404, 404, 404, 204, 204)),
     ("DELETE", "api-propara-set", ["doomed-answers"], (401, 404, 404, 404, 204, 204)),
@@ -154,3 +181,8 @@ def furnish(people, world) -> None:
     make_set(people.alice, slug="doomed-answers", visibility="private")
     world["doomed-submission"] = hand_in(version, people.alice, LIGHT, visibility="private").key
     world["waiting-submission"] = hand_in(version, people.alice, "\n" + LATE).key
+    checked = services.check_first(version, LATE.encode(), "x.tsv", services.About("x"), actor=people.alice)
+    world["checked-submission"] = checked.key
+    for name in ("published-result", "doomed-result"):
+        row = services.add_published(version, actor=people.alice, system=name, f1=0.5, citation="A paper")
+        world[name] = row.pk

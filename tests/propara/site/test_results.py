@@ -33,17 +33,6 @@ def page(client, name: str, *arguments) -> str:
     return answer.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("sort", "order"),
-    [("-f1", "careful hasty"), ("f1", "hasty careful"), ("-moves", "careful hasty"), ("system", "careful hasty"),
-     ("-system", "hasty careful"), ("corrected", "hasty careful"), ("nonsense", "careful hasty"),
-     ("created", "careful hasty")],
-)  # fmt: skip
-def test_the_leaderboard_sorts(people, pair, sort, order):
-    rows = selectors.leaderboard(selectors.listed_submissions(people.bob), sort)
-    assert [row.system for row in rows] == order.split()
-
-
 def test_the_leaderboard_names_both_metrics_and_gives_an_interval(client, people, pair):
     html = page(client, "propara-set", "shipped")
     assert "Corrected F1" in html

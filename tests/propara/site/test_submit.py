@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from statistics import fmean, stdev
 
 import pytest
@@ -70,22 +69,6 @@ def refusal(text: str | bytes) -> list[tuple[int, int, str]]:
     with pytest.raises(ProParaError) as refused:
         take_in(text if isinstance(text, bytes) else text.encode(), LIGHT)
     return [(one.line, one.column, one.code) for one in refused.value.problems]
-
-
-def test_check_only_shows_each_question_and_each_warning_with_its_process(client, people):
-    version = make_version(people.alice)
-    client.force_login(people.bob)
-    from_zero = re.sub(r"(?m)^7\t(\d)", lambda found: f"7\t{int(found[1]) - 1}", LIGHT)
-    file = SimpleUploadedFile("zero.tsv", from_zero.encode())
-    html = client.post(
-        reverse("propara-submit", args=["light", version.number]),
-        {"file": file, "system": "zero", "visibility": "private", "check": "1"},
-    ).content.decode()
-    for question in ("Inputs", "Outputs", "Conversions", "Moves"):
-        assert f'<th scope="row">{question}</th>' in html
-    assert "Your sentences begin at 0" in html
-    assert html.count("Process 7") == html.count('class="problem-warning"') > 1
-    assert not Submission.objects.exists()
 
 
 def test_each_process_with_a_warning_is_named_however_many_there_are(people):
@@ -210,19 +193,6 @@ def test_a_division_by_zero_is_a_named_error_and_no_score(people):
     submission = hand_in(version, people.bob, text)
     assert (submission.state, submission.reference) == (State.UNSCORABLE, None)
     assert submission.report["errors"][0]["code"] == "division-by-zero"
-
-
-def test_check_only_saves_nothing(client, people):
-    version = make_version(people.alice)
-    client.force_login(people.bob)
-    address = reverse("propara-submit", args=["light", 1])
-    for text, said in ((LATE, "Overall"), (LATE + "\n", "A blank line was dropped.")):
-        page = client.post(
-            address,
-            {"file": SimpleUploadedFile("x.tsv", text.encode()), "visibility": "public", "check": "1"},
-        )
-        assert (page.status_code, said in page.content.decode()) == (200, True)
-    assert not version.submissions.exists()
 
 
 def test_the_page_walks_from_repairs_to_scores(client, people):

@@ -132,6 +132,10 @@ class ProParaUpload(ProParaTarget, ProParaAbout):
     agree_to_repairs = serializers.BooleanField(
         default=False, help_text="score at once what had to be repaired; otherwise it waits for `agree`"
     )
+    check_first = serializers.BooleanField(
+        default=False,
+        help_text="score it for you alone (`checked`): `save` keeps it, and a day later it may be gone",
+    )
 
 
 class ProParaEvaluation(Body):
@@ -171,6 +175,9 @@ class SubmissionFilter(Filters):
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="Who handed it in")
+    ordering = django_filters.OrderingFilter(
+        fields=[("created", "created"), ("system", "system")], label="Order"
+    )
 
     class Meta:
         model = Submission
@@ -183,7 +190,8 @@ class SubmissionList(ListView):
 
     @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Newest first: public ones, and all of yours."""
+        """Public ones, and all of yours; newest first unless `ordering` says otherwise. By score: the leaderboard of a
+        version."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(rows)
 
@@ -201,9 +209,11 @@ class SubmissionList(ListView):
             **{name: body[name] for name in ("description", "paper", "link", "visibility") if name in body},
         )
         data = read_upload(file, MAX_BYTES)
-        made = services.submit(
-            version, data, file.name, about, actor=request.user, agreed=body["agree_to_repairs"]
-        )
+        if body["check_first"]:
+            made = services.check_first(version, data, file.name, about, actor=request.user)
+        else:
+            agreed = body["agree_to_repairs"]
+            made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
         return self.answer(made, "api-propara-submission", made.key)
 
 
@@ -289,6 +299,13 @@ class Agree(SubmissionView):
     def post(self, request: Request, key: str) -> Response:
         """Score the file as repaired. 400 when it does not wait for this."""
         return self.act(services.agree)
+
+
+class Save(SubmissionView):
+    @operation("Save a checked submission", answers=ProParaSubmissionSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        """Keep what `check_first` scored; this agrees to its repairs. 400 when it is saved already."""
+        return self.act(services.save_checked)
 
 
 class Cancel(SubmissionView):

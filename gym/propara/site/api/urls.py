@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.propara.site.api import sets, submissions
+from gym.propara.site.api import board, sets, submissions
 from gym.propara.site.views import ROOM
 from gym.sharing.api import people_api
 
@@ -15,6 +15,14 @@ urlpatterns = [
     path(f"{_SET}versions/", sets.VersionList.as_view(), name="api-propara-versions"),
     path(_VERSION, sets.VersionDetail.as_view(), name="api-propara-version"),
     path(f"{_VERSION}files/<str:form>/", sets.VersionFile.as_view(), name="api-propara-version-file"),
+    path(f"{_VERSION}leaderboard/", board.Leaderboard.as_view(), name="api-propara-leaderboard"),
+    path(f"{_VERSION}published/", board.PublishedList.as_view(), name="api-propara-published"),
+    path(f"{_VERSION}published/known/", board.PublishedKnown.as_view(), name="api-propara-published-known"),
+    path(
+        f"{_VERSION}published/<int:pk>/",
+        board.PublishedDetail.as_view(),
+        name="api-propara-published-result",
+    ),
     path("propara/evaluate/", submissions.Evaluate.as_view(), name="api-propara-evaluate"),
     path("propara/generate/", submissions.Generate.as_view(), name="api-propara-generate"),
     path("propara/compare/", submissions.Compare.as_view(), name="api-propara-compare"),
@@ -22,6 +30,7 @@ urlpatterns = [
     path("propara/submissions/", submissions.SubmissionList.as_view(), name="api-propara-submissions"),
     path(_ONE, submissions.SubmissionDetail.as_view(), name="api-propara-submission"),
     path(f"{_ONE}agree/", submissions.Agree.as_view(), name="api-propara-agree"),
+    path(f"{_ONE}save/", submissions.Save.as_view(), name="api-propara-save"),
     path(f"{_ONE}cancel/", submissions.Cancel.as_view(), name="api-propara-cancel"),
     path(f"{_ONE}retry/", submissions.Retry.as_view(), name="api-propara-retry"),
     path(f"{_ONE}report/", submissions.Report.as_view(), name="api-propara-report"),
