@@ -73,7 +73,7 @@ CASES: list[File] = [
 DOORS: list[tuple[str, str, list[File], dict[str, str]]] = [
     ("/api/v1/lmc/check/", "file", CORPORA, {"format": "auto"}),
     ("/api/v1/lmc/corpora/", "file", CORPORA, {"title": "Hostile"}),
-    ("/api/v1/lmc/logs/", "log", LOGS, {"title": "Hostile"}),
+    ("/api/v1/lmc/logs/", "file", LOGS, {"title": "Hostile"}),
     ("/api/v1/suites/", "file", SUITES, {"title": "Hostile"}),
     ("/api/v1/uploads/", "file", RESULTS, {}),
     ("/api/v1/propara/answer-sets/", "answers", ANSWERS, {"title": "Hostile"}),

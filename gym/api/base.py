@@ -224,6 +224,21 @@ def get_or_404(rows: QuerySet[Row], **which: Any) -> Row:
     return row
 
 
+def referred(rows: QuerySet[Row], field: str, **which: Any) -> Row:
+    """The row that a field of the body names, or 400 with the field: what one may not see is not there."""
+    row = rows.filter(**which).first()
+    if row is None:
+        raise invalid(not_referred(field, *which.values()))
+    return row
+
+
+def not_referred(field: str, *names: Any) -> FieldError:
+    """`field`: name of a field of the body, with a place where it is a list: agents[2]."""
+    what = field.partition("[")[0].replace("_", " ")
+    named = " ".join(f"“{str(name)[:60]}”" for name in names)
+    return FieldError(f"$.{field}", f"There is no {what} {named}, or not for you.")
+
+
 # --- changes ---
 
 

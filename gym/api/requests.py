@@ -21,12 +21,15 @@ class Body(serializers.Serializer):
     Declare the fields as for any serializer. For documents of free form use `serializers.JSONField`.
     """
 
+    former: Mapping[str, str] = {}
+    """Fields that have another name now: the old one and what to send."""
+
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             field_errors: dict[str, Any] = {}
             for name in data:
                 if name not in self.fields and not self._is_key(data, str(name)):
-                    field_errors[str(name)] = [unknown(str(name), self.fields, "field")]
+                    field_errors[str(name)] = [unknown(str(name), self.fields, "field", self.former)]
             if isinstance(data, QueryDict):
                 field_errors |= self._sent_several_times(data)
             else:
@@ -67,7 +70,28 @@ class Names(serializers.DictField):
 
 
 class Query(serializers.Serializer):
-    """Query parameters beside those of a list's filters. Texts are converted; unknown names are refused."""
+    """Query parameters beside those of a list's filters. Texts are converted; unknown names are refused, and so are
+    several values of a parameter that is no list."""
+
+    former: Mapping[str, str] = {}
+    """As of a `Body`."""
+
+
+class Pair(Query):
+    """What a comparison of two things compares, by their ids."""
+
+    first = serializers.SlugField(max_length=24, help_text="id; the baseline")
+    second = serializers.SlugField(max_length=24, help_text="id")
+
+
+class Several(Pair):
+    """What a comparison of two or more compares: each `second` against the first."""
+
+    second = serializers.ListField(
+        child=serializers.SlugField(max_length=24),
+        min_length=1,
+        help_text="id; repeat the parameter for more",
+    )
 
 
 def type_problem(field: serializers.Field, value: Any) -> Any:
@@ -108,12 +132,25 @@ def read_query(
     """The values of the query; `others` are parameters that somebody else reads."""
     fields = kind().fields if kind else {}
     known = {*fields, *others}
-    wrong = [FieldError(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
+    former = kind.former if kind and issubclass(kind, Query) else {}
+    wrong = [
+        FieldError(f"?{name}", unknown(name, known, "parameter", former))
+        for name in given
+        if name not in known
+    ]
+    lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
+    wrong += [
+        FieldError(f"?{name}", several(name, len(given.getlist(name)), files=False))
+        for name in fields
+        if name not in lists and len(given.getlist(name)) > 1
+    ]
     if wrong:
         raise invalid(*wrong)
     if kind is None:
         return {}
-    form = kind(data={name: given[name] for name in fields if name in given})
+    form = kind(
+        data={name: given.getlist(name) if name in lists else given[name] for name in fields if name in given}
+    )
     if not form.is_valid():
         raise invalid(
             *(
@@ -131,7 +168,9 @@ def several(name: str, count: int, files: bool) -> str:
     return f"“{name}” was sent {count} times. Send it once."
 
 
-def unknown(name: str, known: Iterable[str], what: str) -> str:
+def unknown(name: str, known: Iterable[str], what: str, former: Mapping[str, str]) -> str:
+    if name in former:
+        return f"“{name}” has another name now. Send {former[name]}."
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
     hint = f"Did you mean “{near[0]}”?" if near else f"Known: {', '.join(sorted(known)) or 'none'}."
     return f"There is no {what} “{name[:60]}”. {hint}"

@@ -169,7 +169,7 @@ def _error(status: int, description: str) -> dict[str, Any]:
     }
     content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
     found: dict[str, Any] = {"description": description, "content": {PROBLEM: content}}
-    if status in {429, 503}:
+    if status in {409, 429, 503}:
         found["headers"] = {"Retry-After": _text("Seconds to wait; missing when waiting does not help.")}
     return found
 

@@ -137,7 +137,7 @@ class Client:
     def upload_log(self, name: str, data: bytes, **card: str) -> Game:
         """A log of a game that was played elsewhere, of LM Challenge 4 or 5, packed with gzip or not. `card`: title,
         visibility, description, corpus."""
-        answer = self.transport.send("POST", "lmc/logs/", body=card, file=(name, data), field="log")
+        answer = self.transport.send("POST", "lmc/logs/", body=card, file=(name, data))
         return Game.of(answer.json())
 
     def game(self, key: str) -> Game:

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, locked
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, locked, referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import BINARY, TEXT, operation
@@ -324,7 +324,7 @@ class RunMissing(ApiView):
         )
         revisions = None
         if "collection" in body:
-            collection = get_or_404(rows_of(request), slug=body["collection"])
+            collection = referred(rows_of(request), "collection", slug=body["collection"])
             revisions = services.revisions_of(collection, request.user)
         board = leaderboard(request.user, options, revisions)
         if board.unknown:

@@ -25,6 +25,7 @@ from gym.jobs.selectors import WorkerView, position_in_queue, queue_summary, wor
 from gym.jobs.services import request_cancel, retry
 
 WAIT = 60
+RESULTS_WAIT = 5
 
 
 @answers(TooManyJobs)
@@ -42,6 +43,16 @@ def _wrong_state(error: WrongState) -> ApiProblem:
 def jobs_of(user: Any) -> QuerySet[Job]:
     """A job's title and log may name private things: it is for its owner and staff."""
     return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user)
+
+
+def no_results(what: str, job: Job | None, why: str = "") -> ApiProblem:
+    """409 for results of `what` ("This run") that are not there. While its job is under way it says in how many seconds
+    to ask again; else asking again does not help: `why`, or the job's error, says what does, without Retry-After."""
+    if job is not None and job.is_active:
+        detail = f"{what} is {job.state}: its results are there when it is done."
+        return ApiProblem(409, detail, "unfinished", headers={"Retry-After": str(RESULTS_WAIT)})
+    why = why or (job.error if job is not None else "")
+    return ApiProblem(409, f"{what} has no results. {why}".strip(), "no-results")
 
 
 class JobSerializer(serializers.ModelSerializer):

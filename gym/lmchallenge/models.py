@@ -138,6 +138,13 @@ class Game(models.Model):
         return reverse("lmc-game", args=[self.key])
 
     @property
+    def played_by(self) -> str:
+        """As a new game takes it: model:SLUG, process:NAME, adaptive; empty of an uploaded log."""
+        if self.kind in (self.Kind.MODEL, self.Kind.PROCESS):
+            return f"{self.kind}:{self.player}"
+        return str(self.kind) if self.kind == self.Kind.ADAPTIVE else ""
+
+    @property
     def is_uploaded(self) -> bool:
         return self.kind == self.Kind.UPLOADED
 

@@ -27,6 +27,7 @@ def test_from_cases_to_results(alice, people):
     given = {"suite": "manners", "agent": "embedded", "reading": "document"}
     answer = alice.post(reverse("api-agent-runs"), given, content_type="application/json")
     assert answer.status_code == 201
+    assert {name: answer.json()[name] for name in given} == given
     run_pending()
     run = alice.get(answer["Location"]).json()
     assert (run["state"], [case["outcome"] for case in run["cases"]]) == ("done", ["pass", "pass"])
@@ -34,6 +35,22 @@ def test_from_cases_to_results(alice, people):
     assert results["cases"][0]["iterations"][0]["turns"][0]["text"] == "echo: hello"
     assert [row["id"] for row in alice.get(reverse("api-agent-runs")).json()["results"]] == [run["id"]]
     assert alice.get(reverse("api-agents")).json()["results"][0]["state"] == "ready"
+
+
+def test_results_of_a_run_under_way_are_asked_for_later(alice, people):
+    make_server(people.alice)
+    make_suite(people.alice)
+    given = {"suite": "manners", "agent": "embedded"}
+    key = alice.post(reverse("api-agent-runs"), given, content_type="application/json").json()["id"]
+    addresses = [reverse(f"api-agent-{name}", args=[key]) for name in ("results", "failures")]
+    addresses += [reverse("api-agent-run-file", args=[key, "junit"])]
+    addresses += [f"{reverse('api-agent-compare')}?first={key}&second={key}"]
+    for address in addresses:
+        answer = alice.get(address)
+        assert (answer.status_code, answer.json()["code"]) == (409, "unfinished")
+        assert int(answer["Retry-After"]) > 0
+    run_pending()
+    assert [alice.get(address).status_code for address in addresses] == [200] * 4
 
 
 def test_bad_cases_are_refused_with_their_places(alice, people):

@@ -54,7 +54,7 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
     page = client.get(reverse("agent-runs")).content.decode()
     assert page.count('type="checkbox" name="run"') == 2
     ticked = {"ticked": "yes", "run": [other.key, run.key]}
-    assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?a={run.key}&b={other.key}")
+    assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?first={run.key}&second={other.key}")
     for too_few in ([], [run.key], [run.key, "nothing\0"]):
         answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
         assert "Tick two finished runs of one suite" in answer.content.decode()

@@ -50,7 +50,7 @@ def test_importing_files_and_folders(alice, people):
     archive = zipped(
         {"music/a.hocon": GOOD, "music/b.hocon": FLAKY, "README.md": "x", "__MACOSX/a.hocon": "x"}
     )
-    answer = alice.post(address, {"files": [upload("all.zip", archive), upload("hello.hocon", BAD)]})
+    answer = alice.post(address, {"file": [upload("all.zip", archive), upload("hello.hocon", BAD)]})
     assert answer.status_code == 302
     assert {case.name: case.text for case in suite.cases.all()} == {
         "music/a": GOOD,
@@ -62,7 +62,7 @@ def test_importing_files_and_folders(alice, people):
 def test_an_import_with_one_bad_file_changes_nothing_and_names_all_problems(alice, people):
     suite = make_suite(people.alice)
     files = [upload("good.hocon", GOOD), upload("one.hocon", "agent: "), upload("two.hocon", "a: b")]
-    answer = alice.post(reverse("agent-suite-import", args=[suite.slug]), {"files": files})
+    answer = alice.post(reverse("agent-suite-import", args=[suite.slug]), {"file": files})
     page = text_of(answer)
     assert answer.status_code == 400
     assert "one: line 1" in page
@@ -84,7 +84,7 @@ def test_what_comes_in_goes_out_byte_for_byte_under_the_same_name(alice, people)
     suite = make_suite(people.alice)
     make_case(suite).delete()
     archive = zipped(ODD)
-    alice.post(reverse("agent-suite-import", args=[suite.slug]), {"files": [upload("all.zip", archive)]})
+    alice.post(reverse("agent-suite-import", args=[suite.slug]), {"file": [upload("all.zip", archive)]})
     back = zipfile.ZipFile(io.BytesIO(alice.get(reverse("agent-suite-download", args=[suite.slug])).content))
     assert {name: back.read(name) for name in back.namelist()} == {
         name: text.encode() for name, text in ODD.items()
@@ -133,7 +133,7 @@ def test_without_paths_a_folder_is_taken_by_names(alice, people):
     ("given", "says"),
     [
         ({"folder": ["a.hocon", "a.hocon"]}, "two files for the case"),
-        ({"files": ["a.hocon"], "folder": ["a.hocon"]}, "two files for the case"),
+        ({"file": ["a.hocon"], "folder": ["a.hocon"]}, "two files for the case"),
         ({"folder": ["a.hocon"], "paths": '["../a.hocon"]'}, "leads out"),
         ({"folder": ["a.hocon"], "paths": '["a.hocon", "b.hocon"]'}, "not as many paths as files"),
         ({"folder": ["a.hocon"], "paths": "[1]"}, "no list of names"),

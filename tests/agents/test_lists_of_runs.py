@@ -30,7 +30,7 @@ def test_pages_that_show_the_newest_lead_to_all_of_them(client, runs):
     suite, server = runs[0].suite, runs[0].server
     assert f"{everything}?suite={suite.slug}" in page_of(client, suite.get_absolute_url())
     assert f"{everything}?agent={server.model.slug}" in page_of(client, server.get_absolute_url())
-    assert f"{everything}?a={runs[0].key}" in page_of(client, runs[0].get_absolute_url())
+    assert f"{everything}?first={runs[0].key}" in page_of(client, runs[0].get_absolute_url())
     AgentRun.objects.filter(pk__in=[run.pk for run in runs[RUNS_SHOWN:]]).delete()
     assert f"{everything}?" not in page_of(client, suite.get_absolute_url())
 
@@ -44,12 +44,12 @@ def test_all_runs_are_on_pages(client, runs):
 
 def test_any_finished_run_can_be_compared_with(client, runs):
     AgentRun.objects.filter(pk=runs[3].pk).update(completed_at=None)
-    oldest = page_of(client, reverse("agent-runs"), a=runs[0].key, page=2)
-    assert f"?a={runs[0].key}&amp;b={runs[-1].key}" in oldest
-    newest = page_of(client, reverse("agent-runs"), a=runs[0].key)
-    assert f"b={runs[1].key}" in newest
-    assert f"b={runs[0].key}" not in newest
-    assert f"b={runs[3].key}" not in newest
+    oldest = page_of(client, reverse("agent-runs"), first=runs[0].key, page=2)
+    assert f"?first={runs[0].key}&amp;second={runs[-1].key}" in oldest
+    newest = page_of(client, reverse("agent-runs"), first=runs[0].key)
+    assert f"second={runs[1].key}" in newest
+    assert f"second={runs[0].key}" not in newest
+    assert f"second={runs[3].key}" not in newest
 
 
 def test_runs_of_what_is_hidden_are_not_listed(client, people, runs):
@@ -57,7 +57,7 @@ def test_runs_of_what_is_hidden_are_not_listed(client, people, runs):
     secret = finished_run(hidden, runs[0].server, hidden.cases.all(), age=0)
     assert secret.key not in page_of(client, reverse("agent-runs"))
     assert client.get(reverse("agent-runs"), {"suite": "hidden"}).status_code == 404
-    assert client.get(reverse("agent-runs"), {"a": secret.key}).status_code == 404
+    assert client.get(reverse("agent-runs"), {"first": secret.key}).status_code == 404
     client.force_login(people.bob)
     assert secret.key in page_of(client, reverse("agent-runs"))
 

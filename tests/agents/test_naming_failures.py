@@ -209,7 +209,8 @@ def test_through_the_api(client, people, server, failed):
     assert answer.json()["merged_into"] == one
     assert [mode["count"] for mode in client.get(failures).json()["cases"][0]["failure_modes"]] == [4]
     wrong = {**given, "case": "nosuch"}
-    assert client.post(address, wrong, content_type="application/json").status_code == 404
+    answer = client.post(address, wrong, content_type="application/json")
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.case")
     assert client.post(address, {"case": "flaky"}, content_type="application/json").status_code == 400
 
 

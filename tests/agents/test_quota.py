@@ -43,7 +43,7 @@ def test_cases_count_with_their_bytes(client, suite, people, settings, way):
     if way == "case page":
         answer = client.post(reverse("agent-case-new", args=slug), {"name": "more", "text": LONG})
     elif way == "import page":
-        files = {"files": [SimpleUploadedFile("more.hocon", LONG.encode())]}
+        files = {"file": [SimpleUploadedFile("more.hocon", LONG.encode())]}
         answer = client.post(reverse("agent-suite-import", args=slug), files)
     elif way == "import api":
         answer = client.post(reverse("api-agent-cases", args=slug), {"cases": {"more": LONG}}, **JSON)

@@ -222,7 +222,8 @@ def test_the_same_tests_run_on_several_agents_at_once(send, people):
     assert [run["agent"] for run in runs] == ["two", "one"]
     assert [[case["name"] for case in run["cases"]] for run in runs] == [["hello"], ["hello"]]
     assert all(run["options"]["early_stop"] for run in runs)
-    assert send("post", "agent-runs/batch/", body | {"agents": ["one", "three"]}).status_code == 404
+    answer = send("post", "agent-runs/batch/", body | {"agents": ["one", "one", "three"]})
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.agents[2]")
     assert send("post", "agent-runs/batch/", body | {"agents": []}).status_code == 400
     assert suite.runs.count() == 2
 

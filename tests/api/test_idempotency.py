@@ -62,7 +62,7 @@ def test_a_key_is_forgotten_after_a_day(send, world):
 
 
 def test_what_was_refused_is_not_kept(send, world):
-    assert ask(send, {"suite": "public-suite", "model": "nothing"}).status_code == 404
+    assert ask(send, {"suite": "public-suite", "model": "nothing"}).status_code == 400
     assert not SentRequest.objects.exists()
     assert ask(send).status_code == 201
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.utils import timezone
 
+from gym.jobs.models import Job
 from gym.runs.work import services
 from models_registry.engine import ScoringPolicy
 from suites.models import Suite
@@ -92,7 +94,18 @@ def test_results_are_those_of_the_download(client, get, world):
 def test_an_unfinished_run_has_no_results_yet(client, get, world, people):
     run = services.queue_run(world.revisions["public"], world.open_model, actor=people.alice)
     assert get(f"runs/{run.key}/")["state"] == "queued"
-    assert client.get(f"/api/v1/runs/{run.key}/results/").status_code == 404
+    answer = client.get(f"/api/v1/runs/{run.key}/results/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "unfinished")
+    assert int(answer["Retry-After"]) > 0
+
+
+def test_a_run_that_failed_has_no_results_and_waiting_does_not_help(client, world, people):
+    run = services.queue_run(world.revisions["public"], world.open_model, actor=people.alice)
+    Job.objects.filter(pk=run.job.pk).update(state="failed", error="Out of memory.", finished=timezone.now())
+    answer = client.get(f"/api/v1/runs/{run.key}/results/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "no-results")
+    assert "Out of memory." in answer.json()["detail"]
+    assert "Retry-After" not in answer
 
 
 def test_a_suite_that_turns_private_takes_its_runs_along(client, get, world):

@@ -120,18 +120,22 @@ def test_nobody_starts_runs_without_an_account(post, counted):
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("field", "given"),
     [
-        ASKED | {"suite": "private-suite"},
-        ASKED | {"model": "secret-model"},
-        ASKED | {"suite": "no-such-suite"},
-        ASKED | {"model": "no-such-model"},
-        ASKED | {"revision": 7},
-        ASKED | {"revision": 2**31 - 1},
+        ("suite", "private-suite"),
+        ("model", "secret-model"),
+        ("suite", "no-such-suite"),
+        ("model", "no-such-model"),
+        ("revision", 7),
+        ("revision", 2**31 - 1),
     ],
 )
-def test_what_is_invisible_is_as_if_it_were_not_there(post, counted, given):
-    assert post(given).status_code == 404
+def test_what_is_invisible_is_as_if_it_were_not_there(post, counted, field, given):
+    answer = post(ASKED | {field: given})
+    assert answer.status_code == 400
+    [error] = answer.json()["errors"]
+    assert error["where"] == f"$.{field}"
+    assert error["message"] == f"There is no {field} “{given}”, or not for you."
     assert SuiteRun.objects.count() == counted
 
 

@@ -113,7 +113,7 @@ def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
     case = client.get(suite.cases.first().get_absolute_url()).content.decode()
     assert all(f"<td>{one}</td>" in case for one in BOTH)
     first = suite.runs.exclude(pk=run.pk).get()
-    compared = client.get(f"{reverse('agent-compare')}?a={first.key}&b={run.key}").content.decode()
+    compared = client.get(f"{reverse('agent-compare')}?first={first.key}&second={run.key}").content.decode()
     assert all(f">{one}, " in compared for one in BOTH)
 
 

@@ -193,7 +193,7 @@ def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
 class ImportForm(forms.Form):
     """Files, a folder or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
 
-    files = SeveralFilesField(
+    file = SeveralFilesField(
         label="Files",
         required=False,
         widget=SeveralFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
@@ -226,7 +226,7 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        uploads = [(str(upload.name), upload) for upload in cleaned.get("files") or []]
+        uploads = [(str(upload.name), upload) for upload in cleaned.get("file") or []]
         folder, paths = cleaned.get("folder") or [], self._paths(cleaned.get("paths", ""))
         if not paths:
             paths = [str(upload.name) for upload in folder]

@@ -56,7 +56,7 @@ def runs(request: HttpRequest) -> HttpResponse:
             selectors.servers_visible_to(request.user), model__slug=slug.replace("\0", "")
         )
         found = found.filter(server=server)
-    if key := request.GET.get("a", ""):
+    if key := request.GET.get("first") or request.GET.get("a", ""):
         compared = visible_run(request, key.replace("\0", ""))
         found = _others(request, compared)
         suite = compared.suite
@@ -177,7 +177,9 @@ def _ticked(request: HttpRequest) -> HttpResponse:
     if len(ticked) != 2 or ticked[0].suite_id != ticked[1].suite_id:
         messages.info(request, "Tick two finished runs of one suite to compare them.")
         return redirect("agent-runs")
-    return redirect(f"{reverse('agent-compare')}?{urlencode({'a': ticked[0].key, 'b': ticked[1].key})}")
+    return redirect(
+        f"{reverse('agent-compare')}?{urlencode({'first': ticked[0].key, 'second': ticked[1].key})}"
+    )
 
 
 @require_safe
@@ -186,8 +188,10 @@ def compare(request: HttpRequest) -> HttpResponse:
     (CompareRow), total (Comparison)."""
     if "ticked" in request.GET:
         return _ticked(request)
-    first = visible_run(request, request.GET.get("a", ""))
-    second = visible_run(request, request.GET.get("b", ""))
+    first, second = (
+        visible_run(request, request.GET.get(name) or request.GET.get(former, ""))
+        for name, former in (("first", "a"), ("second", "b"))
+    )
     tell_apart([first.server.model, second.server.model])
     rows, total = presenters.compared(first, second)
     sides = [("A", first), ("B", second)]

@@ -243,7 +243,7 @@ class AboutGameForm(forms.ModelForm):
 
 
 class LogForm(AboutGameForm):
-    log = SeveralFilesField(
+    file = SeveralFilesField(
         label="Logs",
         help_text="JSON lines of one game, of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), packed with gzip or "
         f"not, up to {MAX_LOGS} files. Each at most 50 MB; unpacked 200 MB, 500,000 lines, 20 MB a line.",

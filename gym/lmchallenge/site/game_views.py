@@ -59,7 +59,7 @@ def upload(request: HttpRequest) -> HttpResponse:
         corpus = form.cleaned_data["corpus"]
         try:
             made = playing.upload_logs(
-                [(file.name, open_upload(file, MAX_UPLOAD)) for file in form.cleaned_data["log"]],
+                [(file.name, open_upload(file, MAX_UPLOAD)) for file in form.cleaned_data["file"]],
                 actor=request.user,
                 corpus=corpus,
                 **form.given(),
@@ -202,8 +202,16 @@ def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Context: games (chosen), choices, rows (counting.Compared), wordless (games), wrong, keep, cluster."""
-    keys = [key for key in dict.fromkeys(request.GET.getlist("game")) if key][: counting.MOST_COMPARED + 1]
+    """`?first=…&second=…&second=…`; ticked games (`game`) lead there. Context: games (chosen), choices, rows
+    (counting.Compared), wordless (games), wrong, keep, cluster."""
+    if ticked := [key for key in request.GET.getlist("game") if key]:
+        given = request.GET.copy()
+        del given["game"]
+        given["first"] = ticked[0]
+        given.setlist("second", ticked[1:])
+        return redirect(f"{request.path}?{given.urlencode()}")
+    named = [request.GET.get("first", ""), *request.GET.getlist("second")]
+    keys = [key for key in dict.fromkeys(named) if key][: counting.MOST_COMPARED + 1]
     games = [selectors.get_counted_game(request.user, key) for key in keys]
     keep, cluster = filter_of(request, *games), request.GET.get("cluster", "auto")
     if cluster not in counting.CLUSTERS:

@@ -301,7 +301,7 @@ def upload_logs(
 ) -> list[Game]:
     """Take in several logs, (name, stream) each, or none of them. Raises as `upload_log`."""
     if len(files) > MAX_LOGS:
-        raise ValidationError({"log": [f"{len(files)} files: at most {MAX_LOGS} are taken at once."]})
+        raise ValidationError({"file": [f"{len(files)} files: at most {MAX_LOGS} are taken at once."]})
     several = len(files) > 1
     with transaction.atomic():
         return [

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import get_or_404
+from gym.api.base import referred
 from gym.api.errors import ApiProblem, FieldError, answers, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -144,7 +144,7 @@ class Preview(SuiteView):
         suite = self.changeable()
         body = self.body()
         draft = draft_of(suite)
-        model = get_or_404(runnable_by(request.user), slug=body["model"])
+        model = referred(runnable_by(request.user), "model", slug=body["model"])
         document = _sent(body, draft) if "sentences" in body else document_of(draft)
         items = body.get("items") or list(dict.fromkeys(row.item for row in document.sentences))
         wanted = set(items)

@@ -13,6 +13,7 @@ from gym.api.errors import FieldError, invalid
 from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Query
+from gym.jobs.api import no_results
 from gym.runs.api.serializers import (
     ItemSerializer,
     PredictionResultSerializer,
@@ -31,8 +32,11 @@ TABLES = {CSV: TEXT, NDJSON: TEXT}
 
 
 def done(request: Request, key: str) -> SuiteRun:
-    """404 until there are results."""
-    return get_or_404(run_at(request.user, key).filter(completed_at__isnull=False))
+    """409 until there are results."""
+    run = get_or_404(run_at(request.user, key))
+    if run.completed_at is None:
+        raise no_results("This run", run.job)
+    return run
 
 
 def _table(what: str, run: SuiteRun) -> Response:

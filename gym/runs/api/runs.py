@@ -16,7 +16,7 @@ from rest_framework.reverse import reverse
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import Scope
 from gym.accounts.quotas import OverQuota
-from gym.api.base import ApiView, ListView, ObjectView, get_or_404
+from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referred
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -116,8 +116,8 @@ class RunList(ListView):
         """One model on one frozen revision. Ask the run until its state is done, failed or cancelled. 200 is the same
         run, done or under way, that is there already; `again` makes a new one all the same."""
         body = self.body()
-        suite = get_or_404(visible_suites(request.user), slug=body["suite"])
-        model = get_or_404(visible_models(request.user), slug=body["model"])
+        suite = referred(visible_suites(request.user), "suite", slug=body["suite"])
+        model = referred(visible_models(request.user), "model", slug=body["model"])
         revision = _revision(request, suite, body.get("revision"))
         try:
             policy = _policy(revision, body.get("policy", {}))
@@ -136,7 +136,7 @@ def _revision(request: Request, suite: Suite, number: int | None) -> SuiteRevisi
     revision = (
         suite.latest_frozen
         if number is None
-        else get_or_404(revisions_for(request.user, suite), number=number)
+        else referred(revisions_for(request.user, suite), "revision", number=number)
     )
     if revision is None:
         raise invalid(

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
-from gym.api.base import get_or_404
+from gym.api.base import get_or_404, referred
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.requests import Body
@@ -106,7 +106,7 @@ class ScoreList(ScoreView):
         """Surprisals of their tokens, in bits. Waits up to three seconds; what takes longer is answered 202, and
         `Location` has the scores later. They are kept for a day and count for the daily cap."""
         body = self.body()
-        model = get_or_404(visible_models(request.user), slug=body["model"])
+        model = referred(visible_models(request.user), "model", slug=body["model"])
         policy = ScoringPolicy.from_dict(body.get("policy", {}))
         try:
             row = score_requests.queue_scores(body["sentences"], model, policy, actor=request.user)

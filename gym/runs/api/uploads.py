@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.api.base import ApiView, ListView, get_or_404
+from gym.api.base import ApiView, ListView, get_or_404, referred
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
 from gym.api.permissions import TokenScope
@@ -63,7 +63,7 @@ def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
     if "model" not in body:
         visibility = body.get("visibility", Visibility.PRIVATE)
         return ModelChoice(name=body.get("name", "").strip(), visibility=visibility)
-    model = get_or_404(uploadable_by(request.user), slug=body["model"])
+    model = referred(uploadable_by(request.user), "model", slug=body["model"])
     if "name" in body:
         raise invalid(FieldError("$.name", "This is for a new model.", "Send either name or model."))
     if body.get("visibility", model.visibility) != model.visibility:
@@ -77,12 +77,12 @@ def plan_of(request: Request, body: dict[str, Any]) -> Plan:
     if "revision" in body and "suite" not in body:
         raise invalid(FieldError("$.revision", "Say which suite it is a revision of.", "Send suite too."))
     if "suite" in body:
-        suite = get_or_404(visible_suites(request.user), slug=body["suite"])
+        suite = referred(visible_suites(request.user), "suite", slug=body["suite"])
         number = body.get("revision")
         revision = (
             suite.latest_frozen
             if number is None
-            else get_or_404(revisions_for(request.user, suite), number=number)
+            else referred(revisions_for(request.user, suite), "revision", number=number)
         )
         if revision is None:
             raise invalid(

@@ -53,7 +53,7 @@ def test_upload_play_read_compare(bob):
     search = bob.get(reverse("api-lmc-search", args=[keys[0]])).json()
     assert len(search["cells"]) == 55
     assert search["best"] == max(search["cells"], key=lambda cell: cell["value"])
-    same = bob.get(reverse("api-lmc-compare"), {"games": ",".join(keys)})
+    same = bob.get(reverse("api-lmc-compare"), {"first": keys[0], "second": keys[1:]})
     assert same.status_code == 200
     assert same.json()["texts_compared"] == "lengths", "one log has no words: its lengths are all there is"
     log = bob.get(reverse("api-lmc-log", args=[keys[1], "lengths.log.gz"])).getvalue()
@@ -63,18 +63,21 @@ def test_upload_play_read_compare(bob):
 def test_two_games_compared(bob, people):
     corpus = make_corpus(people.alice, USERS)
     keys = [play(corpus, people.alice).key for _ in range(2)]
-    found = bob.get(reverse("api-lmc-compare"), {"games": ",".join(keys), "cluster": "user"}).json()
+    found = bob.get(
+        reverse("api-lmc-compare"), {"first": keys[0], "second": keys[1:], "cluster": "user"}
+    ).json()
     (row,) = found["comparisons"]
     assert (row["difference"], row["only_first"], row["only_second"], row["cluster"]) == (0.0, 0, 0, "user")
     assert row["verdict"] == "no significant difference"
     assert (found["filter"], found["texts_compared"]) == ("alphaemoji", "words")
-    assert bob.get(reverse("api-lmc-compare"), {"games": keys[0]}).status_code == 400
+    assert bob.get(reverse("api-lmc-compare"), {"first": keys[0]}).status_code == 400
 
 
 def test_what_cannot_be_tested_says_why(bob, people):
     corpus = make_corpus(people.alice)
-    keys = ",".join(play(corpus, people.alice).key for _ in range(2))
-    (row,) = bob.get(reverse("api-lmc-compare"), {"games": keys, "cluster": "user"}).json()["comparisons"]
+    first, second = (play(corpus, people.alice).key for _ in range(2))
+    query = {"first": first, "second": second, "cluster": "user"}
+    (row,) = bob.get(reverse("api-lmc-compare"), query).json()["comparisons"]
     assert (row["verdict"], row["interval"], row["p"]) == ("cannot be tested: one user", None, None)
 
 
@@ -85,32 +88,32 @@ def test_a_game_without_words_counts_all_tokens(bob, people):
     assert [figure["filter"] for figure in shown] == ["alphaemoji", "all"]
     found = bob.get(reverse("api-lmc-statistics", args=[second.key]), {"filter": "emoji"}).json()
     assert found["filter"] == "all"
-    found = bob.get(reverse("api-lmc-compare"), {"games": f"{first.key},{second.key}"}).json()
+    found = bob.get(reverse("api-lmc-compare"), {"first": first.key, "second": second.key}).json()
     assert (found["filter"], found["texts_compared"]) == ("all", "lengths")
     assert found["comparisons"][0]["difference"] == 0
 
 
 def test_a_foreign_log_is_taken_and_a_broken_one_named_by_line(bob):
-    answer = bob.post(reverse("api-lmc-logs"), {"log": file(gzip.compress(LOG.encode()), "wp.log.gz")})
+    answer = bob.post(reverse("api-lmc-logs"), {"file": file(gzip.compress(LOG.encode()), "wp.log.gz")})
     assert answer.status_code == 202
     run_pending()
     game = bob.get(answer["Location"]).json()
     assert (game["kind"], game["game"], game["state"], game["lines"]) == ("uploaded", "wp", "done", 2)
-    answer = bob.post(reverse("api-lmc-logs"), {"log": file(b'{"a": 1}\n', "x.log")})
+    answer = bob.post(reverse("api-lmc-logs"), {"file": file(b'{"a": 1}\n', "x.log")})
     assert (answer.status_code, answer.json()["code"]) == (400, "unreadable")
     assert "line 1" in answer.json()["errors"][0]["message"]
 
 
 def test_a_foreign_log_says_what_was_compared_with_its_corpus(bob, people):
     corpus = make_corpus(people.alice, "Good day\nGood night\nGood bye\n")
-    answer = bob.post(reverse("api-lmc-logs"), {"log": file(LOG.encode(), "wp.log"), "corpus": corpus.slug})
+    answer = bob.post(reverse("api-lmc-logs"), {"file": file(LOG.encode(), "wp.log"), "corpus": corpus.slug})
     assert answer.status_code == 202
     said = {"compared": "tokens", "lines": 2, "of": 3, "first": 1, "last": 2, "recut": 0}
     assert answer.json()["corpus_match"] == said
     run_pending()
     assert bob.get(answer["Location"]).json()["corpus_match"] == said
     other = make_corpus(people.alice, slug="other")
-    answer = bob.post(reverse("api-lmc-logs"), {"log": file(LOG.encode(), "wp.log"), "corpus": other.slug})
+    answer = bob.post(reverse("api-lmc-logs"), {"file": file(LOG.encode(), "wp.log"), "corpus": other.slug})
     assert (answer.status_code, answer.json()["code"]) == (400, "unreadable")
     assert "Token 1 is 'Good'; in line 1 of the corpus it is 'The'" in answer.json()["errors"][0]["message"]
     played = play(corpus, people.alice)
@@ -121,11 +124,35 @@ def test_what_is_not_counted_has_no_statistics_yet(bob, people):
     corpus = make_corpus(people.bob)
     body = {"corpus": corpus.slug, "game": "wp", "player": "adaptive", "train": True}
     key = bob.post(reverse("api-lmc-games"), body, content_type=JSON).json()["id"]
-    assert bob.get(reverse("api-lmc-statistics", args=[key])).status_code == 404
+    answer = bob.get(reverse("api-lmc-statistics", args=[key]))
+    assert (answer.status_code, answer.json()["code"]) == (409, "unfinished")
+    assert int(answer["Retry-After"]) > 0
     assert bob.post(reverse("api-lmc-cancel", args=[key])).json()["state"] == "cancelled"
     assert bob.post(reverse("api-lmc-retry", args=[key])).json()["state"] == "queued"
     run_pending()
     assert bob.get(reverse("api-lmc-game", args=[key])).json()["state"] == "done"
+
+
+def test_a_game_is_started_again_with_what_its_answer_says(bob, people):
+    corpus = make_corpus(people.bob)
+    body = {
+        "corpus": corpus.slug, "game": "tc", "player": "adaptive", "train": True, "targets": False, "select_from": 5,
+        "player_options": {"order": 2},
+    }  # fmt: skip
+    first = bob.post(reverse("api-lmc-games"), body, content_type=JSON).json()
+    assert {name: first[name] for name in body} == body
+    again = bob.post(reverse("api-lmc-games"), {name: first[name] for name in body}, content_type=JSON)
+    assert again.status_code == 202
+
+
+def test_the_player_of_an_answer_is_the_one_that_a_new_game_takes(bob, people):
+    make_corpus(people.alice)
+    model = Game(kind="model", player="demo-gpt2")
+    assert [model.played_by, Game(kind="process", player="mine").played_by] == [
+        "model:demo-gpt2",
+        "process:mine",
+    ]
+    assert Game(kind="uploaded").played_by == ""
 
 
 def test_wrong_options_are_named(bob, people):
@@ -140,7 +167,8 @@ def test_wrong_options_are_named(bob, people):
 def test_somebody_elses_private_corpus_is_not_there(bob, people):
     make_corpus(people.alice, visibility="private")
     body = {"corpus": "cats", "game": "wp", "player": "adaptive", "train": True}
-    assert bob.post(reverse("api-lmc-games"), body, content_type=JSON).status_code == 404
+    answer = bob.post(reverse("api-lmc-games"), body, content_type=JSON)
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "$.corpus")
     assert Corpus.objects.count() == 1
 
 

@@ -94,7 +94,7 @@ def test_a_comparison_decodes_each_log_once(client, games, decoded, keep, people
     again = play(first.corpus, people.alice, "wp")
     decoded.clear()
     for other in (again, hidden):
-        query = {"game": [first.key, other.key], "filter": keep}
+        query = {"first": first.key, "second": other.key, "filter": keep}
         assert client.get(reverse("lmc-compare"), query).status_code == 200
         assert decoded == whole(first, other)
         decoded.clear()

@@ -175,7 +175,7 @@ def test_a_log_is_filed_under_the_corpus_that_was_played(client, people):
     corpus = make_corpus(people.alice)
     client.force_login(people.alice)
     answer = client.post(
-        reverse("lmc-upload"), {"log": a_file(WP), "visibility": "public", "corpus": corpus.slug}
+        reverse("lmc-upload"), {"file": a_file(WP), "visibility": "public", "corpus": corpus.slug}
     )
     assert answer.status_code == 302
     game = run_alone(Game.objects.get())
@@ -193,14 +193,14 @@ def test_a_log_of_another_text_is_refused_at_the_first_place_and_can_be_kept_wit
     client.force_login(people.alice)
     data = "\n" + WP.replace('"red"', '"big"')
     given = {"visibility": "private"}
-    answer = client.post(reverse("lmc-upload"), {**given, "log": a_file(data), "corpus": corpus.slug})
+    answer = client.post(reverse("lmc-upload"), {**given, "file": a_file(data), "corpus": corpus.slug})
     assert answer.status_code == 400
     text = html.unescape(answer.content.decode())
     assert "my.log, line 3: this is not the text of the corpus." in text
     assert "Token 6 is 'big'; in line 2 of the corpus it is 'red'." in text
     assert "Choose the corpus that was played, or none." in text
     assert not Game.objects.exists()
-    assert client.post(reverse("lmc-upload"), {**given, "log": a_file(data)}).status_code == 302
+    assert client.post(reverse("lmc-upload"), {**given, "file": a_file(data)}).status_code == 302
     assert run_alone(Game.objects.get()).is_counted
 
 

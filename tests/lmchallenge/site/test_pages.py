@@ -157,7 +157,7 @@ def test_the_form_names_what_does_not_fit(client, people):
 def test_foreign_logs_are_counted_and_coloured_whatever_their_shape(client, people, row):
     client.force_login(people.alice)
     data = gzip.compress((json.dumps(row) + "\n\n" + json.dumps(row) + "\n").encode())
-    answer = send(client, "lmc-upload", log=file(data, "run.log.gz"), visibility="private")
+    answer = send(client, "lmc-upload", file=file(data, "run.log.gz"), visibility="private")
     assert answer.status_code == 302
     run_pending()
     game = Game.objects.get()
@@ -170,11 +170,11 @@ def test_foreign_logs_are_counted_and_coloured_whatever_their_shape(client, peop
 def test_several_logs_come_in_together_or_none_does(client, people):
     client.force_login(people.alice)
     logs = [file(LOG.encode(), "a.log"), file(LOG.encode() + b"{cut off", "b.log")]
-    answer = send(client, "lmc-upload", log=logs, visibility="private")
+    answer = send(client, "lmc-upload", file=logs, visibility="private")
     assert (answer.status_code, "b.log, line 3" in answer.content.decode()) == (400, True)
     assert not Game.objects.exists()
     logs = [file(LOG.encode(), name) for name in ("a.log", "b.log")]
-    answer = send(client, "lmc-upload", log=logs, title="Tuned", visibility="private")
+    answer = send(client, "lmc-upload", file=logs, title="Tuned", visibility="private")
     assert answer.url == reverse("lmc-list")
     assert set(Game.objects.values_list("title", flat=True)) == {"Tuned, a.log", "Tuned, b.log"}
 
@@ -189,11 +189,13 @@ def test_lines_without_a_user_are_told_as_such(client, people):
 
 def test_a_log_that_cannot_be_read_leaves_nothing(client, people):
     client.force_login(people.alice)
-    answer = send(client, "lmc-upload", log=file(LOG.encode() + b"{cut off", "run.log"), visibility="private")
+    answer = send(
+        client, "lmc-upload", file=file(LOG.encode() + b"{cut off", "run.log"), visibility="private"
+    )
     assert answer.status_code == 400
     assert "line 3" in answer.content.decode()
     assert not Game.objects.exists()
-    answer = send(client, "lmc-upload", log=file(b"\n\n", "run.log"), visibility="private")
+    answer = send(client, "lmc-upload", file=file(b"\n\n", "run.log"), visibility="private")
     assert answer.status_code == 400
     assert "empty" in answer.content.decode()
 
@@ -218,15 +220,15 @@ def test_games_on_the_same_text_are_compared_and_others_refused(client, people):
         json.dumps({**row, "wordPredictions": [{"target": e["target"]} for e in row["wordPredictions"]]}) + "\n"
         for row in rows_of(first)
     ))  # fmt: skip
-    text = page(client, "lmc-compare", game=[first.key, second.key], filter="all")
+    text = page(client, "lmc-compare", first=first.key, second=second.key, filter="all")
     assert "McNemar" in text
     assert "worse" in text or "no significant difference" in text
     other = play(make_corpus(people.alice, slug="other"), people.alice)
-    assert "another text" in page(client, "lmc-compare", game=[first.key, other.key], status=400)
+    assert "another text" in page(client, "lmc-compare", first=first.key, second=other.key, status=400)
     ic = play(corpus, people.alice, "ic")
-    assert "Compare like with like" in page(client, "lmc-compare", game=[first.key, ic.key], status=400)
+    assert "Compare like with like" in page(client, "lmc-compare", first=first.key, second=ic.key, status=400)
     hidden = play(corpus, people.alice, visibility="private")
-    page(client, "lmc-compare", game=[first.key, hidden.key], status=404)
+    page(client, "lmc-compare", first=first.key, second=hidden.key, status=404)
 
 
 def without_words(game: Game, owner, **changes) -> Game:
@@ -261,22 +263,24 @@ def test_a_game_is_compared_with_its_log_without_words_by_all_tokens(client, peo
     second = without_words(first, people.alice)
     for games in ([first.key, second.key], [second.key, first.key]):
         assert f'<option value="{games[1]}">' in page(client, "lmc-game", games[0])
-        text = page(client, "lmc-compare", game=games, filter="alphaonly")
+        text = page(client, "lmc-compare", first=games[0], second=games[1], filter="alphaonly")
         assert "another text" not in text
         assert '<td class="num">0.0000</td>' in text
         assert "Hidden: no words in the log." in text
         assert 'name="filter" disabled' in text
     other = play(make_corpus(people.alice, USERS.replace("mat", "sofa"), slug="other"), people.alice, kind)
-    assert "another text" in page(client, "lmc-compare", game=[second.key, other.key], status=400)
+    assert "another text" in page(client, "lmc-compare", first=second.key, second=other.key, status=400)
 
 
 def test_what_cannot_be_tested_is_said_to_be_so(client, people):
     corpus = make_corpus(people.alice)
     keys = [play(corpus, people.alice).key for _ in range(2)]
-    text = page(client, "lmc-compare", game=keys, cluster="user")
+    text = page(client, "lmc-compare", first=keys[0], second=keys[1], cluster="user")
     assert "cannot be tested: one user" in text
     assert "no significant difference" not in text
-    assert "cannot be tested" not in page(client, "lmc-compare", game=keys, cluster="line")
+    assert "cannot be tested" not in page(
+        client, "lmc-compare", first=keys[0], second=keys[1], cluster="line"
+    )
 
 
 def rows_of(game: Game) -> list[dict]:
@@ -368,3 +372,11 @@ def test_a_player_is_told_what_the_form_says_and_others_are_passed_over(client, 
 def test_the_list_of_games_leads_to_their_comparison(client, people):
     play(make_corpus(people.alice), people.alice)
     assert reverse("lmc-compare") in page(client, "lmc-list")
+
+
+def test_ticked_games_lead_to_the_comparison_with_the_first_one(client, people):
+    corpus = make_corpus(people.alice)
+    one, two, three = (play(corpus, people.alice).key for _ in range(3))
+    answer = client.get(reverse("lmc-compare"), {"game": [one, two, three], "filter": "all"})
+    assert answer.url == f"{reverse('lmc-compare')}?filter=all&first={one}&second={two}&second={three}"
+    assert client.get(answer.url).context["first"].key == one

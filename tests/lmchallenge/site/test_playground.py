@@ -104,7 +104,7 @@ def test_the_api_answers_the_same(client, people, model, answered):
     client.force_login(people.charlie)
     assert client.get(answer["Location"]).status_code == 404
     assert send(model="demo-ngram", text="x" * 3_000).json()["errors"][0]["where"] == "$.text"
-    assert send(model="nothing").status_code == 404
+    assert send(model="nothing").json()["errors"][0]["where"] == "$.model"
 
 
 def test_the_api_says_where_to_ask_again_while_nobody_answers(client, people, model, monkeypatch):

@@ -29,7 +29,7 @@ def test_a_corpus_counts_as_it_is_kept(client, people, settings, name):
 def test_a_log_that_does_not_fit_leaves_nothing(client, people, settings):
     settings.GYM_QUOTA_GAMES = (0, 100)
     client.force_login(people.alice)
-    answer = client.post(reverse("api-lmc-logs"), {"log": SimpleUploadedFile("wp.log", LOG.encode())})
+    answer = client.post(reverse("api-lmc-logs"), {"file": SimpleUploadedFile("wp.log", LOG.encode())})
     assert answer.status_code == 400
     assert "With this your games would take up" in answer.json()["detail"]
     assert [model.objects.count() for model in (Game, LogChunk, Job)] == [0, 0, 0]

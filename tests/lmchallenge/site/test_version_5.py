@@ -75,11 +75,11 @@ def test_the_api_has_the_figures_of_the_reference_and_says_what_it_cannot_do_yet
         ("api-lmc-statistics", [made.key], {"partition": "line"}, "counted as a whole"),
         ("api-lmc-statistics", [made.key], {"partition": "user"}, "counted as a whole"),
         ("api-lmc-search", [made.key], {}, "under `mix` of its statistics"),
-        ("api-lmc-compare", [], {"games": f"{made.key},{other.key}"}, "lmc diff FIRST SECOND"),
+        ("api-lmc-compare", [], {"first": made.key, "second": other.key}, "lmc diff FIRST SECOND"),
     ):
         answer = client.get(reverse(name, args=args), query)
         assert (answer.status_code, words in answer.content.decode()) == (400, True), answer.content
-    assert client.get(reverse("lmc-compare"), {"game": [made.key, other.key]}).status_code == 400
+    assert client.get(reverse("lmc-compare"), {"first": made.key, "second": other.key}).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,12 @@ from gym.agents.site.api.serializers import (
 from gym.agents.site.api.suites import SuiteView
 from gym.agents.site.run_views import run_file
 from gym.agents.site.services import MAX_CASES
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters
 from gym.api.operations import TEXT, operation
-from gym.api.requests import Body, Query
+from gym.api.requests import Body, Pair, Query
+from gym.jobs.api import no_results
 
 MAX_AGENTS = 50
 
@@ -66,6 +67,17 @@ class RunView(ObjectView):
     def rows_at(self, address: str) -> QuerySet[AgentRun]:
         return selectors.runs_visible_to(self.request.user).filter(key=address)
 
+    def ended(self) -> AgentRun:
+        """409 while it is under way. What a failed or cancelled run has is read."""
+        run = self.get_object()
+        _require_ended(run)
+        return run
+
+
+def _require_ended(run: AgentRun) -> None:
+    if run.job is not None and run.job.is_active:
+        raise no_results("This run", run.job)
+
 
 class AgentRunFilter(Filters):
     suite = django_filters.CharFilter(field_name="suite__slug", label="Slug of the suite")
@@ -91,8 +103,8 @@ class Runs(RunView, ListView):
     def post(self, request: Request) -> Response:
         """Cases of a suite against one agent. Ask the run until its state is done, failed or cancelled."""
         body = self.body()
-        suite = get_or_404(selectors.visible_to(request.user), slug=body.pop("suite"))
-        server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body.pop("agent"))
+        suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
+        server = referred(selectors.servers_visible_to(request.user), "agent", model__slug=body.pop("agent"))
         cases = _cases(suite, body.pop("cases", None))
         run = services.queue_run(suite, server, actor=request.user, cases=cases, **body)
         return self.again(run, "api-agent-run")
@@ -107,9 +119,13 @@ class Batch(ApiView):
     def post(self, request: Request) -> Response:
         """The same cases, a run on each agent, in the order given: all of them are queued, or none."""
         body = self.body()
-        suite = get_or_404(selectors.visible_to(request.user), slug=body.pop("suite"))
+        suite = referred(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
         visible = selectors.servers_visible_to(request.user)
-        servers = [get_or_404(visible, model__slug=slug) for slug in dict.fromkeys(body.pop("agents"))]
+        named = {slug: place for place, slug in reversed(list(enumerate(body.pop("agents"))))}
+        servers = [
+            referred(visible, f"agents[{place}]", model__slug=slug)
+            for slug, place in sorted(named.items(), key=lambda one: one[1])
+        ]
         cases = _cases(suite, body.pop("cases", None))
         made = services.queue_runs(suite, servers, actor=request.user, cases=cases, **body)
         visible_runs = selectors.runs_visible_to(request.user)
@@ -139,7 +155,7 @@ class Results(RunView):
     @operation("Read the results of agent tests", answers=AgentResultsSerializer)
     def get(self, request: Request, key: str) -> Response:
         """Every iteration with its checks and transcripts."""
-        run = self.get_object()
+        run = self.ended()
         cases = [{"name": row.name, **row.result().as_dict()} for row in run.case_runs.all()]
         return Response({"cases": cases})
 
@@ -154,7 +170,7 @@ class RunFile(RunView):
     )
     def get(self, request: Request, key: str, form: str) -> StreamingHttpResponse:
         """`form` is json, junit for programs that watch builds, or csv with a row per iteration."""
-        return run_file(self.get_object(), form)
+        return run_file(self.ended(), form)
 
 
 class Cancel(RunView):
@@ -210,18 +226,15 @@ class CaseResult(RunView):
         return self.answer(data)
 
 
-class CompareQuery(Query):
-    first = serializers.SlugField(max_length=24)
-    second = serializers.SlugField(max_length=24)
-
-
 class AgentCompare(ApiView):
-    @operation("Compare two runs of agent tests", answers=AgentComparisonSerializer, query=CompareQuery)
+    @operation("Compare two runs of agent tests", answers=AgentComparisonSerializer, query=Pair)
     def get(self, request: Request) -> Response:
         """Case by case, by name; rates with Fisher's exact test. Where both scored the same answers their iterations
         are pairs, with McNemar's exact test."""
         runs: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
         first, second = (get_or_404(runs, key=self.query[name]) for name in ("first", "second"))
+        for run in (first, second):
+            _require_ended(run)
         rows, total = presenters.compared(first, second)
         data = {"first": first, "second": second, "total": total, "cases": rows}
         return self.answer(data)
@@ -249,7 +262,7 @@ class Failures(RunView):
     @operation("Read how agent tests fail", answers=AgentFailuresSerializer)
     def get(self, request: Request, key: str) -> Response:
         """The failure modes of every case of a run; ids are the same in every run."""
-        run = self.get_object()
+        run = self.ended()
         cases = [{"case": row.name, **found.as_dict()} for row, found in presenters.assessments_of(run)]
         return Response({"cases": cases})
 
@@ -270,8 +283,8 @@ class Namings(RunView):
         until the state is done, failed or cancelled."""
         body = self.body()
         run = self.get_object()
-        case_run = get_or_404(run.case_runs.select_related("run__suite"), name=body["case"])
-        server = get_or_404(selectors.servers_visible_to(request.user), model__slug=body["agent"])
+        case_run = referred(run.case_runs.select_related("run__suite"), "case", name=body["case"])
+        server = referred(selectors.servers_visible_to(request.user), "agent", model__slug=body["agent"])
         naming = services.queue_naming(case_run, server, body["name"], actor=request.user)
         return self.answer(naming, "api-agent-namings", key)
 

@@ -19,14 +19,15 @@ VERSION = "as the agent told while it answered; several joined by arrows where i
 
 
 class AgentSerializer(serializers.ModelSerializer):
-    id = serializers.CharField(source="model.slug")
+    id = serializers.CharField(source="model.slug", help_text="the same as slug")
+    slug = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
     state = serializers.ChoiceField(RegisteredModel.Status.values, source="model.status")
     agents = serializers.SerializerMethodField()
 
     class Meta:
         model = AgentServer
-        fields = ["id", "name", "kind", "state", "version", "agents"]
+        fields = ["id", "slug", "name", "kind", "state", "version", "agents"]
         read_only_fields = fields
 
     def get_agents(self, server: AgentServer) -> list[str]:
@@ -70,12 +71,12 @@ class AgentDetailSerializer(AgentSerializer):
 
 
 class AgentSuiteSerializer(serializers.ModelSerializer):
-    id = serializers.CharField(source="slug")
+    id = serializers.CharField(source="slug", help_text="the same as slug")
     owner = serializers.CharField(source="owner.username")
 
     class Meta:
         model = AgentSuite
-        fields = ["id", "title", "visibility", "description", "owner"]
+        fields = ["id", "slug", "title", "visibility", "description", "owner"]
         read_only_fields = fields
 
 
@@ -190,6 +191,9 @@ class AgentRunSerializer(serializers.ModelSerializer):
     state = serializers.ChoiceField(Job.State.values)
     job = serializers.UUIDField(source="job_id", allow_null=True)
     options = serializers.DictField()
+    reading = serializers.CharField()
+    early_stop = serializers.BooleanField()
+    parallel = serializers.IntegerField()
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
@@ -197,7 +201,8 @@ class AgentRunSerializer(serializers.ModelSerializer):
     class Meta:
         model = AgentRun
         fields = [
-            "id", "suite", "agent", "versions", "state", "job", "options", "rescored_from", "created",
+            "id", "suite", "agent", "versions", "state", "job", "options", "reading", "early_stop", "parallel",
+            "rescored_from", "created",
             "completed_at", "cases", "at_k",
         ]  # fmt: skip
         read_only_fields = fields

@@ -11,7 +11,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, referred
 from gym.api.errors import ApiProblem, FieldError, answers
 from gym.api.operations import TEXT, operation
 from gym.api.requests import Body
@@ -94,7 +94,7 @@ def given_corpus(body: dict[str, Any]) -> services.ReadCorpus:
 
 
 def corpus_of(request: Request, slug: str) -> Corpus:
-    return get_or_404(selectors.visible_to(request.user), slug=slug)
+    return referred(selectors.visible_to(request.user), "corpus", slug=slug)
 
 
 class CorpusView(ObjectView):

@@ -37,6 +37,9 @@ class GameSerializer(serializers.ModelSerializer):
     corpus = serializers.CharField(source="corpus.slug", allow_null=True, default=None)
     owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
     state = serializers.CharField(help_text="queued, running, done, failed, cancelled or lost")
+    player = serializers.CharField(
+        source="played_by", help_text="as a new game takes it; empty of an uploaded log"
+    )
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(help_text="lines played of all, and the job's error")
     version = serializers.IntegerField(help_text="of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)")
@@ -75,8 +78,23 @@ class GameDetailSerializer(GameSerializer):
         "how many are cut into other tokens (recut)",
     )
 
+    train = serializers.BooleanField(source="options.train", default=None)
+    targets = serializers.BooleanField(source="has_targets", help_text="words in the log")
+    predictions = serializers.BooleanField(source="has_predictions", help_text="all predictions in the log")
+    readings = serializers.CharField(source="options.readings", default=None)
+    select_from = serializers.IntegerField(source="options.select_from", default=None)
+    num_candidates = serializers.IntegerField(source="options.num_candidates", default=None)
+    seed = serializers.IntegerField(source="options.seed", default=None)
+    p_anykey = serializers.FloatField(source="options.p_anykey", default=None)
+    error_chars = serializers.CharField(source="options.error_chars", default=None)
+    transcript = serializers.BooleanField(source="options.transcript", default=False)
+    player_options = serializers.DictField(source="options.player", default=dict)
+
     class Meta(GameSerializer.Meta):
-        fields = [*GameSerializer.Meta.fields, "corpus_match"]
+        fields = [
+            *GameSerializer.Meta.fields, "corpus_match", "train", "targets", "predictions", "readings", "select_from",
+            "num_candidates", "seed", "p_anykey", "error_chars", "transcript", "player_options", "n_words",
+        ]  # fmt: skip
         read_only_fields = fields
 
 
@@ -126,7 +144,9 @@ class NewGame(Body):
 
 
 class NewLog(LmcGameAbout):
-    log = serializers.FileField(
+    former = {"log": "file"}
+
+    file = serializers.FileField(
         help_text="JSON lines of one game of LM Challenge 4 or 5, packed with gzip or not"
     )
     corpus = serializers.SlugField(
@@ -189,7 +209,7 @@ class LogList(ApiView):
         """Of a game that was played elsewhere; it is counted by a job. The first line that cannot be read, or that is
         not of the corpus, is named, and nothing is kept. Of a log without words, lengths are compared."""
         body = self.body()
-        upload = body.pop("log")
+        upload = body.pop("file")
         slug = body.pop("corpus", None)
         corpus = corpus_of(request, slug) if slug else None
         stream = open_upload(upload, MAX_UPLOAD)

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
-from gym.api.base import get_or_404
+from gym.api.base import get_or_404, referred
 from gym.api.operations import operation
 from gym.api.requests import Body
 from gym.jobs.api import WaitedForView
@@ -68,7 +68,7 @@ class GuessList(GuessView):
         """The ten words a model holds most likely. Waits up to three seconds; what takes longer is answered 202, and
         `Location` has it later. Your earlier question that nobody answered yet is cancelled."""
         body = self.body()
-        model = get_or_404(visible_models(request.user), slug=body["model"])
+        model = referred(visible_models(request.user), "model", slug=body["model"])
         guess = guessing.queue_guess(body["text"], model, actor=request.user)
         return self.shown(guessing.wait_for(guess))
 

@@ -12,7 +12,8 @@ from rest_framework.response import Response
 from gym.api.base import AddressDecides, ApiView, get_or_404
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import BINARY, TEXT, operation
-from gym.api.requests import Query
+from gym.api.requests import Query, Several
+from gym.jobs.api import no_results
 from gym.lmchallenge.core import coloured
 from gym.lmchallenge.core.errors import LogError
 from gym.lmchallenge.core.text_index import ERRORS, LOSSES
@@ -89,17 +90,16 @@ class LmcSearch(LmcFilter):
     )
 
 
-class LmcGames(LmcFilter):
-    games = serializers.CharField(
-        max_length=200, help_text="two to six ids, commas between; the first is the baseline"
-    )
+class LmcGames(Several, LmcFilter):
+    former = {"games": "first and second (once for each further game)"}
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
 
 
 def counted(request: Request, key: str) -> Game:
+    """409 until it is played and counted."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
-        raise Http404
+        raise no_results("This game", game.job)
     return game
 
 
@@ -227,7 +227,7 @@ class Compare(ApiView):
     def get(self, request: Request) -> Response:
         """Each against the first, second less first: interval and p by resampling users or lines, and McNemar's test of
         the tokens that only one got right. 400 when the texts differ."""
-        keys = [key for key in dict.fromkeys(self.query["games"].split(",")) if key]
+        keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
         rows = counting.compare_games(games, self.query["filter"], self.query["cluster"])
         return Response(

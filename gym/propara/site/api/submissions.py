@@ -16,21 +16,21 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from gym.accounts.models import Scope
-from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, renderers
+from gym.api.base import AddressDecides, ApiView, ListView, ObjectView, get_or_404, referred, renderers
 from gym.api.errors import FieldError, invalid
 from gym.api.filters import Filters, WholeNumberFilter
 from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
-from gym.api.requests import Body, Query
+from gym.api.requests import Body, Pair, Query
+from gym.jobs.api import no_results
 from gym.propara.core.report import digest, evaluate
 from gym.propara.core.uploads import MAX_BYTES, read_answers, take_in
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import exports, generation, permissions, selectors, services
 from gym.propara.site.api.sets import FORM
 from gym.propara.site.presenters import compare_submissions
-from gym.propara.site.submission_views import process_of, scored
-from gym.propara.site.views import version_of
+from gym.propara.site.submission_views import process_of
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
@@ -156,7 +156,26 @@ class ProParaGeneration(ProParaTarget):
 
 
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
-    return version_of(request, body["answer_set"], body.get("version", 0))
+    """The version of the reference answers that the body names; without a number the newest."""
+    number = body.get("version")
+    rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
+    if number is None or not rows.exists():
+        return referred(rows.order_by("-number"), "answer_set", answer_set__slug=body["answer_set"])
+    return referred(rows, "version", number=number)
+
+
+def scored(request: Request, key: str) -> Submission:
+    """409 until it has scores."""
+    submission = get_or_404(selectors.submission_at(request.user, key))
+    _require_scored(submission)
+    return submission
+
+
+def _require_scored(submission: Submission) -> None:
+    if submission.state == Submission.State.WAITING:
+        raise no_results("This submission", None, "It waits until you agree to its repairs.")
+    if not submission.is_scored:
+        raise no_results("This submission", submission.job)
 
 
 class SubmissionView(ObjectView):
@@ -266,7 +285,7 @@ class Generate(ApiView):
         """Constrained choice by surprisal, by a job; follow `Location` until its state is `scored`."""
         body = self.body()
         version = target(request, body)
-        model = get_or_404(visible_models(request.user), slug=body["model"])
+        model = referred(visible_models(request.user), "model", slug=body["model"])
         about = generation.about_generated(model, body["visibility"])
         made = generation.queue_generation(version, model, about, actor=request.user)
         return self.answer(made, "api-propara-submission", made.key, wait=WAIT)
@@ -326,13 +345,8 @@ class Retry(SubmissionView):
         return self.act(generation.retry_generation)
 
 
-class ProParaPair(Query):
-    first = serializers.SlugField(max_length=24)
-    second = serializers.SlugField(max_length=24)
-
-
 class Compare(ApiView):
-    @operation("Compare two submissions", query=ProParaPair, answers=OBJECT)
+    @operation("Compare two submissions", query=Pair, answers=OBJECT)
     def get(self, request: Request) -> Response:
         """Paired over the processes: difference of F1 (first less second), interval, p, wins and losses."""
         first, second = (scored(request, self.query[name]) for name in ("first", "second"))
@@ -417,4 +431,7 @@ class SubmissionFile(SubmissionView):
     def get(self, request: Request, key: str, form: str) -> HttpResponse:
         """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
         metrics.json and diagnostics.txt."""
-        return exports.response_of(self.get_object(), form)
+        submission = self.get_object()
+        if form != "file":
+            _require_scored(submission)
+        return exports.response_of(submission, form)

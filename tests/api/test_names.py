@@ -1,0 +1,206 @@
+"""One vocabulary: what is written is read under the same name; files, comparisons and references are named alike in all
+rooms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from gym.api.description import FILE
+
+DESCRIPTION = json.loads(FILE.read_text(encoding="utf-8"))
+SCHEMAS = DESCRIPTION["components"]["schemas"]
+
+NOTHING_IS_KEPT = "it computes an answer and keeps nothing"
+ONCE = "said about this one request; nothing of it stays"
+DOWNLOAD = "a document, which comes back as a download"
+READING = "how a file is read; what it said is in the draft"
+DRAFT = "of the draft, which has it at `draft/`"
+NEW_MODEL = "of the card of a new model, which has it at `models/`"
+WITHOUT_TWIN: dict[str, dict[str, str]] = {
+    "designs_explain_create": {"*": NOTHING_IS_KEPT},
+    "formulas_evaluate_create": {"*": NOTHING_IS_KEPT},
+    "formulas_explain_create": {"*": NOTHING_IS_KEPT},
+    "formulas_parse_create": {"*": NOTHING_IS_KEPT},
+    "agent_suites_check_create": {"*": NOTHING_IS_KEPT},
+    "backends_download_create": {"*": NOTHING_IS_KEPT},
+    "lmc_check_create": {"*": NOTHING_IS_KEPT},
+    "propara_evaluate_create": {"*": NOTHING_IS_KEPT},
+    "suites_preview_create": {"*": NOTHING_IS_KEPT},
+    "uploads_plan_create": {"*": NOTHING_IS_KEPT},
+    "staff_clean_up_create": {"*": ONCE},
+    "notifications_read_create": {"*": ONCE},
+    "suites_draft_cells_partial_update": {"edits": ONCE},
+    "suites_copy_create": {"revision": ONCE},
+    "models_refuse_create": {
+        "reason": "kept as `status_reason`, where the check writes its own reasons, too"
+    },
+    "agent_suites_cases_create": {"file": DOWNLOAD},
+    "lmc_corpora_create": {"file": DOWNLOAD, "text": DOWNLOAD},
+    "lmc_logs_create": {"file": DOWNLOAD},
+    "lmc_games_create": {"words": "up to 200,000; the answer has their number, `n_words`"},
+    "propara_answer_sets_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
+    "propara_answer_sets_versions_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
+    "propara_submissions_create": {"file": DOWNLOAD},
+    "suites_create": {
+        **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
+        **dict.fromkeys(("encoding", "sheet", "header", "columns", "filename", "template"), READING),
+        **dict.fromkeys(("join_policy", "metric", "conditions", "factors", "region_names", "regions"), DRAFT),
+    },
+    "suites_import_create": {
+        "file": DOWNLOAD,
+        **dict.fromkeys(("join_policy", "metric"), DRAFT),
+        **dict.fromkeys(("visibility", "tags", "language"), "of the suites, whose cards are at `suites/`"),
+    },
+    "suites_draft_update": {
+        **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
+        **dict.fromkeys(("encoding", "sheet", "header", "columns", "filename"), READING),
+        "join_policy": "the draft's `join`, as the edits of the grid call it",
+    },
+    "uploads_create": {
+        **dict.fromkeys(("file", "spec"), DOWNLOAD),
+        "unit": READING,
+        **dict.fromkeys(("name", "visibility"), NEW_MODEL),
+        **dict.fromkeys(("suite", "revision", "model"), "of the runs, which have it at `runs/`"),
+    },
+    "suites_lint_create": {"reason": "the finding's `ignored`, as the editor calls it"},
+    "leaderboard_run_missing_create": dict.fromkeys(("collection", "suites", "models"), ONCE),
+    "runs_batch_create": {"policy": "of the runs, which have it at `runs/`"},
+}
+FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "former_address_note"}
+"""Said once, wherever they are taken."""
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in schema:
+        schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def fields(schema: dict[str, Any]) -> dict[str, Any]:
+    schema = resolved(schema)
+    found = dict(schema.get("properties", {}))
+    for part in (*schema.get("allOf", ()), *schema.get("oneOf", ()), *schema.get("anyOf", ())):
+        found |= fields(part)
+    return found
+
+
+def read_names(schema: dict[str, Any]) -> set[str]:
+    """Names of an answer, and those of the rows of its lists."""
+    found = fields(schema)
+    rows = [resolved(one).get("items", {}) for one in found.values()]
+    return {*found, *(name for row in rows for name in fields(row))}
+
+
+def writing() -> Iterator[tuple[str, set[str], set[str]]]:
+    """(operation, fields it takes, names it answers)"""
+    for methods in DESCRIPTION["paths"].values():
+        for method, operation in methods.items():
+            if method not in {"post", "put", "patch"} or "requestBody" not in operation:
+                continue
+            takes = {
+                name for one in operation["requestBody"]["content"].values() for name in fields(one["schema"])
+            }
+            answers = {
+                name
+                for status, response in operation["responses"].items()
+                if status.startswith("2")
+                for one in response.get("content", {}).values()
+                for name in read_names(one["schema"])
+            }
+            yield operation["operationId"], takes, answers
+
+
+OPERATIONS = {name: (takes, answers) for name, takes, answers in writing()}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_is_written_is_read_under_the_same_name(operation):
+    takes, answers = OPERATIONS[operation]
+    excused = WITHOUT_TWIN.get(operation, {})
+    lacking = {
+        name
+        for name in takes - FLAGS - set(excused)
+        if name not in answers
+        and name.removesuffix("s") not in answers  # of many: agents, and each has its agent
+    }
+    assert not lacking or "*" in excused
+
+
+@pytest.mark.parametrize("operation", WITHOUT_TWIN)
+def test_no_exception_is_without_need(operation):
+    takes, answers = OPERATIONS[operation]
+    for name in set(WITHOUT_TWIN[operation]) - {"*"}:
+        assert name in takes
+        assert name not in answers
+
+
+def test_a_file_is_called_file():
+    """Where there are several kinds of files in one form, the others have names of their own."""
+    forms = {
+        operation["operationId"]: fields(body["schema"])
+        for methods in DESCRIPTION["paths"].values()
+        for operation in methods.values()
+        for kind, body in operation.get("requestBody", {}).get("content", {}).items()
+        if kind == "multipart/form-data"
+    }
+    own = {"propara_answer_sets_create", "propara_answer_sets_versions_create"}
+    assert len(forms) > 8
+    assert {name for name, found in forms.items() if "file" not in found} == own
+
+
+def test_comparisons_of_two_things_take_first_and_second():
+    pairs = {
+        path: {one["name"]: one for one in methods["get"]["parameters"] if one["in"] == "query"}
+        for path, methods in DESCRIPTION["paths"].items()
+        if path in {f"/api/v1/{room}/" for room in ("lmc/compare", "propara/compare", "agent-compare")}
+    }
+    assert len(pairs) == 3
+    for found in pairs.values():
+        assert found["first"]["required"]
+        assert found["second"]["required"]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "says"),
+    [
+        ("api-lmc-compare", {"games": "a,b"}, "“games” has another name now. Send first and second"),
+        ("api-propara-compare", {"first": "a", "second": ["b", "c"]}, "“second” was sent 2 times"),
+        ("api-agent-compare", {"first": ["a", "b"], "second": "c"}, "“first” was sent 2 times"),
+    ],
+)
+def test_other_parameters_of_a_comparison_are_told(client, db, name, query, says):
+    answer = client.get(reverse(name), query)
+    assert answer.status_code == 400
+    assert says in answer.content.decode()
+
+
+def test_a_log_under_its_old_field_is_told_the_new_one(client, people):
+    client.force_login(people.alice)
+    answer = client.post(reverse("api-lmc-logs"), {"log": "x"})
+    errors = {error["where"]: error["message"] for error in answer.json()["errors"]}
+    assert (answer.status_code, errors["$.log"]) == (400, "“log” has another name now. Send file.")
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "field"),
+    [
+        ("lmc/games/", {"corpus": "no", "game": "wp", "player": "adaptive"}, "corpus"),
+        ("lmc/guesses/", {"model": "no"}, "model"),
+        ("propara/generate/", {"answer_set": "no", "model": "no"}, "answer_set"),
+        ("agent-runs/", {"suite": "no", "agent": "no"}, "suite"),
+        ("agent-suites/", {"title": "Mine", "judge": "no"}, "judge"),
+        ("agents/", {"kind": "model", "name": "Mine", "wraps": "no"}, "wraps"),
+        ("runs/", {"suite": "no", "model": "no"}, "suite"),
+        ("score/", {"model": "no", "sentences": ["a"]}, "model"),
+        ("leaderboard/run-missing/", {"collection": "no"}, "collection"),
+    ],
+)
+def test_an_unknown_reference_is_named_with_its_field(client, people, address, body, field):
+    client.force_login(people.alice)
+    answer = client.post(f"/api/v1/{address}", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, f"$.{field}")
