@@ -71,7 +71,7 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "leaderboard_run_missing_create": dict.fromkeys(("collection", "suites", "models"), ONCE),
     "runs_batch_create": {"policy": "of the runs, which have it at `runs/`"},
 }
-FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "former_address_note"}
+FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "check_first", "former_address_note"}
 """Said once, wherever they are taken."""
 
 
