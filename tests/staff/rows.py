@@ -16,7 +16,7 @@ from gym.api.models import SentRequest
 from gym.collections.models import Collection, CollectionEntry
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.lmchallenge.models import Corpus, Game, Guess
-from gym.propara.models import AnswerSet, AnswerSetVersion, Submission
+from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
 from gym.sharing.models import Invitation
 from gym.sharing.selectors import tables
@@ -85,6 +85,7 @@ def _propara(n: int, add: Add, rows: Rows) -> None:
         events={},
     )
     add(Submission, version=version, owner=user, system=f"system {n}", state="scored")
+    add(PublishedResult, version=version, system=f"published {n}", f1=0.5, citation="A paper")
 
 
 def _agents(n: int, add: Add, rows: Rows) -> None:

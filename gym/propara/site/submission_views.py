@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -26,7 +28,14 @@ from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import exports, generation, permissions, presenters, selectors, services
 from gym.propara.site.charts import confusion_figure
 from gym.propara.site.forms import AboutForm, GenerateForm, SubmitForm
-from gym.propara.site.views import form_status, neighbours, problems_of, sentences_of, version_of
+from gym.propara.site.views import (
+    first_sentences,
+    form_status,
+    neighbours,
+    problems_of,
+    sentences_of,
+    version_of,
+)
 from gym.runs.pages.figures import Figure
 
 
@@ -90,11 +99,9 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     """Context: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion, samples."""
     report = submission.report
-    only, question = request.GET.get("only", ""), request.GET.get("question", "")
-    question = question if question in QUESTIONS else ""
-    rows = exports.process_rows(report, question)
-    if only:
-        rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
+    only, question = _asked(request)
+    first = first_sentences(submission.version)
+    rows = [{**row, "first": first.get(row["id"], "")} for row in _worst_first(submission, only, question)]
     counts = {
         code: report["mistake_counts"][code] for code in MISTAKE_CODES if code in report["mistake_counts"]
     }
@@ -103,16 +110,18 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "confusion_figure": confusion_figure(submission),
         "questions": QUESTIONS,
         "actions": ACTIONS,
-        "rows": sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"])),
+        "rows": rows,
+        "list_query": _list_query(only, question),
         "total": len(report["processes"]),
         "only": only,
         "only_label": label(only),
         "question": question,
         "mistakes": [(code, label(code), MISTAKE_CODES[code], n) for code, n in counts.items()],
         "warnings": _warnings(report, submission.version),
-        "recalls": {
-            right: row[right] / sum(row.values()) if sum(row.values()) else None
-            for right, row in report["confusion"].items()
+        "recalls": {right: _share(row[right], row.values()) for right, row in report["confusion"].items()},
+        "precisions": {
+            said: _share(report["confusion"][said][said], [row[said] for row in report["confusion"].values()])
+            for said in ACTIONS
         },
         "several": exports.samples_summary(submission),
         "outdated": submission.evaluator != EVALUATOR,
@@ -121,6 +130,31 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         .exclude(pk=submission.pk)
         .defer(*selectors.HEAVY, "report"),
     }
+
+
+def _share(right: int, of: Iterable[int]) -> float | None:
+    total = sum(of)
+    return right / total if total else None
+
+
+def _asked(request: HttpRequest) -> tuple[str, str]:
+    """Kind of mistake and question of the list of processes; empty for all."""
+    question = request.GET.get("question", "")
+    return request.GET.get("only", "")[:40], question if question in QUESTIONS else ""
+
+
+def _list_query(only: str, question: str) -> str:
+    """What leads from a list of processes to one of them and on to the next."""
+    given = {name: value for name, value in (("only", only), ("question", question)) if value}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _worst_first(submission: Submission, only: str, question: str) -> list[dict[str, Any]]:
+    """Processes in the order of the submission's page: those without a score, then by F1."""
+    rows = exports.process_rows(submission.report, question)
+    if only:
+        rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
+    return sorted(rows, key=lambda row: (row["f1"] is not None, row["f1"] or 0.0, row["id"]))
 
 
 def actions_chart(request: HttpRequest) -> Figure:
@@ -228,8 +262,16 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
     submission = scored(request, key)
     sample = _sample(request, submission)
     process = process_of(submission, process_id, sample)
+    only, question = _asked(request)
+    listed = [row["id"] for row in _worst_first(submission, only, question)]
+    if process_id not in listed:
+        only, question = "", ""
+        listed = [row["id"] for row in _worst_first(submission, "", "")]
     context = {
-        **_head(submission, process_id),
+        **_head(submission, process_id, listed),
+        "list_query": _list_query(only, question),
+        "only_label": label(only),
+        "question": question,
         "process": process,
         "row": next((row for row in submission.report["processes"] if row["id"] == process_id), None),
         "table": presenters.grid_table(
@@ -296,7 +338,7 @@ def compare_process(request: HttpRequest, first: str, second: str, process_id: i
     reports = [process_of(one, process_id) for one in pair]
     others = [("first", reports[0].prediction_grid), ("second", reports[1].prediction_grid)]
     context: dict[str, Any] = {
-        **_head(pair[0], process_id),
+        **_head(pair[0], process_id, [row["id"] for row in presenters.compare_submissions(*pair).rows]),
         "first": pair[0],
         "second": pair[1],
         "table": presenters.grid_table(reports[0].answer_grid, reports[0].sentences, others),
@@ -313,14 +355,18 @@ def compare_process(request: HttpRequest, first: str, second: str, process_id: i
     return render(request, "propara/compare_process.html", context)
 
 
-def _head(submission: Submission, process_id: int) -> dict[str, Any]:
+def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dict[str, Any]:
+    """`listed`: processes in the order of the page that led here."""
     version = submission.version
     return {
+        "place": listed.index(process_id) + 1,
+        "n_listed": len(listed),
         "submission": submission,
         "version": version,
         "answer_set": version.answer_set,
         "process_id": process_id,
-        "neighbours": neighbours(version, process_id),
+        "neighbours": neighbours(listed, process_id),
+        "first": first_sentences(version).get(process_id, ""),
     }
 
 

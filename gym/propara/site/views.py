@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -97,7 +98,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "comparable": [row.submission for row in board if row.submission and row.reference],
         "sort": sort,
         "waiting": mine,
-        "processes": _first_sentences(version, grids),
+        "processes": _processes(version, grids),
         "may_edit": permissions.can_edit(request.user, answer_set),
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
@@ -124,12 +125,12 @@ def _submissions(request: HttpRequest, version: AnswerSetVersion) -> QuerySet[Su
     return selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
 
 
-def _first_sentences(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
-    texts = read_sentences(version.sentences, "sentences") if version.sentences else {}
+def _processes(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
+    first = first_sentences(version)
     return [
         {
             "id": pid,
-            "first": (texts.get(pid) or ("",))[0],
+            "first": first.get(pid, ""),
             "steps": grid.steps,
             "participants": list(grid.participants),
         }
@@ -149,7 +150,8 @@ def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -
         "answer_set": version.answer_set,
         "process_id": process_id,
         "table": grid_table(grids[process_id], sentences_of(version, process_id)),
-        "neighbours": neighbours(version, process_id),
+        "neighbours": neighbours(version.process_ids, process_id),
+        "first": first_sentences(version).get(process_id, ""),
     }
     return render(request, "propara/answers.html", context)
 
@@ -326,11 +328,16 @@ def sentences_of(version: AnswerSetVersion, process_id: int) -> tuple[str, ...]:
     return read_sentences(version.sentences, "sentences").get(process_id, ()) if version.sentences else ()
 
 
-def neighbours(version: AnswerSetVersion, process_id: int) -> tuple[int | None, int | None]:
-    """The processes before and after, in the order of the answers."""
-    ids = version.process_ids
-    at = ids.index(process_id)
-    return ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None
+def neighbours(listed: Sequence[int], process_id: int) -> tuple[int | None, int | None]:
+    """The processes before and after one in a list."""
+    at = listed.index(process_id)
+    return listed[at - 1] if at else None, listed[at + 1] if at + 1 < len(listed) else None
+
+
+def first_sentences(version: AnswerSetVersion) -> dict[int, str]:
+    """By process; empty without sentences."""
+    texts = read_sentences(version.sentences, "sentences") if version.sentences else {}
+    return {pid: found[0] for pid, found in texts.items() if found}
 
 
 def problems_of(error: ProParaError) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import pairwise
 
 import pytest
 from django.urls import reverse
@@ -74,6 +75,36 @@ def test_worst_processes_come_first_and_can_be_filtered(client, pair):
     assert client.get(f"{address}?only=no-score").context["rows"] == []
     moves = client.get(f"{address}?question=moves").context["rows"]
     assert [row["f1"] for row in moves] != [row["f1"] for row in found]
+
+
+def test_processes_are_listed_by_their_first_sentence_and_next_follows_the_list(client, pair):
+    address = pair[1].get_absolute_url()
+    for query in ("", "?only=missed-move", "?question=moves"):
+        page_ = client.get(address + query)
+        rows = page_.context["rows"]
+        html = page_.content.decode()
+        assert rows[0]["first"]
+        assert all(row["first"] in html for row in rows)
+        for row, following in pairwise(rows):
+            detail = client.get(reverse("propara-process", args=[pair[1].key, row["id"]]) + query)
+            assert detail.context["neighbours"][1] == following["id"]
+            link = reverse("propara-process", args=[pair[1].key, following["id"]]) + query
+            assert f'rel="next" href="{link}"' in detail.content.decode()
+
+
+def test_a_process_that_a_filter_leaves_out_has_its_place_among_all(client, pair):
+    left_out = next(row["id"] for row in pair[0].report["processes"] if not row["mistakes"])
+    address = reverse("propara-process", args=[pair[0].key, left_out])
+    assert client.get(address, {"only": "missed-move"}).context["n_listed"] == 14
+
+
+def test_actions_have_recall_by_row_and_precision_by_column(client, pair):
+    context = client.get(pair[1].get_absolute_url()).context
+    confusion = pair[1].report["confusion"]
+    moved = confusion["MOVE"]["MOVE"]
+    assert context["recalls"]["MOVE"] == moved / sum(confusion["MOVE"].values())
+    assert context["precisions"]["MOVE"] == moved / sum(row["MOVE"] for row in confusion.values())
+    assert context["recalls"]["MOVE"] != context["precisions"]["MOVE"]
 
 
 def test_hostile_names_are_shown_as_text(client, people):
