@@ -201,6 +201,9 @@ class CaseRun(models.Model):
     required_rate = models.FloatField(default=1.0)
     outcome = models.CharField(max_length=10, blank=True)
     error = models.TextField(blank=True)
+    hopeless = models.TextField(
+        blank=True, help_text="why no iteration can pass, so that the agent is asked once"
+    )
     passed = models.PositiveIntegerField(default=0)
     made = models.PositiveIntegerField(
         default=0, help_text="iterations with a verdict: neither errors nor skipped"
@@ -226,7 +229,12 @@ class CaseRun(models.Model):
     @property
     def early_stop(self) -> bool:
         """Do its iterations end as soon as the ratio is decided? A single one cannot end early."""
-        return self.run.early_stop and self.asked > 1
+        return self.asked > 1 and (self.run.early_stop or bool(self.hopeless))
+
+    @property
+    def numbers(self) -> range:
+        """The iterations that are to be made."""
+        return range(1, 2 if self.hopeless else self.asked + 1)
 
     @property
     def is_mixed(self) -> bool:
@@ -244,7 +252,9 @@ class CaseRun(models.Model):
         asked = max(1, self.asked)
         ratio = Ratio(self.needed, asked, f"{self.needed}/{self.asked}")
         made = tuple(self.results())
-        return CaseResult(self.agent, ratio, self.run.reading, made, asked, self.error, self.early_stop)
+        return CaseResult(
+            self.agent, ratio, self.run.reading, made, asked, self.error, self.early_stop, self.hopeless
+        )
 
 
 class CaseIteration(models.Model):

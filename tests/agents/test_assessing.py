@@ -102,7 +102,7 @@ def test_an_iteration_that_breaks_before_a_check_is_a_failure_too():
     late = run(TALK, Scripted(lambda body: TransportError("timeout", "It took too long.")))
     assert modes(late) == [("Turn 1: It took too long.", {"connection": 2}, 2)]
     grpc = run(TALK.replace("agent: a", "agent: a, connections: grpc"), says("x"))
-    assert [faults for _, faults, _ in modes(grpc)] == [{"case": 2}]
+    assert [faults for _, faults, _ in modes(grpc)] == [{"case": 1}]
     closed = run(TALK, Scripted(lambda body: TransportError("refused", "This site does not talk to it.")))
     assert [faults for _, faults, _ in modes(closed)] == [{"connection": 2}]
     assert modes(run("agent: a", says("x"))) == [("Turn 1: There are no interactions.", {"case": 1}, 1)]

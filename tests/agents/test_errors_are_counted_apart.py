@@ -13,7 +13,7 @@ from gym.agents.core.transport import TransportError
 from gym.agents.models import AgentRun
 from gym.agents.site import actors, presenters, selectors
 from gym.agents.site.charts import suite_trend
-from tests.agents.helpers import Scripted, run, said
+from tests.agents.helpers import Scripted, judge_saying, run, said
 from tests.agents.site import make_run, make_server, make_suite
 
 TEN = 'agent: echo\nsuccess_ratio: "{needed}/10"\ninteractions: [{text: hello, response: {text: {keywords: ok}}}]\n'
@@ -76,7 +76,7 @@ def test_an_iteration_that_failed_a_check_is_a_fail_whatever_broke_after_it():
 
 def test_a_judge_without_a_verdict_leaves_the_rate():
     gist = "agent: a, success_ratio: 2/2, interactions: [{text: q, response: {text: {gist: kind}}}]"
-    result = run(gist, answering("a", "b"))
+    result = run(gist, answering("a", "b"), judge=judge_saying("perhaps"))
     assert (result.outcome, result.n, result.errors) == ("error", 0, 2)
 
 

@@ -60,7 +60,7 @@ RECORDED = {
     "to_neg": (("timeout", 0, 1), None),
     "to_test": (("timeout", 0, 1), None),
     "to_zero": (("timeout", 0, 1), None),
-    "type_error": (("error", 0, 2), None),
+    "type_error": (("error", 0, 2), ("error", 0, 1)),
     "use_env": (("fail", 0, 1), None),
 }
 NOT_THERE = {"maximal": "answers of the stock agent music_nerd_pro come from a paid model"}

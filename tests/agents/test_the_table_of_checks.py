@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from gym.agents.core import cli_options as shared
 from gym.agents.core.case_reader import read_case
 from gym.agents.core.cases import CaseError
 from gym.agents.core.llm_judge import AgentJudge, VotingJudge, reference_prompt
 from gym.agents.core.redact import redactor
 from gym.agents.core.scoring import rescore, sample_of
-from gym.agents.management import options as shared
 from tests.agents.helpers import Asks, findings, judge_saying, one_check, outcomes, run, says
 
 BOTH = ["document", "reference-compatible"]
@@ -153,8 +153,8 @@ def test_unknown_parts_and_bare_values_check_nothing_and_fail_nothing(reading, r
 @pytest.mark.parametrize("reading", BOTH)
 def test_what_cannot_be_compared_ends_the_iteration_by_the_code_alone(reading):
     good = "{text: second, response: {text: {keywords: ok}}}"
-    bad = "{text: first, response: {text: {less: 5, keywords: ok}}}"
-    transport = says("ok")
+    bad = "{text: first, response: {structure: {k: {less: 5}}, sly_data: {m: {value: 1}}}}"
+    transport = says("ok", structure={"k": "word"}, sly_data={"m": 1})
     case = f"agent: a, connections: [http, http], success_ratio: 1/2, interactions: [{bad}, {good}]"
     result = run(case, transport, reading, parallel=1)
     said = [body["user_message"]["text"] for _, body, _ in transport.asked]

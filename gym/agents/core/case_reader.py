@@ -14,6 +14,7 @@ from gym.agents.core.cases import (
     FILTERS,
     MAX_ITERATIONS,
     ORDERED,
+    OWN,
     PARTS,
     TESTS,
     UNSUPPORTED,
@@ -25,6 +26,7 @@ from gym.agents.core.cases import (
     TestCase,
 )
 from gym.agents.core.hocon import Document, HoconError, KeyPath, read
+from gym.agents.core.own_checks import pattern_problem, schema_problem
 
 # --- collecting the problems, with path and line ---
 
@@ -291,6 +293,8 @@ def _chat_filter(value: Any, path: KeyPath, notes: Notes) -> str:
 SPECIAL = frozenset('$"{}[]:=,+#`^?!@*&\\.')
 """Characters by which neuro-san's parser keeps the quotes of a key, or splits it."""
 LONG_KEYWORD = 5
+SCHEMAS = ("json_schema", "not_json_schema")
+"""Tests whose expectation is an object."""
 
 
 def checks_of(response: dict[str, Any] | None, path: KeyPath, notes: Notes) -> tuple[Check, ...]:
@@ -324,7 +328,7 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
             notes.warn("empty", (*path, *keys), "An empty object checks nothing.")
         for name, expected in group.items():
             here = (*path, *keys, name)
-            if isinstance(expected, dict):
+            if isinstance(expected, dict) and name.lower() not in SCHEMAS:
                 _remark_on_key(name, here, notes)
                 if name.lower() in TESTS and expected and not any(key.lower() in TESTS for key in expected):
                     hint = f"To compare with an object, put it in a list: {name}: [{{…}}]."
@@ -378,6 +382,8 @@ def _remark_on_expectation(
     test: str, element: Any, part: str, keys: tuple[str, ...], path: KeyPath, notes: Notes
 ) -> None:
     of_text = part == "text" and not keys
+    if test in OWN:
+        _remark_on_own(test, element, path, notes)
     if part == "text" and keys:
         notes.warn("text-key", path, "The text of an answer has no keys: this always fails.")
     elif of_text and test in ("keywords", "not_keywords") and not isinstance(element, str):
@@ -412,6 +418,14 @@ def _remark_on_expectation(
             )
     if test in ("gist", "not_gist") and not isinstance(element, str):
         notes.warn("type", path, f"A criterion is a sentence, not {kind(element)}.")
+
+
+def _remark_on_own(test: str, element: Any, path: KeyPath, notes: Notes) -> None:
+    problem = schema_problem(element) if test in SCHEMAS else pattern_problem(element)
+    if problem:
+        notes.error("own-test", path, problem)
+    message = f"{test} is not in neuro-san: there it is ignored and checks nothing."
+    notes.info("own-test", path, message)
 
 
 # --- the case ---

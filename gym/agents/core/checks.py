@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gym.agents.core import own_checks
 from gym.agents.core.case_reader import SPECIAL, kind
-from gym.agents.core.cases import ORDERED, Check, Reading
+from gym.agents.core.cases import ORDERED, OWN, Check, Reading
 
 Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")
@@ -65,6 +66,8 @@ def skipped_by(check: Check, reading: Reading) -> str:
     """Why a check is skipped, or an empty text."""
     if reading == "reference-compatible" and any("." in key for key in check.path):
         return "neuro-san never looks at keys with a dot"
+    if reading == "reference-compatible" and check.test in OWN:
+        return f"neuro-san has no test {check.test}"
     return check.skipped
 
 
@@ -76,6 +79,8 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         return Verdict("error" if breaks else "fail", '"value"', "No such value in the answer.")
     if check.only_present:
         return Verdict("pass", "value is there")
+    if check.test in OWN:
+        return _own(check, actual)
     expected, answer = f"expected {shorten(check.expected)}", f"answer {shorten(actual)}"
     sign, holds = _TESTS[check.test]
     try:
@@ -88,6 +93,20 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         message = f"Expected value and answer are {kind(check.expected)} and {kind(actual)}: they {why}."
         return Verdict("error", f"{expected}, {answer}", message)
     return Verdict("pass" if passed else "fail", comparison)
+
+
+def _own(check: Check, actual: Any) -> Verdict:
+    negated = check.test.startswith("not_")
+    if check.test.endswith("regex"):
+        outcome, why = own_checks.search(check.expected, actual)
+        verb = "match"
+    else:
+        outcome, why = own_checks.fits(check.expected, actual, is_text=check.part == "text")
+        verb = "fit"
+    if negated and outcome != "error":
+        outcome, why = ("fail", "") if outcome == "pass" else ("pass", "")
+    answer, expected = f"answer {shorten(actual)}", shorten(check.expected)
+    return Verdict(outcome, f"{answer} expected {'not ' if negated else ''}to {verb} {expected}", why)
 
 
 def shorten(value: Any, limit: int = SHOWN) -> str:

@@ -206,4 +206,7 @@ def hidden(result: CaseResult, given: dict[str, Any]) -> CaseResult:
     """Its iterations are without secrets already; the case itself may name them anywhere."""
     clean = redactor(secrets(given))
     ratio = replace(result.ratio, text=clean(result.ratio.text))
-    return replace(result, agent=clean(result.agent), error=clean(result.error), ratio=ratio)
+    hopeless = clean(result.hopeless)
+    return replace(
+        result, agent=clean(result.agent), error=clean(result.error), ratio=ratio, hopeless=hopeless
+    )

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gym.agents.core.cases import UNSUPPORTED, Interaction, Reading, TestCase
+from gym.agents.core.foreseen import why_none_can_pass
 from gym.agents.core.protocol import Answer, request_body
 from gym.agents.core.redact import Redactor, messages_kept, redactor, tested_only
 from gym.agents.core.results import CaseResult, CheckResult, IterationResult, TurnResult, outcome_of
@@ -314,9 +315,13 @@ def run_case(
     judge: Judge | None = None,
     options: Options = Options(),
 ) -> CaseResult:
-    """All iterations of a case, in their order."""
+    """All iterations of a case, in their order; the first alone where none can pass."""
     asked = case.ratio.iterations
-    made = run_iterations(case, transport, judge, options, numbers=range(1, asked + 1))
+    hopeless = why_none_can_pass(case, options.reading, has_judge=judge is not None)
+    numbers = range(1, 2 if hopeless else asked + 1)
+    made = run_iterations(case, transport, judge, options, numbers=numbers)
     ordered = tuple(sorted(made, key=lambda iteration: iteration.number))
-    early_stop = options.early_stop and asked > 1
-    return CaseResult(case.agent, case.ratio, options.reading, ordered, asked, early_stop=early_stop)
+    return CaseResult(
+        case.agent, case.ratio, options.reading, ordered, asked,
+        early_stop=asked > 1 and (options.early_stop or bool(hopeless)), hopeless=hopeless,
+    )  # fmt: skip

@@ -60,6 +60,8 @@ def table(results: Named) -> str:
         )
         if result.error:
             lines.append(f"        {result.error}")
+        if result.hopeless:
+            lines.append(f"        Asked once, because no iteration can pass. {result.hopeless}")
         lines += [f"        {line}" for line in lines_of(result)]
     passed = sum(result.outcome == "pass" for _, result in results)
     lines.append(f"{passed} of {len(results)} cases passed")

@@ -132,7 +132,8 @@ def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
 @dataclass(frozen=True)
 class CaseResult:
     """All iterations of a case. `n` counts those with a verdict, `passed` those of them that succeeded, and `errors`
-    those that ended without a verdict. `early_stop`: no more were made once the ratio was decided."""
+    those that ended without a verdict. `early_stop`: no more were made once the ratio was decided. `hopeless`: why none
+    can pass, so that the agent was asked once (foreseen.why_none_can_pass)."""
 
     agent: str
     ratio: Ratio
@@ -141,6 +142,7 @@ class CaseResult:
     asked: int = 1
     error: str = ""
     early_stop: bool = False
+    hopeless: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -171,6 +173,8 @@ class CaseResult:
             return "error"
         if self.passed >= self.required and (self.n or not self.required):
             return "pass"
+        if self.hopeless and self.iterations:
+            return next((one for one in ("fail", "timeout", "error") if self.counts.get(one)), "skipped")
         missing = self.asked - self.n - self.errors
         if missing and self.passed + missing >= self.required:
             return "timeout" if self.counts.get("timeout") else "skipped"
@@ -210,6 +214,7 @@ class CaseResult:
             "success_ratio": self.ratio.text,
             "reading": self.reading,
             "early_stop": self.early_stop,
+            "hopeless": self.hopeless,
             "checks_made": self.n_checks,
             "waited": self.waited,
             "tokens": self.tokens,

@@ -297,7 +297,7 @@ def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> N
 
 def _run_case(work: _RunWork, case_run: CaseRun, case: TestCase, transport: Transport) -> None:
     before = case_run.results()
-    numbers = sorted(set(range(1, case.ratio.iterations + 1)) - {result.number for result in before})
+    numbers = sorted(set(case_run.numbers) - {result.number for result in before})
     resumed, spent = time.monotonic(), case_run.spent
     over = threading.Event()
     try:
@@ -345,7 +345,7 @@ def agent_rescore(context: JobContext) -> None:
                 continue
             named = _named(earlier, work.variables)
             # A ratio that now wants fewer iterations is about the first of them.
-            for result in earlier.results()[: case.ratio.iterations]:
+            for result in earlier.results()[: len(case_run.numbers)]:
                 work.check()
                 scored = partial(rescore, case, result, work.judge, work.run.reading, clean, named)
                 work.keep(case_run, context.beside(scored))

@@ -17,6 +17,7 @@ from gym.agents.core.assessor import can_be_named, samples_of
 from gym.agents.core.cases import READINGS, errors_in
 from gym.agents.core.driver import Options
 from gym.agents.core.embedded import least_seconds
+from gym.agents.core.foreseen import why_none_can_pass
 from gym.agents.core.transport import server_address_problem
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun, FailureMode, Naming
 from gym.agents.site import permissions
@@ -268,7 +269,7 @@ def queue_run(
     with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
         run = AgentRun.objects.create(suite=suite, server=server, owner=actor, options=options)
-        total = sum(_add_case(run, case).asked for case in chosen)
+        total = sum(len(_add_case(run, case).numbers) for case in chosen)
         return _enqueue("agent_run", run, f"{suite.slug} on {server}", total, actor)
 
 
@@ -326,7 +327,8 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
         made.error = "\n".join(errors_in(problems))
     else:
         made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
-        made.needed = read.ratio.required(run.options["reading"])
+        made.needed = read.ratio.required(run.reading)
+        made.hopeless = why_none_can_pass(read, run.reading, has_judge=run.suite.judge_id is not None)
     made.save()
     return made
 
@@ -353,7 +355,7 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "") -> AgentRu
         if not cases:
             raise ValidationError("The cases of this run were deleted.")
         stored = dict(run.case_runs.values_list("case").annotate(n=Count("iterations")))
-        total = sum(min(_add_case(new, case).asked, stored[case.pk]) for case in cases)
+        total = sum(min(len(_add_case(new, case).numbers), stored[case.pk]) for case in cases)
         return _enqueue("agent_rescore", new, f"Score {run} again", total, actor)
 
 

@@ -1,0 +1,180 @@
+"""Checks that neuro-san does not have: regular expressions and JSON Schema. Pure.
+
+Both come from people who may be strangers, so they are bounded: patterns by their length and by time, schemas by their
+length and by the number of steps. Schemas refer to nothing outside themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Literal
+
+import regex
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema.validators import extend
+from referencing import Registry
+
+MAX_PATTERN = 1_000
+"""Characters of a regular expression."""
+PATTERN_SECONDS = 1.0
+MAX_SCHEMA = 20_000
+"""Characters of a schema, as JSON."""
+MAX_VALUE = 1_000_000
+"""Characters of a value that is compared with a schema, as JSON."""
+MAX_STEPS = 100_000
+"""Keywords of a schema that are looked at, for all parts of a value together."""
+MAX_TOLD = 300
+NOT_SUPPORTED = ("patternProperties", "$dynamicRef", "$recursiveRef", "$vocabulary")
+
+Result = tuple[Literal["pass", "fail", "error"], str]
+"""Outcome, and the reason."""
+
+
+class _TooMuch(Exception):
+    """Given up; `str()` says why."""
+
+
+# --- regular expressions ---
+
+
+def pattern_problem(pattern: Any) -> str:
+    """Why this cannot be looked for, or an empty text."""
+    if not isinstance(pattern, str):
+        return "A regular expression is text. Put it in quotes."
+    if len(pattern) > MAX_PATTERN:
+        return f"A regular expression may have {MAX_PATTERN:,} characters; this one has {len(pattern):,}."
+    try:
+        regex.compile(pattern)
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:
+        return f"This is no regular expression: {error}."
+    return ""
+
+
+def search(pattern: str, value: Any) -> Result:
+    """Is it found anywhere in a text?"""
+    if not isinstance(value, str):
+        return "error", "Regular expressions are for text, and this is none."
+    try:
+        found = _found(pattern, value)
+    except _TooMuch as error:
+        return "error", str(error)
+    return ("pass" if found else "fail"), ""
+
+
+def _found(pattern: str, text: str) -> bool:
+    try:
+        return regex.search(pattern, text, timeout=PATTERN_SECONDS, concurrent=True) is not None
+    except TimeoutError:
+        raise _TooMuch(
+            f"The regular expression was given up after {PATTERN_SECONDS:g} s on this answer. Make it simpler."
+        ) from None
+
+
+# --- JSON Schema ---
+
+
+def schema_problem(schema: Any) -> str:
+    """Why nothing can be compared with this schema, or an empty text."""
+    if not isinstance(schema, dict):
+        return "A JSON Schema is an object, such as { type: object }."
+    if len(json.dumps(schema)) > MAX_SCHEMA:
+        return f"A JSON Schema may have {MAX_SCHEMA:,} characters as JSON."
+    try:
+        # Patterns are looked at below: here they would have to be those of `re`.
+        Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
+    except SchemaError as error:
+        place = "".join(f".{part}" for part in error.absolute_path)
+        return f"This is no JSON Schema (2020-12): ${place}: {error.message[:MAX_TOLD]}."
+    except RecursionError:
+        return "The JSON Schema is nested too deep."
+    return next(filter(None, map(_part_problem, _objects(schema))), "")
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield one
+        if isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+
+
+def _part_problem(part: dict[str, Any]) -> str:
+    for name in NOT_SUPPORTED:
+        if name in part:
+            return f"JSON Schemas with {name} are not supported."
+    if isinstance(part.get("$ref"), str) and not part["$ref"].startswith("#"):
+        return 'A JSON Schema may refer only to itself ($ref: "#/$defs/…").'
+    if isinstance(part.get("pattern"), str) and (problem := pattern_problem(part["pattern"])):
+        return problem
+    return ""
+
+
+def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
+    """Does a value fit? `is_text`: it is the text of an answer, which has to be JSON."""
+    if is_text:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return "fail", "The text of the answer is not JSON."
+    if len(json.dumps(value)) > MAX_VALUE:
+        return "error", f"The value has more than {MAX_VALUE:,} characters as JSON."
+    steps = _Steps()
+    rules = {
+        name: partial(steps.one, rule) for name, rule in {**Draft202012Validator.VALIDATORS, **OURS}.items()
+    }
+    validator = extend(Draft202012Validator, rules)(schema, registry=Registry())
+    try:
+        error = best_match(validator.iter_errors(value))
+    except _TooMuch as given_up:
+        return "error", str(given_up)
+    except RecursionError:
+        return "error", "The JSON Schema refers to itself without an end."
+    except Exception as trouble:  # noqa: BLE001  a reference that leads nowhere has one of many private classes
+        return "error", f"The JSON Schema cannot be used: {str(trouble)[:MAX_TOLD]}."
+    if error is None:
+        return "pass", ""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+    return "fail", f"${place}: {error.message[:MAX_TOLD]}"
+
+
+class _Steps:
+    def __init__(self) -> None:
+        self.left = MAX_STEPS
+
+    def one(self, rule: Callable[..., Any], *given: Any) -> Iterator[ValidationError]:
+        self.left -= 1
+        if self.left < 0:
+            raise _TooMuch(
+                f"Comparing with the JSON Schema was given up after {MAX_STEPS:,} steps. Make it simpler."
+            )
+        yield from rule(*given) or ()
+
+
+def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not _found(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _unique(validator: Any, wanted: bool, value: Any, schema: Any) -> Iterator[ValidationError]:
+    """In linear time; 1 and 1.0 are one number."""
+    if wanted and isinstance(value, list) and len({_canonical(one) for one in value}) < len(value):
+        yield ValidationError(f"{value!r} has non-unique elements")
+
+
+def _canonical(value: Any) -> str:
+    def plain(one: Any) -> Any:
+        if isinstance(one, dict):
+            return {key: plain(below) for key, below in one.items()}
+        if isinstance(one, list):
+            return [plain(below) for below in one]
+        return int(one) if isinstance(one, float) and one.is_integer() else one
+
+    return json.dumps(plain(value), sort_keys=True)
+
+
+OURS = {"pattern": _pattern, "uniqueItems": _unique}
