@@ -61,6 +61,12 @@ class AgentServer(models.Model):
     def secret_names(self) -> list[str]:
         return sorted(self.secrets)
 
+    def answers_for(self, agent: str) -> bool:
+        """Does it list this agent, or answer for every one? An agent that is not listed may answer all the same."""
+        if self.kind == self.Kind.MODEL or (self.kind == self.Kind.CHAT and self.chat_model):
+            return True
+        return any(listed.get("agent_name") == agent for listed in self.agents)
+
 
 class AgentSuite(models.Model):
     """Test cases with the judge of their gist and the variables that they may name."""
@@ -177,6 +183,12 @@ class AgentRun(HasJob, models.Model):
     @property
     def parallel(self) -> int:
         return int(self.options.get("parallel", 4))
+
+    @property
+    def iterations(self) -> int | None:
+        """Of each case; None: as the cases say."""
+        found: int | None = self.options.get("iterations")
+        return found
 
     @property
     def versions(self) -> list[str]:

@@ -36,7 +36,7 @@ def test_without_an_agent_nothing_runs(alice, people):
     suite = make_suite(people.alice)
     make_server(people.alice)
     answer = alice.post(reverse("agent-suite-run", args=[suite.slug]), {}, follow=True)
-    assert "Choose at least one agent." in answer.content.decode()
+    assert "Choose at least one server." in answer.content.decode()
     assert AgentRun.objects.count() == 0
 
 

@@ -7,7 +7,7 @@ The format is neuro-san's (docs/test_case_hocon_reference.md there). Where its d
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Reading = Literal["document", "reference-compatible"]
@@ -136,3 +136,11 @@ class TestCase:
             for turn in self.interactions
             for check in turn.checks
         )
+
+
+def repeated(case: TestCase, iterations: int | None) -> TestCase:
+    """The case with another number of iterations and the same rate that is required, rounded up; None: as it is."""
+    if iterations is None:
+        return case
+    needed = -(-case.ratio.needed * iterations // case.ratio.iterations)
+    return replace(case, ratio=Ratio(needed, iterations, f"{needed}/{iterations}"))

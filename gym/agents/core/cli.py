@@ -18,7 +18,7 @@ from typing import Any, TextIO
 from gym.agents.core import cli_options as shared
 from gym.agents.core import reports
 from gym.agents.core.assessor import Assessment, assess, choices, chooser, samples_of, text_report
-from gym.agents.core.cases import CaseError, Ratio
+from gym.agents.core.cases import MAX_ITERATIONS, CaseError, Ratio, repeated
 from gym.agents.core.cli_options import WRONG, CommandError
 from gym.agents.core.driver import run_case
 from gym.agents.core.llm_judge import AgentJudge
@@ -49,8 +49,20 @@ def parser(prog: str) -> argparse.ArgumentParser:
     sort.add_argument("--format", choices=["text", "json"], default="text")
     sort.add_argument("--namer", metavar="AGENT", help="agent that says why answers failed")
     for command in (test, sort):
+        command.add_argument(
+            "--iterations",
+            type=_iterations,
+            metavar="N",
+            help="make so many of each case, with the required rate as it is; default: as the case says",
+        )
         shared.add_arguments(command)
     return top
+
+
+def _iterations(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MAX_ITERATIONS:
+        raise argparse.ArgumentTypeError(f"a number from 1 to {MAX_ITERATIONS:,} is needed, not {text!r}")
+    return int(text)
 
 
 def main(
@@ -92,7 +104,7 @@ def _agenttest(given: dict[str, Any], out: TextIO, err: TextIO) -> int:
     wrong = False
     for path in shared.files(given["files"]):
         try:
-            case = shared.read(path, given, err)
+            case = repeated(shared.read(path, given, err), given["iterations"])
         except CaseError as error:
             message = shared.explain(path, error, given)
             err.write(f"{message}\n")
@@ -108,7 +120,7 @@ def _agenttest(given: dict[str, Any], out: TextIO, err: TextIO) -> int:
 def _assess(given: dict[str, Any], out: TextIO, err: TextIO) -> int:
     server = shared.transport(given["server"], given)
     try:
-        case = shared.read(given["file"], given, err)
+        case = repeated(shared.read(given["file"], given, err), given["iterations"])
     except CaseError as error:
         raise CommandError(shared.explain(given["file"], error, given)) from None
     judge, options = shared.judge(given, server), shared.options(given)

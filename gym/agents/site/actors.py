@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from gym.agents.core.assessor import Choice, Known, choices, chooser, samples_of
 from gym.agents.core.case_reader import look_at, read_case
-from gym.agents.core.cases import CaseError, TestCase
+from gym.agents.core.cases import CaseError, TestCase, repeated
 from gym.agents.core.driver import Options, run_iterations
 from gym.agents.core.llm_judge import AgentJudge
 from gym.agents.core.patience import for_a_run
@@ -175,7 +175,7 @@ class _RunWork:
         for case_run in self.run.case_runs.filter(outcome="").order_by("name"):
             self.check()
             try:
-                case = read_case(case_run.text, self.variables)
+                case = repeated(read_case(case_run.text, self.variables), self.run.iterations)
             except CaseError as error:
                 problem = redactor(self.variables.values())(str(error))
                 with self.context.transaction():

@@ -20,7 +20,7 @@ from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.site import permissions, selectors, services
 from gym.agents.site.charts import case_trend
 from gym.agents.site.forms import CaseForm, agent_names
-from gym.agents.site.views import add_errors, editable_suite, visible_suite
+from gym.agents.site.views import add_errors, editable_suite, run_form, visible_suite
 from gym.downloads import download
 from gym.runs.pages.figures import Figure
 
@@ -45,7 +45,7 @@ def _case(suite: AgentSuite, pk: int) -> AgentCase:
 @require_safe
 def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure (or None), flaky,
-    may_edit."""
+    may_edit, run_form (or None)."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
     read, problems = case.look()
@@ -60,6 +60,7 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "figure": case_trend(case, told),
         "flaky": selectors.flaky(history),
         "may_edit": permissions.can_edit(request.user, suite),
+        "run_form": run_form(request, suite, [case.agent]),
     }
     return render(request, "agents/case.html", context)
 

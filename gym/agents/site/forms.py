@@ -9,15 +9,16 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.html import format_html, format_html_join
 
 from gym.addresses import SLUG_ERROR
 from gym.agents.core.archives import MAX_TOTAL, SUFFIXES, ArchiveError, name_of, read_archive, text_of
 from gym.agents.core.case_form import plain_lines
 from gym.agents.core.case_reader import HEADER, TAKEN
+from gym.agents.core.cases import MAX_ITERATIONS
 from gym.agents.core.redact import TOO_SHORT, can_be_hidden, header_words
 from gym.agents.models import AgentCase, AgentServer, AgentSuite
 from gym.agents.site.selectors import judges_for, servers_usable_by
+from gym.lib.text import listing as listing_of
 from gym.sharing.permissions import owns
 from gym.uploads import SeveralFilesField, SeveralFilesInput, read_upload
 from models_registry.fields import choose_models
@@ -126,6 +127,13 @@ class SuiteForm(forms.ModelForm):
         judge.help_text = (
             "An agent that answers pass or fail, or a model, asked which word surprises it less."
         )
+        agent = AgentPicker(
+            empty="the server's own judge",
+            label="Judge agent",
+            help_text="Of a server with several agents, the one that judges.",
+        )
+        agent.offer(servers_usable_by(user).filter(model__in=judge.queryset), self.instance.judge_agent)
+        self.fields["judge_agent"] = agent
         self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
         self.fields["judge_votes"].help_text = "Asked so many times; the majority decides."
         self.fields["slug"].required = False
@@ -136,6 +144,15 @@ class SuiteForm(forms.ModelForm):
                 del self.fields[name]
             if self.instance.judge_id and not judge.queryset.filter(pk=self.instance.judge_id).exists():
                 del self.fields["judge"]
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        judge, agent = given.get("judge", self.instance.judge), given.get("judge_agent", "")
+        server = AgentServer.objects.filter(model=judge).first() if judge is not None else None
+        kept = agent == self.initial.get("judge_agent") and judge == self.instance.judge
+        if agent and not kept and (server is None or not server.answers_for(agent)):
+            self.add_error("judge_agent", f"{judge or 'No judge'} does not list the agent {agent}.")
+        return given
 
     def clean_judge_votes(self) -> int:
         votes: int = self.cleaned_data["judge_votes"]
@@ -252,15 +269,23 @@ def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
     return sorted({name: where for name, where in reversed(names) if name}.items())
 
 
-class AgentInput(forms.TextInput):
-    """A text field that the browser completes from `names`; other names can be typed."""
+class AgentPicker(forms.ChoiceField):
+    """One of the agents that servers list, in groups by server."""
 
-    names: list[tuple[str, str]] = []
+    def __init__(self, *, empty: str, **more: Any) -> None:
+        self.empty = empty
+        super().__init__(required=False, choices=[("", empty)], **more)
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> Any:
-        options = format_html_join("", '<option value="{}">{}</option>', self.names)
-        field = super().render(name, value, {**(attrs or {}), "list": "agents"}, renderer)
-        return format_html('{}<datalist id="agents">{}</datalist>', field, options)
+    def offer(self, servers: Iterable[AgentServer], kept: str = "") -> None:
+        """`kept` was chosen before, and stays even if no server lists it any more."""
+        groups = [
+            (named_with_owner(server.model), [(str(one["agent_name"]),) * 2 for one in server.agents])
+            for server in servers
+            if server.agents
+        ]
+        listed = {name for _, agents in groups for name, _ in agents}
+        old = [] if not kept or kept in listed else [(kept, f"{kept} (not listed now)")]
+        self.choices = [("", self.empty), *old, *groups]
 
 
 class ServerField(forms.ModelChoiceField):
@@ -273,12 +298,15 @@ class ServersField(forms.ModelMultipleChoiceField):
         return named_with_owner(obj.model)
 
 
+OTHERS = "Servers that do not list all agents asked for (they may answer all the same)"
+
+
 class RunForm(forms.Form):
     server = ServersField(
         AgentServer.objects.none(),
-        label="Agents",
+        label="Servers",
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one agent."},
+        error_messages={"required": "Choose at least one server."},
     )
     reading = forms.ChoiceField(
         choices=[("document", "documentation"), ("reference-compatible", "neuro-san 0.7.15")],
@@ -289,18 +317,33 @@ class RunForm(forms.Form):
     parallel = forms.IntegerField(
         min_value=1, max_value=16, initial=4, required=False, label="Parallel iterations"
     )
+    iterations = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_ITERATIONS,
+        required=False,
+        label="Iterations of each case",
+        help_text="Empty: as many as the case says. The required rate stays: 2/3 becomes 20/30.",
+    )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: Any, agents: Iterable[str] = (), **kwargs: Any) -> None:
+        """`agents`: those that the cases ask for; servers that list all of them come first."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
         field.queryset = servers_usable_by(user)
+        asked = sorted(set(agents))
         # Asked for once: a select reads its rows twice, and the page wants to know whether there are any.
-        field.choices = [(server.pk, field.label_from_instance(server)) for server in field.queryset]
-        field.initial = [pk for pk, _ in field.choices[:1]]
-
-    @property
-    def has_servers(self) -> bool:
-        return bool(self.fields["server"].choices)
+        servers = list(field.queryset)
+        listing, others = [], []
+        for server in servers:
+            label = field.label_from_instance(server)
+            missing = [agent for agent in asked if not server.answers_for(agent)]
+            if missing:
+                others.append((server.pk, f"{label}: does not list {listing_of(missing)}"))
+            else:
+                listing.append((server.pk, label))
+        self.has_servers, self.lists_all = bool(servers), bool(listing)
+        field.choices = [*listing, *([(OTHERS, others)] if others else [])]
+        field.initial = [pk for pk, _ in listing[:1]]
 
     def options(self) -> dict[str, Any]:
         given = self.cleaned_data
@@ -308,20 +351,15 @@ class RunForm(forms.Form):
             "reading": given["reading"] or "document",
             "early_stop": given["early_stop"],
             "parallel": given["parallel"] or 4,
+            "iterations": given["iterations"],
         }
 
 
 class NamerForm(forms.Form):
     """The agent that names failures."""
 
-    server = ServerField(AgentServer.objects.none(), label="Asked", empty_label=None)
-    agent = forms.CharField(
-        max_length=200,
-        required=False,
-        label="Agent there",
-        help_text="Empty: the embedded namer, or the endpoint's model.",
-        widget=AgentInput,
-    )
+    server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
+    agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on it")
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -329,4 +367,4 @@ class NamerForm(forms.Form):
         field.queryset = servers_usable_by(user)
         servers = list(field.queryset)  # asked for once
         field.choices = [(server.pk, field.label_from_instance(server)) for server in servers]
-        self.fields["agent"].widget.names = agent_names(servers)
+        self.fields["agent"].offer(servers)

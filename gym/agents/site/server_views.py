@@ -27,7 +27,7 @@ def _visible(request: HttpRequest, slug: str) -> AgentServer:
 def _editable(request: HttpRequest, slug: str) -> AgentServer:
     server = _visible(request, slug)
     if not model_permissions.can_edit(request.user, server.model):
-        raise PermissionDenied("you may not change this agent")
+        raise PermissionDenied("you may not change this server")
     return server
 
 
@@ -78,7 +78,7 @@ def server_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Context: form, server."""
     server = _visible(request, slug)
     if not model_permissions.can_manage(request.user, server.model):
-        raise PermissionDenied("only its owner says where an agent is")
+        raise PermissionDenied("only its owner says where a server is")
     form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk), user=request.user)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data

@@ -14,7 +14,7 @@ from django.db.models import Count, ProtectedError, Q
 from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.agents.core.assessor import can_be_named, samples_of
-from gym.agents.core.cases import READINGS, errors_in
+from gym.agents.core.cases import MAX_ITERATIONS, READINGS, errors_in, repeated
 from gym.agents.core.driver import Options
 from gym.agents.core.embedded import least_seconds
 from gym.agents.core.foreseen import why_none_can_pass
@@ -59,7 +59,7 @@ def register_server(
     """A registered model of the kind agent; its check is queued. Every user may register one: GYM_NET_ALLOW decides
     where requests may go."""
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to register an agent")
+        raise PermissionDenied("sign in to register a server")
     _require_sense(kind, url, wraps, actor)
     with MODELS.growing(actor, new=True):
         slug = slug or slug_from(name, "agent", 80)
@@ -89,7 +89,7 @@ def change_server(
     """An empty secret stays as it is; None deletes it. A new address deletes all secrets that are not given again,
     because they were meant for the old one."""
     if not model_permissions.can_manage(actor, server.model):
-        raise PermissionDenied("this agent belongs to somebody else")
+        raise PermissionDenied("this server belongs to somebody else")
     _require_sense(server.kind, url, server.wraps, actor)
     with transaction.atomic():
         hold(server.model)
@@ -104,7 +104,7 @@ def change_server(
 def queue_check(server: AgentServer, *, actor: User) -> None:
     """Ask the server who it is and which agents it has."""
     if not model_permissions.can_edit(actor, server.model):
-        raise PermissionDenied("this agent belongs to somebody else")
+        raise PermissionDenied("this server belongs to somebody else")
     model = server.model
     if model.check_job is not None and model.check_job.is_active:
         return
@@ -120,13 +120,13 @@ def delete_server(server: AgentServer, *, actor: User) -> None:
     """The agent with its card and its secrets. One that results point to stays."""
     model = server.model
     if not model_permissions.can_manage(actor, model):
-        raise PermissionDenied("this agent belongs to somebody else")
+        raise PermissionDenied("this server belongs to somebody else")
     if model.check_job is not None and model.check_job.is_active:
         raise ValidationError("Its check is not finished. Cancel it, or wait.")
     try:
         model.delete()
     except ProtectedError as error:
-        raise ValidationError("Tests have been run on this agent; their results point to it.") from error
+        raise ValidationError("Tests have been run on this server; their results point to it.") from error
 
 
 def _require_edit(actor: User, suite: AgentSuite) -> None:
@@ -254,9 +254,11 @@ def queue_run(
     reading: str = "document",
     early_stop: bool = False,
     parallel: int = 4,
+    iterations: int | None = None,
     unchecked: bool = False,
 ) -> AgentRun:
-    """Queue cases (all, unless some are named) on a server. `unchecked`: its check is still queued.
+    """Queue cases (all, unless some are named) on a server. `iterations`: of each case, at the rate that it requires;
+    else as many as it says. `unchecked`: its check is still queued.
     Raises TooManyJobs and OverQuota."""
     _require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
@@ -264,10 +266,15 @@ def queue_run(
     chosen = list(suite.cases.all()) if cases is None else cases
     if not chosen:
         raise ValidationError("There is no case to run.")
+    if iterations is not None and not 0 < iterations <= MAX_ITERATIONS:
+        raise ValidationError(f"Between 1 and {MAX_ITERATIONS:,} iterations of a case can be made.")
     parallel = max(1, min(16, parallel))
-    _require_short(chosen, server, Options(reading=reading, early_stop=early_stop, parallel=parallel))  # type: ignore[arg-type]
+    _require_short(
+        chosen, server, iterations, Options(reading=reading, early_stop=early_stop, parallel=parallel)
+    )  # type: ignore[arg-type]
     with AGENT_RUNS.growing(actor, new=True):
         options = {"reading": reading, "early_stop": early_stop, "parallel": parallel}
+        options |= {} if iterations is None else {"iterations": iterations}
         run = AgentRun.objects.create(suite=suite, server=server, owner=actor, options=options)
         total = sum(len(_add_case(run, case).numbers) for case in chosen)
         return _enqueue("agent_run", run, f"{suite.slug} on {server}", total, actor)
@@ -304,13 +311,15 @@ def _require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, che
         )
 
 
-def _require_short(cases: list[AgentCase], server: AgentServer, options: Options) -> None:
+def _require_short(
+    cases: list[AgentCase], server: AgentServer, iterations: int | None, options: Options
+) -> None:
     """Refuse a run that cannot end in time. Only the embedded agents' pauses are known beforehand; with other agents
     the time limit ends the run."""
     if server.kind != Kind.EMBEDDED:
         return
     read = [case.look()[0] for case in cases]
-    seconds = sum(least_seconds(case, options) for case in read if case is not None)
+    seconds = sum(least_seconds(repeated(case, iterations), options) for case in read if case is not None)
     limit = settings.GYM_AGENT_RUN_SECONDS
     if seconds > limit:
         raise ValidationError(
@@ -326,6 +335,7 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
     if read is None:
         made.error = "\n".join(errors_in(problems))
     else:
+        read = repeated(read, run.iterations)
         made.asked, made.required_rate = read.ratio.iterations, read.ratio.rate
         made.needed = read.ratio.required(run.reading)
         made.hopeless = why_none_can_pass(read, run.reading, has_judge=run.suite.judge_id is not None)

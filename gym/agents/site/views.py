@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -71,7 +72,6 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
     prefetch_related_objects([suite], "cases")  # for the matrix and the trend
     columns, rows = selectors.matrix(suite, request.user, by_version=by_version)
     may_edit = permissions.can_edit(request.user, suite)
-    may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
     runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(suite=suite))
     context = {
         "suite": suite,
@@ -85,9 +85,15 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "trend": suite_trend(suite, request.user),
         "may_edit": may_edit,
         "may_see_people": may_read(request.user, suite),
-        "run_form": RunForm(user=request.user) if may_run else None,
+        "run_form": run_form(request, suite, [case.agent for case in suite.cases.all()]),
     }
     return render(request, "agents/suite.html", context)
+
+
+def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> RunForm | None:
+    """To run cases that ask for these agents; None for those who may not run the suite."""
+    may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
+    return RunForm(user=request.user, agents=agents) if may_run else None
 
 
 def matrix_chart(request: HttpRequest) -> Figure:

@@ -77,7 +77,7 @@ def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
 
 
 class AgentView(ObjectView):
-    not_yours = "you may not change this agent"
+    not_yours = "you may not change this server"
 
     def rows_at(self, address: str) -> QuerySet[AgentServer]:
         return selectors.servers_visible_to(self.request.user).filter(model__slug=address)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.accounts.models import Scope
-from gym.agents.core.cases import READINGS
+from gym.agents.core.cases import MAX_ITERATIONS, READINGS
 from gym.agents.models import AgentCase, AgentRun, AgentSuite, FailureMode, Naming
 from gym.agents.site import presenters, selectors, services
 from gym.agents.site.api.serializers import (
@@ -48,7 +48,15 @@ class _RunOptions(Body):
     )
     reading = serializers.ChoiceField(READINGS, required=False)
     early_stop = serializers.BooleanField(required=False)
-    parallel = serializers.IntegerField(required=False, min_value=1, max_value=16)
+    parallel = serializers.IntegerField(
+        required=False, min_value=1, max_value=16, help_text="iterations under way at the same time"
+    )
+    iterations = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_ITERATIONS,
+        help_text="of each case, with its required rate as it is; default: as many as the case says",
+    )
 
 
 class AgentRunBody(_RunOptions):
