@@ -185,6 +185,7 @@ BY_OPERATIONS: dict[str, str] = {
     "propara-submission-download": "propara_submissions_files_retrieve",
     "propara-process": "propara_submissions_processes_retrieve",
     "propara-compare": "propara_compare_retrieve",
+    "propara-compare-download": "propara_compare_retrieve",
     "propara-compare-process": "propara_submissions_processes_retrieve",
     "propara-rescore": "propara_rescore_create",
     # LM Challenge
@@ -235,7 +236,8 @@ WITHOUT: dict[str, str] = {
     "help-page": "texts for people, which are files of the project",
     "help-template": "files of the project, the same for everybody",
     "matrix": "an old address that leads to the leaderboard",
-    "propara-compare-pick": "chooses two submissions of propara_submissions_list",
+    "propara-compare-former": LINKS,
+    "propara-compare-former-process": LINKS,
     "healthz": "is itself for programs",
     "admin-sign-in": PASSWORD,
     "login": PASSWORD,

@@ -169,7 +169,7 @@ def test_comparisons_of_two_things_take_first_and_second():
     ("name", "query", "says"),
     [
         ("api-lmc-compare", {"games": "a,b"}, "“games” has another name now. Send first and second"),
-        ("api-propara-compare", {"first": "a", "second": ["b", "c"]}, "“second” was sent 2 times"),
+        ("api-propara-compare", {"first": ["a", "b"], "second": "c"}, "“first” was sent 2 times"),
         ("api-agent-compare", {"first": ["a", "b"], "second": "c"}, "“first” was sent 2 times"),
     ],
 )

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from gym.lib.stats import holm
 from gym.propara import evaluate
 from gym.propara.core.bootstrap import _overall, _resampled, bootstrap, compare
 from gym.propara.core.corrected import bounded_overlap
@@ -122,21 +123,48 @@ def test_resamples_are_what_drawing_with_replacement_gives():
         assert given == pytest.approx(sum(means) / 4, abs=1.1e-3)
 
 
-def test_a_system_against_itself_wins_and_loses_nothing():
+def test_a_system_against_itself_is_neither_better_nor_worse():
     report = evaluate(shipped("answers"), shipped("hasty"))
-    same = compare(report, report, 500)
-    assert (same.difference, same.low, same.high, same.p_value) == (0.0, 0.0, 0.0, 1.0)
-    assert (same.wins, same.losses, same.ties) == (0, 0, 14)
+    (same,) = compare(report, report, resamples=500)
+    assert (same.overall.value, same.overall.low, same.overall.high, same.overall.p_value) == (
+        0.0,
+        0.0,
+        0.0,
+        1.0,
+    )
+    assert (same.better, same.worse, same.equal) == (0, 0, 14)
+    assert all(one.p_value == 1.0 for one in same.questions.values())
 
 
-def test_the_better_system_wins():
+def test_differences_are_second_less_first():
     careful, hasty = (evaluate(shipped("answers"), shipped(name)) for name in ("careful", "hasty"))
-    found = compare(careful, hasty, 2_000)
-    assert found.low > 0
-    assert found.p_value < 0.05
-    assert found.wins > found.losses
+    (found,) = compare(careful, hasty, resamples=2_000)
+    assert found.overall.high < 0
+    assert found.overall.p_value < 0.05
+    assert found.worse > found.better
     assert found.by_process[12] == 0.0
-    assert compare(hasty, careful, 2_000).difference == -found.difference
+    (back,) = compare(hasty, careful, resamples=2_000)
+    assert back.overall.value == -found.overall.value
+
+
+def test_each_question_has_a_difference_with_its_interval():
+    careful, hasty = (evaluate(shipped("answers"), shipped(name)) for name in ("careful", "hasty"))
+    (found,) = compare(careful, hasty, resamples=2_000)
+    for name, one in found.questions.items():
+        assert one.value == hasty.questions[name].f1 - careful.questions[name].f1
+        assert one.low <= one.value <= one.high
+        assert one.low < one.high
+
+
+def test_p_is_corrected_for_all_comparisons_that_stand_together():
+    reports = [evaluate(shipped("answers"), shipped(name)) for name in ("careful", "hasty", "answers")]
+    alone = [compare(reports[0], other, resamples=2_000)[0] for other in reports[1:]]
+    together = compare(*reports, resamples=2_000)
+    assert [one.overall.p_value for one in together] == [one.overall.p_value for one in alone]
+    assert [one.overall.p_holm for one in together] == holm([one.overall.p_value for one in alone])
+    each = [one.p_value for pair in alone for one in pair.questions.values()]
+    assert [one.p_holm for pair in together for one in pair.questions.values()] == holm(each)
+    assert alone[0].overall.p_holm == alone[0].overall.p_value
 
 
 def test_reports_about_different_processes_cannot_be_compared():

@@ -7,19 +7,21 @@ resample, as the reference rounds them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gym.lib.stats import multinomial_sums, percentile_interval
-from gym.propara.core.scoring import QUESTIONS, QuestionScore, Scores, averages_of
+from gym.lib.stats import holm, multinomial_sums, percentile_interval
+from gym.propara.core.scoring import QUESTIONS, Averages, QuestionScore, Scores, averages_of
 
 if TYPE_CHECKING:
     from gym.propara.core.report import Report
 
 Floats = NDArray[np.float64]
+EQUAL = 1e-9
+"""F1 of a process that differs by less is equal."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +50,50 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two systems on the same processes; differences are first minus second."""
+class Difference:
+    """Of F1, second less first: 95 % interval and two-sided p from paired resamples; `p_holm` is corrected for all
+    differences of its kind that stand together."""
 
-    n: int
-    difference: float
+    value: float
     low: float
     high: float
     p_value: float
-    wins: int
-    losses: int
-    ties: int
+    p_holm: float
+
+    @property
+    def is_apart(self) -> bool:
+        """Does the interval exclude 0?"""
+        return self.low > 0 or self.high < 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "difference": self.value,
+            "interval": [self.low, self.high],
+            "p_value": self.p_value,
+            "p_holm": self.p_holm,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same processes; differences are second less first. `better`: processes on which the second
+    has the higher F1."""
+
+    n: int
+    overall: Difference
+    questions: dict[str, Difference]
+    better: int
+    worse: int
+    equal: int
     by_process: dict[int, float]
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "processes": self.n,
-            "f1_difference": self.difference,
-            "interval": [self.low, self.high],
-            "p_value": self.p_value,
-            "wins": self.wins,
-            "losses": self.losses,
-            "ties": self.ties,
-            "by_process": self.by_process,
+            **self.overall.as_dict(),
+            "better": self.better,
+            "worse": self.worse,
+            "equal": self.equal,
+            "questions": {name: one.as_dict() for name, one in self.questions.items()},
         }
 
 
@@ -107,42 +130,67 @@ def intervals(values: Floats, resamples: int) -> Intervals:
     return Intervals(resamples, len(values), *bounds, questions)
 
 
-def compare(first: Report, second: Report, resamples: int = 10_000, seed: int = 0) -> Comparison:
-    """Paired: both systems are resampled with the same processes. The p value is two-sided, from the resamples."""
+def compare(first: Report, *others: Report, resamples: int = 10_000, seed: int = 0) -> tuple[Comparison, ...]:
+    """Each of the others against the first. All are resampled with the same processes."""
     ids = [process.process_id for process in first.processes]
-    if ids != [process.process_id for process in second.processes]:
-        raise ValueError("The two reports are not about the same processes.")
-    return compare_matrices(ids, matrix(first), matrix(second), resamples, seed)
+    if any(ids != [process.process_id for process in other.processes] for other in others):
+        raise ValueError("The reports are not about the same processes.")
+    return compare_matrices(ids, matrix(first), *map(matrix, others), resamples=resamples, seed=seed)
 
 
 def compare_matrices(
-    ids: list[int], first: Floats, second: Floats, resamples: int = 10_000, seed: int = 0
-) -> Comparison:
-    """As `compare`, from what `matrix` makes of two reports."""
-    n = len(ids)
-    values = np.hstack([first, second])
-    averages = _resampled(values, resamples, np.random.default_rng(seed))
-    differences = _overall(averages[:, :8])[2] - _overall(averages[:, 8:])[2]
-    low, high = _interval(differences)
-    tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
-    each = _overall(first)[2] - _overall(second)[2]
-    wins, losses = int((each > 1e-9).sum()), int((each < -1e-9).sum())
+    ids: list[int], first: Floats, *others: Floats, resamples: int = 10_000, seed: int = 0
+) -> tuple[Comparison, ...]:
+    """As `compare`, from what `matrix` makes of reports."""
+    found = [_compared(ids, first, other, resamples, seed) for other in others]
+    overall = holm([one.overall.p_value for one in found])
+    by_question = iter(holm([one.questions[name].p_value for one in found for name in QUESTIONS]))
+    return tuple(
+        replace(
+            one,
+            overall=replace(one.overall, p_holm=p),
+            questions={name: replace(one.questions[name], p_holm=next(by_question)) for name in QUESTIONS},
+        )
+        for one, p in zip(found, overall, strict=True)
+    )
+
+
+def _compared(ids: list[int], first: Floats, second: Floats, resamples: int, seed: int) -> Comparison:
+    averages = _resampled(np.hstack([first, second]), resamples, np.random.default_rng(seed))
+    before, after = averages[:, :8], averages[:, 8:]
+    scores = [_averages(values) for values in (first, second)]
+    questions = {
+        name: _difference(
+            scores[1].questions[name].f1 - scores[0].questions[name].f1,
+            _harmonic(after[:, 2 * k], after[:, 2 * k + 1])
+            - _harmonic(before[:, 2 * k], before[:, 2 * k + 1]),
+        )
+        for k, name in enumerate(QUESTIONS)
+    }
+    each = _overall(second)[2] - _overall(first)[2]
+    better, worse = int((each > EQUAL).sum()), int((each < -EQUAL).sum())
     return Comparison(
-        n,
-        _f1(first) - _f1(second),
-        low,
-        high,
-        min(1.0, 2 * max(tail, 1 / (resamples + 1))),
-        wins,
-        losses,
-        n - wins - losses,
+        len(ids),
+        _difference(scores[1].f1 - scores[0].f1, _overall(after)[2] - _overall(before)[2]),
+        questions,
+        better,
+        worse,
+        len(ids) - better - worse,
         dict(zip(ids, each.tolist(), strict=True)),
     )
 
 
-def _f1(values: Floats) -> float:
+def _difference(value: float, resampled: Floats) -> Difference:
+    """p is not corrected yet."""
+    low, high = _interval(resampled)
+    tail = min(float((resampled <= 0).mean()), float((resampled >= 0).mean()))
+    p = min(1.0, 2 * max(tail, 1 / (len(resampled) + 1)))
+    return Difference(value, low, high, p, p)
+
+
+def _averages(values: Floats) -> Averages:
     """As the reference computes it: sums from left to right, averages rounded to three decimals."""
-    return averages_of(_scores(row) for row in values.tolist()).f1
+    return averages_of(_scores(row) for row in values.tolist())
 
 
 def _scores(row: list[float]) -> Scores:

@@ -26,9 +26,9 @@ def add_parsers(commands: Any) -> None:
     one = _added(commands, "check", check, "say all that is wrong or odd in predictions, and what they score")
     one.add_argument("predictions", help="predictions in any form that the site reads")
     _answers_options(one, formats=True)
-    one = _added(commands, "compare", compare, "two systems on the same processes, with interval and p")
-    one.add_argument("first", help="predictions of one system")
-    one.add_argument("second", help="predictions of another")
+    one = _added(commands, "compare", compare, "systems on the same processes, with intervals and p")
+    one.add_argument("first", help="predictions of the baseline")
+    one.add_argument("second", nargs="+", help="predictions of others, each compared with the first")
     one.add_argument("--resamples", type=positive, default=10_000, metavar="N", help="default: 10000")
     _answers_options(one, formats=True)
     one = _added(commands, "convert", convert, "predictions in any form as an action file or as JSON grids")
@@ -119,28 +119,41 @@ def check(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
-    paths = (options.first, options.second)
-    first, second = (_scored(path, _report(answers, _repaired(path, answers, err).text)) for path in paths)
+    paths = [options.first, *options.second]
+    reports = [_scored(path, _report(answers, _repaired(path, answers, err).text)) for path in paths]
     from gym.propara.core.bootstrap import compare as compared
 
-    found = compared(first, second, options.resamples)
+    found = compared(*reports, resamples=options.resamples)
     if options.format == "json":
-        _write_json({"first": options.first, "second": options.second, **found.as_dict()}, out)
+        comparisons = [
+            {"second": path, **one.as_dict(), "by_process": one.by_process}
+            for path, one in zip(options.second, found, strict=True)
+        ]
+        _write_json({"first": options.first, "processes": found[0].n, "comparisons": comparisons}, out)
         return 0
-    for path, report in zip(paths, (first, second), strict=True):
+    for path, report in zip(paths, reports, strict=True):
         print(f"{_summary(report)}  {path}", file=out)
-    print(
-        f"Difference of F1, first less second: {found.difference:+.3f}, 95% interval {found.low:+.3f} to "
-        f"{found.high:+.3f}, p {'<' if found.p_value < 0.001 else '='} {max(found.p_value, 0.001):.3f}",
-        file=out,
-    )
-    print(
-        f"Better on {found.wins}, worse on {found.losses}, equal on {found.ties} of {found.n} processes",
-        file=out,
-    )
-    for pid, difference in sorted(found.by_process.items(), key=lambda one: (-abs(one[1]), one[0])):
-        print(f"Process {pid:<8} {difference:+.3f}", file=out)
+    for path, one in zip(options.second, found, strict=True):
+        print(f"\nDifference of F1, {path} less {options.first}:", file=out)
+        for name, difference in (("overall", one.overall), *one.questions.items()):
+            print(f"{name.capitalize():<12} {_difference(difference)}", file=out)
+        print(
+            f"Better on {one.better}, worse on {one.worse}, equal on {one.equal} of {one.n} processes",
+            file=out,
+        )
+        for pid, value in sorted(one.by_process.items(), key=lambda row: (-abs(row[1]), row[0])):
+            print(f"Process {pid:<8} {value:+.3f}", file=out)
     return 0
+
+
+def _difference(one: Any) -> str:
+    """With its interval and p; corrected by Holm's method where that changes anything."""
+    text = f"{one.value:+.3f}, 95% interval {one.low:+.3f} to {one.high:+.3f}, p {_p(one.p_value)}"
+    return text if one.p_holm == one.p_value else f"{text}, corrected {_p(one.p_holm)}"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:

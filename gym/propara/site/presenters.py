@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -201,43 +201,142 @@ def _events_in_words(grid: Grid, step: int) -> list[str]:
     return found
 
 
-# --- two submissions ---
+def line_text(grid: Grid, name: str, step: int) -> str:
+    """A row of an action file in short: what happens to a participant in a step, and where."""
+    action = action_at(grid, name, step)
+    before, after = (sign(location_at(grid, name, at)) for at in (step - 1, step))
+    return f"{action} {before}" if before == after else f"{action} {before} → {after}"
+
+
+@dataclass(frozen=True)
+class LineRow:
+    """A participant in a step: the answers' line and each system's, with whether it differs from the answers'."""
+
+    step: int
+    participant: str
+    answer: str
+    lines: list[tuple[str, bool]]
+
+
+def differing_lines(answer: Grid, others: Sequence[Grid]) -> list[LineRow]:
+    """Lines that some system does not have as the answers do, after normalisation; step by step."""
+    found = []
+    for step in range(1, max(grid.steps for grid in (answer, *others)) + 1):
+        for name in answer.participants:
+            lines = [(line_text(grid, name, step), _differs(answer, grid, name, step)) for grid in others]
+            if any(differs for _, differs in lines):
+                found.append(LineRow(step, name, line_text(answer, name, step), lines))
+    return found
+
+
+def _differs(answer: Grid, grid: Grid, name: str, step: int) -> bool:
+    same = same_place(location_at(answer, name, step), location_at(grid, name, step))
+    begins = step > 1 or same_place(location_at(answer, name, 0), location_at(grid, name, 0))
+    return action_at(answer, name, step) != action_at(grid, name, step) or not (same and begins)
+
+
+# --- several submissions ---
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two submissions to one version, from what is stored of their reports: paired intervals, wins and losses. `rows`:
-    by process, the greatest difference first."""
+    """Submissions to one version, each against the first, from what is stored of their reports. `rows`: by process, the
+    greatest difference first; `f1`, `corrected_f1` and `differences` are in the order of `systems`."""
 
-    overall: Comparison
+    systems: list[Submission]
+    names: list[str]
+    pairs: tuple[Comparison, ...]
     rows: list[dict[str, Any]]
 
-    @property
-    def is_apart(self) -> bool:
-        """Does the interval of the difference exclude 0?"""
-        return self.overall.low > 0 or self.overall.high < 0
-
     def as_dict(self) -> dict[str, Any]:
-        return {**self.overall.as_dict(), "rows": self.rows}
+        first, *others = self.systems
+        return {
+            "first": {"id": first.key, "system": first.system, "f1": first.f1},
+            "processes": len(self.rows),
+            "comparisons": [
+                {"id": row.key, "system": row.system, "f1": row.f1, **pair.as_dict()}
+                for row, pair in zip(others, self.pairs, strict=True)
+            ],
+            "rows": self.rows,
+        }
+
+    def differences_table(self) -> tuple[list[str], list[list[Any]]]:
+        """Header and rows: overall and by question, each system against the first."""
+        header = [
+            "question", "baseline", "system", "f1_baseline", "f1_system", "difference", "ci_low_95", "ci_high_95",
+            "p", "p_holm", "processes",
+        ]  # fmt: skip
+        rows: list[list[Any]] = []
+        for name, system, pair in zip(self.names[1:], self.systems[1:], self.pairs, strict=True):
+            for question, one in (("overall", pair.overall), *pair.questions.items()):
+                scores = [_f1_of(row, question) for row in (self.systems[0], system)]
+                rows.append(
+                    [
+                        question,
+                        self.names[0],
+                        name,
+                        *scores,
+                        one.value,
+                        one.low,
+                        one.high,
+                        one.p_value,
+                        one.p_holm,
+                        pair.n,
+                    ]
+                )
+        return header, rows
+
+    def processes_table(self) -> tuple[list[str], list[list[Any]]]:
+        header = ["process", "first_sentence"]
+        header += [f"{what} {name}" for what in ("f1", "corrected_f1") for name in self.names]
+        header += [f"difference {name}" for name in self.names[1:]]
+        rows = [
+            [row["id"], row["first_sentence"], *row["f1"], *row["corrected_f1"], *row["differences"]]
+            for row in self.rows
+        ]
+        return header, rows
 
 
-def compare_submissions(first: Submission, second: Submission) -> Compared:
-    """Raises ValueError when one of them has no score."""
+def _f1_of(row: Submission, question: str) -> float | None:
+    reference = row.reference or {}
+    found: float | None = (
+        reference.get("f1") if question == "overall" else reference["questions"][question]["f1"]
+    )
+    return found
+
+
+def compare_submissions(
+    first: Submission, *others: Submission, sentences: Mapping[int, str] | None = None
+) -> Compared:
+    """Raises ValueError when one of them has no score. `sentences`: the first one of each process."""
+    systems = [first, *others]
     ids = [row["id"] for row in first.report["processes"]]
-    overall = compare_matrices(ids, _matrix(first), _matrix(second))
-    other = {row["id"]: row for row in second.report["processes"]}
+    pairs = compare_matrices(ids, *map(_matrix, systems))
+    by_id = [{row["id"]: row for row in one.report["processes"]} for one in systems]
     rows = [
         {
-            "id": row["id"],
-            "first": row["f1"],
-            "second": other[row["id"]]["f1"],
-            "difference": overall.by_process[row["id"]],
-            "first_corrected": row["corrected_f1"],
-            "second_corrected": other[row["id"]]["corrected_f1"],
+            "id": pid,
+            "first_sentence": (sentences or {}).get(pid, ""),
+            "f1": [one[pid]["f1"] for one in by_id],
+            "corrected_f1": [one[pid]["corrected_f1"] for one in by_id],
+            "differences": [pair.by_process[pid] for pair in pairs],
         }
-        for row in first.report["processes"]
+        for pid in ids
     ]
-    return Compared(overall, sorted(rows, key=lambda row: (-abs(row["difference"]), row["id"])))
+    rows.sort(key=lambda row: (-max(map(abs, row["differences"])), row["id"]))
+    return Compared(systems, names_apart(systems), pairs, rows)
+
+
+def names_apart(systems: Sequence[Submission]) -> list[str]:
+    """What to call them: by their owners, too, where two have one name, and by number where that is not enough."""
+    names = [row.system for row in systems]
+    names = [
+        f"{row.system}, by {row.owner.display_name}"
+        if names.count(row.system) > 1 and row.owner
+        else row.system
+        for row in systems
+    ]
+    return [f"{name} ({k})" if names.count(name) > 1 else name for k, name in enumerate(names, 1)]
 
 
 def _matrix(submission: Submission) -> Floats:

@@ -1,4 +1,4 @@
-"""Pages of submissions: hand in, generate, agree to repairs, scores, processes, edit, downloads, two side by side."""
+"""Pages of submissions: hand in, generate, agree to repairs, scores, processes, edit, downloads."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def steered(request: HttpRequest, key: str) -> Submission:
     return submission
 
 
-# --- one process, and two systems side by side ---
+# --- one process ---
 
 
 @require_safe
@@ -285,74 +285,6 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
         "samples": range(1, len(submission.samples) + 1),
     }
     return render(request, "propara/process.html", context)
-
-
-@require_safe
-def compare_pick(request: HttpRequest) -> HttpResponse:
-    """?first=…&second=… leads to the comparison; without both, a page to choose them."""
-    first, second = (request.GET.get(name, "").replace("\0", "") for name in ("first", "second"))
-    rows = list(
-        selectors.known_submissions(request.user)
-        .filter(state=Submission.State.SCORED)
-        .order_by("version__answer_set__title", "-version__number", "-f1")
-        .defer(*selectors.HEAVY, "report")[:500]
-    )
-    wrong = ""
-    if first and second:
-        if first == second:
-            wrong = "Choose two different submissions."
-        else:
-            pair = [visible(request, key) for key in (first, second)]
-            if len({row.version_id for row in pair}) == 1:
-                return redirect("propara-compare", first, second)
-            wrong = "These two were scored against different answers, so their numbers cannot be compared."
-    if not second:  # offer two that can be compared
-        of_first = next((row for row in rows if row.key == first), rows[0] if rows else None)
-        other = (
-            row for row in rows if of_first and row.version_id == of_first.version_id and row != of_first
-        )
-        second = next((row.key for row in other), "")
-    context = {"rows": rows, "first": first, "second": second, "wrong": wrong}
-    return render(request, "propara/compare_pick.html", context, status=400 if wrong else 200)
-
-
-@require_safe
-def compare_detail(request: HttpRequest, first: str, second: str) -> HttpResponse:
-    """Context: first, second (Submission), version, answer_set, found (presenters.Compared)."""
-    pair = both(request, first, second)
-    context = {
-        "first": pair[0],
-        "second": pair[1],
-        "version": pair[0].version,
-        "answer_set": pair[0].version.answer_set,
-        "found": presenters.compare_submissions(*pair),
-        "questions": QUESTIONS,
-    }
-    return render(request, "propara/compare.html", context)
-
-
-@require_safe
-def compare_process(request: HttpRequest, first: str, second: str, process_id: int) -> HttpResponse:
-    """Both systems' grids in one. Context: first, second, table, rows (stored scores of both)."""
-    pair = both(request, first, second)
-    reports = [process_of(one, process_id) for one in pair]
-    others = [("first", reports[0].prediction_grid), ("second", reports[1].prediction_grid)]
-    context: dict[str, Any] = {
-        **_head(pair[0], process_id, [row["id"] for row in presenters.compare_submissions(*pair).rows]),
-        "first": pair[0],
-        "second": pair[1],
-        "table": presenters.grid_table(reports[0].answer_grid, reports[0].sentences, others),
-        "columns": [
-            (
-                one,
-                next(row for row in one.report["processes"] if row["id"] == process_id),
-                presenters.questions(report),
-                mistakes(report.answer_grid, report.prediction_grid),
-            )
-            for one, report in zip(pair, reports, strict=True)
-        ],
-    }
-    return render(request, "propara/compare_process.html", context)
 
 
 def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dict[str, Any]:
@@ -392,13 +324,3 @@ def scored(request: HttpRequest, key: str) -> Submission:
     if not submission.has_scores:
         raise Http404("This submission is not scored yet.")
     return submission
-
-
-def both(request: HttpRequest, first: str, second: str) -> tuple[Submission, Submission]:
-    """Two scored submissions to one version, both with a score."""
-    one, other = scored(request, first), scored(request, second)
-    if one.version_id != other.version_id or one.pk == other.pk:
-        raise Http404("These two cannot be compared.")
-    if one.reference is None or other.reference is None:
-        raise Http404("One of the two has no score.")
-    return one, other

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from gym.propara.site import submission_views, views
+from gym.propara.site import comparison_views, submission_views, views
 from gym.sharing.views import people_urls
 
 _SET = "<slug:slug>/v<int:number>/"
@@ -10,12 +10,20 @@ urlpatterns = [
     path("", views.set_list, name="propara-list"),
     path("new/", views.set_new, name="propara-new"),
     path("rescore/", views.rescore, name="propara-rescore"),
-    path("compare/", submission_views.compare_pick, name="propara-compare-pick"),
-    path("compare/<slug:first>/<slug:second>/", submission_views.compare_detail, name="propara-compare"),
+    path("compare/", comparison_views.compare_page, name="propara-compare"),
+    path("compare/download/<str:form>/", comparison_views.compare_download, name="propara-compare-download"),
+    path(
+        "compare/processes/<int:process_id>/",
+        comparison_views.compare_process,
+        name="propara-compare-process",
+    ),
+    path(
+        "compare/<slug:first>/<slug:second>/", comparison_views.former_address, name="propara-compare-former"
+    ),
     path(
         "compare/<slug:first>/<slug:second>/<int:process_id>/",
-        submission_views.compare_process,
-        name="propara-compare-process",
+        comparison_views.former_address,
+        name="propara-compare-former-process",
     ),
     path(_ONE, submission_views.submission_detail, name="propara-submission"),
     path(f"{_ONE}progress/", submission_views.submission_progress, name="propara-submission-progress"),

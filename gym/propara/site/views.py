@@ -95,7 +95,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "has_published": any(row.published for row in board),
         "n_submissions": sum(row.submission is not None for row in board),
         "figure": board_figure(version, board, sort),
-        "comparable": [row.submission for row in board if row.submission and row.reference],
+        "n_comparable": sum(row.submission is not None and row.reference is not None for row in board),
         "sort": sort,
         "waiting": mine,
         "processes": _processes(version, grids),

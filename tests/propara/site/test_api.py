@@ -161,8 +161,9 @@ def test_reports_processes_and_comparisons(client, people):
     assert process["questions"]["conversions"]["missed"][0]["step"] == 5
     keys = {"first": first.key, "second": second.key}
     found = client.get(reverse("api-propara-compare"), keys).json()
-    assert found["f1_difference"] == first.f1 - second.f1
-    assert found["wins"] + found["losses"] + found["ties"] == 14
+    [compared] = found["comparisons"]
+    assert compared["difference"] == second.f1 - first.f1
+    assert compared["better"] + compared["worse"] + compared["equal"] == found["processes"] == 14
 
 
 def test_a_model_is_queued_and_followed(bob, people):

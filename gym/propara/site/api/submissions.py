@@ -22,15 +22,17 @@ from gym.api.filters import Filters, WholeNumberFilter
 from gym.api.formats import CSV, NDJSON, CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import BINARY, TEXT, operation
 from gym.api.permissions import TokenScope
-from gym.api.requests import Body, Pair, Query
+from gym.api.requests import Body, Query, Several
 from gym.jobs.api import no_results
 from gym.propara.core.report import digest, evaluate
 from gym.propara.core.uploads import MAX_BYTES, read_answers, take_in
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.site import exports, generation, permissions, selectors, services
 from gym.propara.site.api.sets import FORM
+from gym.propara.site.comparison_views import MOST_COMPARED, not_comparable
 from gym.propara.site.presenters import compare_submissions
 from gym.propara.site.submission_views import process_of
+from gym.propara.site.views import first_sentences
 from gym.sharing.models import Visibility
 from gym.uploads import read_upload
 from models_registry.selectors import visible_to as visible_models
@@ -174,7 +176,7 @@ def scored(request: Request, key: str) -> Submission:
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
         raise no_results("This submission", None, "It waits until you agree to its repairs.")
-    if not submission.is_scored:
+    if not submission.has_scores:
         raise no_results("This submission", submission.job)
 
 
@@ -345,16 +347,32 @@ class Retry(SubmissionView):
         return self.act(generation.retry_generation)
 
 
+class ProParaCompared(Several):
+    table = serializers.ChoiceField(
+        ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
+    )
+    format = serializers.ChoiceField(
+        ["json", "csv", "ndjson"], required=False, help_text="default: as Accept says"
+    )
+
+
 class Compare(ApiView):
-    @operation("Compare two submissions", query=Pair, answers=OBJECT)
+    renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
+
+    @operation("Compare submissions", query=ProParaCompared, answers=OBJECT, media={CSV: TEXT, NDJSON: TEXT})
     def get(self, request: Request) -> Response:
-        """Paired over the processes: difference of F1 (first less second), interval, p, wins and losses."""
-        first, second = (scored(request, self.query[name]) for name in ("first", "second"))
-        if first.version_id != second.version_id:
-            raise invalid(FieldError("?second", "It was scored against other answers than the first."))
-        if first.reference is None or second.reference is None:
-            raise invalid(FieldError("?first", "One of the two has no score."))
-        return Response(compare_submissions(first, second).as_dict())
+        """Each `second` against the first, paired over the processes; at most five in all. Differences of F1, overall
+        and by question, are second − first, with 95 % interval, p, and p corrected by Holm's method: over all systems,
+        and over all systems and questions. `rows` have the processes, the greatest difference first."""
+        keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
+        found = [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
+        if wrong := not_comparable(found):
+            raise invalid(FieldError("?second", wrong))
+        result = compare_submissions(*found, sentences=first_sentences(found[0].version))
+        if is_table(request):
+            by_process = self.query["table"] == "processes"
+            return Response(Table(*(result.processes_table if by_process else result.differences_table)()))
+        return Response(result.as_dict())
 
 
 class Rescore(ApiView):
