@@ -154,7 +154,7 @@ def test_a_case_is_edited_as_a_form(alice, people):
         "agent": "echo", "connections": "http, direct", "success_ratio": "2/3", "timeout_in_seconds": "20",
         "turn-text": ["hello there", "and now", ""], "turn-response": ["text: {keywords: [hello, there]}", "", ""],
         "turn-sly_data": ["x: 3", "", ""], "turn-timeout_in_seconds": ["", "1.5", ""],
-        "turn-continue_conversation": ["no", "yes", "yes"], "name": "hello",
+        "turn-continue_conversation": ["no", "yes", "yes"], "name": "hello", "check-count": "0",
     }  # fmt: skip
     assert alice.post(address, given).status_code == 302
     read, _ = make_case(suite).look()
@@ -166,7 +166,7 @@ def test_a_case_is_edited_as_a_form(alice, people):
     assert read.metadata == {"user_id": "joe"}
     given["turn-response"][0] = "text: {keywords: "
     answer = alice.post(address, given)
-    assert (answer.status_code, "Turn 1, response" in text_of(answer)) == (400, True)
+    assert (answer.status_code, "Turn 1, other expectations" in text_of(answer)) == (400, True)
 
 
 def test_cases_with_variables_have_no_form_and_comments_are_warned_about(alice, people):

@@ -9,7 +9,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym.agents.core.case_form import document_of, fields_of, write_case
+from gym.agents.core.case_form import TURN, document_of, fields_of, write_case
 from gym.agents.core.case_reader import look_at
 from gym.agents.models import AgentCase
 from tests.agents.site import GOOD, make_case, make_suite
@@ -46,8 +46,12 @@ documents = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-def as_a_browser_sends(fields: dict[str, str]) -> dict[str, str]:
-    return {name: "\r\n".join(value.replace("\r\n", "\n").split("\n")) for name, value in fields.items()}
+def as_a_browser_sends(fields: dict) -> dict:
+    rows = {"checks": [as_a_browser_sends(row) for row in fields["checks"]]} if "checks" in fields else {}
+    texts = {name: value for name, value in fields.items() if name != "checks"}
+    return {
+        name: "\r\n".join(value.replace("\r\n", "\n").split("\n")) for name, value in texts.items()
+    } | rows
 
 
 def exactly(value) -> str:
@@ -92,7 +96,7 @@ def test_lines_of_text_stay_whole():
     document = {"agent": "a", "interactions": [{"text": "q", "response": {"text": {"gist": GIST}}}]}
     top, fields = fields_of(document)
     fields[0]["text"] = "another question"
-    fields[0]["response"] += "\nstructure: { op: { value: times } }"
+    fields[0]["checks"].append({"place": "structure.op", "test": "value", "expected": "times"})
     made, _ = document_of(document, top, fields)
     assert made["interactions"][0]["response"]["text"]["gist"] == GIST
 
@@ -103,6 +107,16 @@ def test_turns_that_were_emptied_go_and_those_that_always_were_empty_stay():
     fields[0]["text"] = ""
     made, _ = document_of(document, top, [*fields, dict(fields[1])])
     assert made["interactions"] == [{}, {"chat_filter": "MAXIMAL"}]
+
+
+def as_sent(fields: list[dict]) -> dict:
+    """Turns as a browser sends them."""
+    rows = [(str(at), row) for at, turn in enumerate(fields) for row in turn["checks"]]
+    return {
+        **{f"turn-{name}": [turn[name] for turn in fields] for name in TURN},
+        "check-count": str(len(rows)), "check-turn": [at for at, _ in rows],
+        **{f"check-{name}": [row[name] for _, row in rows] for name in ("place", "test", "expected")},
+    }  # fmt: skip
 
 
 # --- pages ---
@@ -117,7 +131,9 @@ def alice(client, people):
 FIELDS = {
     "name": "greets", "agent": "echo", "connections": "http", "success_ratio": "1/2", "timeout_in_seconds": "",
     "metadata": "user_id: joe", "use_direct": "yes", "turn-text": ["hello", ""],
-    "turn-response": ["text: {keywords: hello}", ""], "turn-sly_data": ["", ""], "turn-timeout_in_seconds": ["", ""],
+    "check-count": "1", "check-turn": ["0"], "check-place": ["text"], "check-test": ["keywords"],
+    "check-expected": ["hello"], "turn-response": ["", ""], "turn-sly_data": ["", ""],
+    "turn-timeout_in_seconds": ["", ""],
     "turn-continue_conversation": ["yes", "yes"], "turn-chat_filter": ["MAXIMAL", ""],
 }  # fmt: skip
 
@@ -141,7 +157,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_lost(alice, people):
     answer = alice.post(reverse("agent-case-new-form", args=[suite.slug]), FIELDS | {"name": "hello"})
     assert answer.status_code == 400
     assert "already exists" in answer.content.decode()
-    assert "text: {keywords: hello}" in answer.content.decode()
+    assert ">\nhello</textarea>" in answer.content.decode()
 
 
 def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
@@ -183,7 +199,7 @@ def test_fields_are_checked_while_they_are_filled_in(alice, people):
         return answer.content.decode()
 
     assert "Did you mean keywords?" in said(**{"turn-response": ["text: {keyword: hello}", ""]})
-    assert "Turn 1, response" in said(**{"turn-response": ["text: {", ""]})
+    assert "Turn 1, other expectations" in said(**{"turn-response": ["text: {", ""]})
     assert "1 check in 1 turn" in said()
     assert make_case(suite).text == GOOD
 
@@ -193,7 +209,7 @@ def test_comments_stay_when_nothing_is_changed(alice, people):
     suite = make_suite(people.alice, cases={"hello": text})
     case = make_case(suite)
     top, fields = fields_of(case.look()[0].document)
-    sent = {"name": "hello", **top} | {f"turn-{name}": [value] for name, value in fields[0].items()}
+    sent = {"name": "hello", **top, **as_sent(fields)}
     address = reverse("agent-case-form", args=[suite.slug, case.pk])
     assert alice.post(address, sent).status_code == 302
     assert make_case(suite).text == text

@@ -1,7 +1,8 @@
 """A test case as form fields, the case that the fields make, and its text. Pure.
 
 Objects (metadata, private data, response) are fields in HOCON, without the outer braces. A field that was not changed
-keeps its value, so that opening and saving a form changes nothing.
+keeps its value, so that opening and saving a form changes nothing. The checks of a turn are rows (check_rows); what no
+row can say of its response is a field of its own.
 """
 
 from __future__ import annotations
@@ -12,21 +13,29 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gym.agents.core.check_rows import join, split
 from gym.agents.core.hocon import HoconError, read
 
-Fields = Mapping[str, str]
+Fields = Mapping[str, Any]
+"""Names to texts; of a turn `checks`, too: its rows."""
 TOP = ("agent", "connections", "success_ratio", "timeout_in_seconds", "metadata", "use_direct")
 TURN = ("text", "sly_data", "chat_filter", "timeout_in_seconds", "continue_conversation", "response")
 OBJECTS = ("metadata", "sly_data", "response")
 SWITCHES = ("use_direct", "continue_conversation")
 """Fields that hold "yes" or "no"."""
-EMPTY_TURN = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
+EMPTY_TURN: dict[str, Any] = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
 MAX_TURNS = 100
-"""Cases with more have no form, because the site accepts 1000 fields."""
+MAX_FIELDS = 950
+"""Of a form, because the site accepts 1,000."""
 _ABSENT = object()
 
 
-def fields_of(document: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, str]]]:
+def n_fields(turns: Sequence[Fields]) -> int:
+    """Fields of a form with these turns."""
+    return sum(len(TURN) + 4 * len(turn.get("checks", ())) for turn in turns)
+
+
+def fields_of(document: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The fields of a case, and those of each turn."""
     top = {name: _shown(name, document.get(name)) for name in TOP}
     turns = document.get("interactions") or []
@@ -63,11 +72,15 @@ def document_of(
     return document, problems
 
 
-def _fields_of_turn(turn: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _shown(name, turn.get(name)) for name in TURN}
+def _fields_of_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
+    rows, rest = split(turn.get("response"))
+    fields: dict[str, Any] = {name: _shown(name, turn.get(name)) for name in TURN}
+    return {**fields, "response": _shown("response", rest), "checks": rows}
 
 
 def _is_empty(fields: Fields) -> bool:
+    if any(row["expected"].strip() for row in fields.get("checks", ())):
+        return False
     return not any(fields.get(name, "").strip() for name in TURN if name not in SWITCHES)
 
 
@@ -77,6 +90,11 @@ def _changed(
     """`old` with what the fields say instead, in the order of `names`."""
     made: dict[str, Any] = {}
     for name in names:
+        if name == "response":
+            value = _response(old.get(name, _ABSENT), fields, place, problems)
+            if value is not _ABSENT:
+                made[name] = value
+            continue
         shown = plain_lines(_shown(name, old.get(name)))
         given = plain_lines(fields.get(name, shown))
         if given == shown:
@@ -87,6 +105,23 @@ def _changed(
         if value is not _ABSENT:
             made[name] = value
     return {**made, **{key: value for key, value in old.items() if key not in names}}
+
+
+def _response(old: Any, fields: Fields, place: str, problems: list[str]) -> Any:
+    rows, rest = split(None if old is _ABSENT else old)
+    shown = plain_lines(_shown("response", rest))
+    given, text = fields.get("checks", rows), plain_lines(fields.get("response", shown))
+    same_rows = [_plain_row(row) for row in given] == [_plain_row(row) for row in rows]
+    if same_rows and text == shown:
+        return old
+    if text != shown:
+        rest = _read_object(text, f"{place}other expectations", problems) if text.strip() else {}
+    made = join({} if old is _ABSENT else old, given, rest, problems, place.rstrip(", "))
+    return made or _ABSENT
+
+
+def _plain_row(row: Mapping[str, str]) -> tuple[str, str, str]:
+    return row["place"], row["test"], plain_lines(row["expected"])
 
 
 def plain_lines(text: str) -> str:

@@ -14,8 +14,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.agents.core.archives import file_of
-from gym.agents.core.case_form import EMPTY_TURN, MAX_TURNS, TOP, TURN, document_of, fields_of, write_case
-from gym.agents.core.cases import FILTERS, Problem, TestCase
+from gym.agents.core.case_form import (
+    EMPTY_TURN,
+    MAX_FIELDS,
+    MAX_TURNS,
+    TOP,
+    TURN,
+    document_of,
+    fields_of,
+    n_fields,
+    write_case,
+)
+from gym.agents.core.cases import FILTERS, OWN, Problem, TestCase
+from gym.agents.core.check_rows import EMPTY_ROW, LABELS
 from gym.agents.models import AgentCase, AgentSuite
 from gym.agents.site import permissions, selectors, services
 from gym.agents.site.charts import case_trend
@@ -36,6 +47,10 @@ interactions: [
   }
 ]
 """
+
+
+STAYING = frozenset(("add", "add-check", "drop-check"))
+"""Buttons of the form that save nothing."""
 
 
 def _case(suite: AgentSuite, pk: int) -> AgentCase:
@@ -128,6 +143,8 @@ def case_form(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if read is not None:
         many = len(read.interactions) > MAX_TURNS
         why = "names variables" if read.variables else f"has more than {MAX_TURNS} turns" if many else ""
+        if not why and n_fields(fields_of(read.document)[1]) > MAX_FIELDS:
+            why = "has too many checks for a form"
     if read is None or why:
         context = {"suite": suite, "case": case, "refused": why}
         return render(request, "agents/case_form.html", context)
@@ -143,10 +160,12 @@ def case_new_form(request: HttpRequest, slug: str) -> HttpResponse:
 def _fields(
     request: HttpRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
-    """Sent by htmx: what there is to say about the fields so far. With `add`: the same with one more turn. Context:
-    suite, case, new (bool), name, top, turns, added (bool), filters, problems, read, refusals, loses_comments."""
+    """Sent by htmx: what there is to say about the fields so far. With a button of STAYING: the same with one more
+    turn, or with one check more or less. Context: suite, case, new (bool), name, top, turns (with rows and places),
+    added (bool), tests, own_tests, filters, problems, read, refusals, loses_comments."""
     new, name = case.pk is None, request.POST.get("name", case.name)
     top, turns = _given(request) if request.method == "POST" else fields_of(document)
+    staying = STAYING & set(request.POST)
     made, wrong = document_of(document, top, turns)
     # Compared as text: to Python 1 and true are equal.
     text = case.text if not new and _same(made, document) else write_case(made)
@@ -155,18 +174,22 @@ def _fields(
         context: dict[str, Any] = {"suite": suite, "read": read, "problems": problems}
         return render(request, "agents/_findings.html", context)
     refusals: list[str] = []
-    if request.method == "POST" and "add" not in request.POST:
-        whole = "agent" in request.POST and "turn-text" in request.POST
+    if request.method == "POST" and not staying:
+        whole = "agent" in request.POST and all("checks" in turn for turn in turns) and bool(turns)
         refusals = wrong if whole else ["The form did not arrive whole. Send it again."]
         refusals = refusals or _saved(request, case, name, text)
         if not refusals:
             messages.success(request, "Saved.")
             return redirect(case)
     if "add" in request.POST or (new and not turns):
-        turns = [*turns, dict(EMPTY_TURN)]
+        turns = [*turns, {**EMPTY_TURN, "checks": [dict(EMPTY_ROW)]}]
+    turns = _with_rows(request, turns, selectors.places_of(case, request.user))
     begun = request.method == "POST" or not new
     context = {"suite": suite, "case": case, "new": new, "name": name, "top": top, "turns": turns}
+    context["tests"] = [(test, label) for test, label in LABELS.items() if test not in OWN]
+    context["own_tests"] = [(test, LABELS[test]) for test in OWN]
     context |= {"filters": FILTERS, "problems": problems if begun else [], "read": read, "refusals": refusals}
+    context["n_checks"] = sum(len(turn["checks"]) for turn in turns)
     context["added"] = "add" in request.POST
     context["agent_names"] = agent_names(selectors.servers_usable_by(request.user))
     context["loses_comments"] = any(mark in case.text for mark in ("#", "//", "${", "+="))
@@ -195,13 +218,45 @@ def _saved(request: HttpRequest, case: AgentCase, name: str, text: str) -> list[
     return [message for found in form.errors.values() for message in found]
 
 
-def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """The fields as they were sent."""
+def _with_rows(
+    request: HttpRequest, turns: list[dict[str, Any]], places: list[list[tuple[str, str]]]
+) -> list[dict[str, Any]]:
+    """Turns with numbered rows, as the button that was pressed wants them, and with the places that answers offer."""
+    wanted, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
+    shown, number = [], 0
+    for at, turn in enumerate(turns):
+        rows = []
+        for row in turn.get("checks", ()):
+            if str(number) != dropped:
+                rows.append({**row, "at": at})
+            number += 1
+        if str(at) == wanted:
+            rows.append({**EMPTY_ROW, "at": at, "added": True})
+        offered = places[at] if at < len(places) else [("text", "")]
+        shown.append({**turn, "checks": rows, "places": offered})
+    for number, row in enumerate(row for turn in shown for row in turn["checks"]):
+        row["number"] = number
+    return shown
+
+
+def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The fields as they were sent. Turns have no `checks` where the rows did not arrive whole."""
     top = {name: request.POST[name] for name in TOP if name in request.POST}
     columns = {name: request.POST.getlist(f"turn-{name}") for name in TURN}
     sent = {name: column for name, column in columns.items() if column}
     count = min(map(len, sent.values()), default=0)
-    return top, [{name: column[number] for name, column in sent.items()} for number in range(count)]
+    turns: list[dict[str, Any]] = [
+        {name: column[number] for name, column in sent.items()} for number in range(count)
+    ]
+    parts = [request.POST.getlist(f"check-{name}") for name in ("turn", "place", "test", "expected")]
+    if {str(len(part)) for part in parts} == {request.POST.get("check-count", "")}:
+        for at, turn in enumerate(turns):
+            turn["checks"] = [
+                {"place": place, "test": test, "expected": expected}
+                for number, place, test, expected in zip(*parts, strict=True)
+                if number == str(at)
+            ]
+    return top, turns
 
 
 @login_required

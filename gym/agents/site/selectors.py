@@ -10,9 +10,11 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, Windo
 from django.db.models.functions import RowNumber
 
 from gym.accounts.models import AnyUser
+from gym.agents.core.check_rows import places
 from gym.agents.core.checks import OUTCOMES, VERDICTS
 from gym.agents.core.pass_rates import Evidence, evidence
-from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseRun
+from gym.agents.core.results import IterationResult
+from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite, CaseIteration, CaseRun
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from models_registry.models import RegisteredModel
@@ -216,6 +218,26 @@ def flaky(history: Sequence[CaseRun]) -> bool:
         return False
     rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])
     return history[0].is_mixed or _group(history[0]) in _flipped(rows)
+
+
+def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
+    """By turn, the places that the newest answers offer for checks (check_rows.places); empty without a run."""
+    if case.pk is None:
+        return []
+    newest = (
+        CaseIteration.objects.filter(case_run__case=case, case_run__run__in=runs_visible_to(user))
+        .order_by("-case_run__run__created", "-case_run", "number")
+        .first()
+    )
+    if newest is None:
+        return []
+    turns = [turn for turn in IterationResult.from_dict(newest.data).turns if not turn.connection]
+    found: list[list[tuple[str, str]]] = [
+        [] for _ in range(1 + max((turn.interaction for turn in turns), default=-1))
+    ]
+    for turn in turns:
+        found[turn.interaction] = places(turn.structure, turn.sly_data)
+    return found
 
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
